@@ -1,0 +1,87 @@
+/**
+ * How an entity comes to life: one look at the hot store, then, only if that does not know it, one at the
+ * ledger and an `init`.
+ *
+ * Looks of one tick travel together, so a thousand first readers cost one call. *Absent is not zero*: an
+ * entity the hot store does not know is never answered with small numbers, it is initialised from its row
+ * (I14).
+ */
+
+import { StorageError } from './errors.ts';
+import { addressOf, type EntityKind, type Shard } from './ids.ts';
+import { limits } from './limits.ts';
+import type { Clock, HotStore, InitItem, Ledger, LedgerEntity, LoadReply, LoadRequest } from './ports.ts';
+import type { Found } from './registry.ts';
+import type { Decided } from './shard.ts';
+
+export interface ActivationParts {
+  readonly hot: HotStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** Sends one item through the gate; rejects with a `DomainError` when there is no decision. */
+  readonly send: (item: InitItem) => Promise<Decided>;
+  readonly renew: (shards: readonly Shard[]) => Promise<void>;
+}
+
+/** Reads of the hot store, gathered per tick. */
+export type Loader = (request: LoadRequest) => Promise<LoadReply>;
+
+/** Gathers requests until the end of the tick, then reads them in calls of at most `limits.loadBatchMax`. */
+export const createLoader = (hot: HotStore, clock: Clock): Loader => {
+  let waiting: {
+    request: LoadRequest;
+    resolve: (reply: LoadReply) => void;
+    reject: (error: unknown) => void;
+  }[] = [];
+  const read = (): void => {
+    const all = waiting;
+    waiting = [];
+    for (let start = 0; start < all.length; start += limits.loadBatchMax) {
+      const part = all.slice(start, start + limits.loadBatchMax);
+      hot.load(part.map((one) => one.request)).then(
+        (replies) => {
+          for (const [index, one] of part.entries()) one.resolve(replies[index] as LoadReply);
+        },
+        (error: unknown) => {
+          for (const one of part) one.reject(error);
+        },
+      );
+    }
+  };
+  return (request) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      if (waiting.length === 1) clock.endOfTick(read);
+    });
+};
+
+/** Finds the entity, initialising it when only the ledger knows it. `null` when nobody does. */
+export const activate = async (
+  parts: ActivationParts,
+  load: Loader,
+  target: { readonly kind: EntityKind; readonly id: string },
+): Promise<Found | null> => {
+  for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
+    const reply = await load(target);
+    if (reply.outcome === 'found') return reply;
+    const [row] = await parts.ledger.find([target]);
+    if (row === null || row === undefined) return null;
+    if (reply.outcome === 'forgotten' && row.ref.incarnation <= reply.incarnation) return null;
+    const { decision, state, generation } = await parts.send(initOf(row));
+    if (decision.kind === 'applied' && state !== null) return { ref: row.ref, generation, state };
+    if (decision.kind === 'behind') await parts.renew([row.ref.shard]);
+  }
+  throw new StorageError('activate', {
+    outcome: 'not_applied',
+    reason: 'busy',
+    detail: `${addressOf(target.kind, target.id)} is neither absent nor initialised`,
+  });
+};
+
+const initOf = (row: LedgerEntity): InitItem => ({
+  kind: 'init',
+  target: row.ref,
+  facts: row.facts,
+  totals: row.totals,
+  row: { generation: row.generation, version: row.version },
+});

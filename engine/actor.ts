@@ -1,0 +1,70 @@
+/**
+ * The actor of one entity: the live cache of its committed state, and the users whose vote is on its way.
+ *
+ * A class because there are hundreds of thousands of them with one shape. It never decides anything: the
+ * hot store does. Its committed state is replaced, never written to, and only by a reply of the store, so a
+ * reader can never see what a crash takes back. Invariant (I8): within one generation the version never
+ * falls.
+ */
+import type { EntityView } from './engine.ts';
+import type { HotState } from './entity/state.ts';
+import { foldUptime } from './entity/uptime.ts';
+import type { EntityRef } from './ids.ts';
+import type { UptimeRules } from './ports.ts';
+import type { Ballot } from './voting.ts';
+
+export class Actor {
+  readonly ref: EntityRef;
+  readonly generation: number;
+  private state: HotState;
+  private view: EntityView | null;
+  private viewTick: number;
+  /** Turns on their way; an actor with any is not passivated. */
+  turns: number;
+  /** Set by every use, cleared by the passivation hand. */
+  used: boolean;
+  /** Votes on their way, by user; `null` while there are none. */
+  ballots: Map<string, Ballot> | null;
+
+  constructor(ref: EntityRef, generation: number, state: HotState) {
+    this.ref = ref;
+    this.generation = generation;
+    this.state = state;
+    this.view = null;
+    this.viewTick = 0;
+    this.turns = 0;
+    this.used = true;
+    this.ballots = null;
+  }
+
+  committed(): HotState {
+    return this.state;
+  }
+
+  /**
+   * Takes the store's word, unless it is older than what is known. At an equal version the word counts, too:
+   * a store that fell back gives a version twice.
+   */
+  adopt(state: HotState): void {
+    if (state.version < this.state.version) return;
+    this.state = state;
+    this.view = null;
+  }
+
+  /** Records what was flushed; no new version comes with it. */
+  adoptFlushedVotes(flushedVotes: number): void {
+    if (flushedVotes === this.state.flushedVotes) return;
+    this.state = { ...this.state, flushedVotes };
+    this.view = null;
+  }
+
+  /** The committed state with uptime folded to now. The same object until either changes. */
+  look(nowMs: number, rules: UptimeRules): EntityView {
+    const tick = Math.floor(nowMs / rules.checkMs);
+    if (this.view === null || this.viewTick !== tick) {
+      this.view = { ref: this.ref, state: foldUptime(this.state, nowMs, rules) };
+      this.viewTick = tick;
+    }
+    return this.view;
+  }
+}

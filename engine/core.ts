@@ -1,0 +1,195 @@
+/**
+ * The engine's inside: its parts, what happens when the store has spoken, and how one turn is taken.
+ *
+ * Shared by the operations and the wiring. Never decides anything about counted facts. Invariant: an actor
+ * adopts a reply's state before any answer of that reply goes out, so who was answered finds his change (I9).
+ */
+import type { Loader } from './activation.ts';
+import type { Actor } from './actor.ts';
+import { DomainError } from './errors.ts';
+import type { Flusher } from './flusher.ts';
+import type { Freshness } from './freshness.ts';
+import type { Gate } from './gate.ts';
+import type { EntityAddress, EntityKind, EntityRef, Shard } from './ids.ts';
+import { limits } from './limits.ts';
+import type {
+  Batch,
+  BatchReply,
+  Clock,
+  CommitRules,
+  Decision,
+  EngineMeters,
+  HotStore,
+  Item,
+  Ledger,
+  Settlement,
+} from './ports.ts';
+import { notFound, type Registry } from './registry.ts';
+import type { Decided, Turn, TurnFailure } from './shard.ts';
+
+export interface EngineParts {
+  readonly hot: HotStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly meters: EngineMeters;
+  /** Unique for the life of this process, e.g. node name and a boot UUID. */
+  readonly producer: string;
+  readonly rules: () => CommitRules;
+  /** 32 random bytes, the same for the whole fleet and for ever. */
+  readonly visitorSecret: Uint8Array;
+  /** UUIDs for votes; version 7 keeps their index dense. */
+  readonly newId: () => string;
+  readonly flushIntervalMs: number;
+  readonly actorsMax: number;
+  /** Other nodes use the same stores. Default: alone. */
+  readonly shared?: boolean;
+  /** The shards this node flushes now, `null` for all (it is alone). Default: all. */
+  readonly flushShards?: () => readonly Shard[] | null;
+  /** The ledger came back from an older copy: send it all totals again. */
+  readonly reflush: boolean;
+}
+
+export interface Core extends EngineParts {
+  readonly registry: Registry;
+  readonly gate: Gate;
+  readonly flusher: Flusher;
+  readonly freshness: Freshness;
+  readonly load: Loader;
+  phase: 'new' | 'started' | 'draining';
+  /** The outbox passed its high mark and has not come under the low one. */
+  votesPaused: boolean;
+}
+
+export interface Target {
+  readonly kind: EntityKind;
+  readonly id: string;
+}
+
+/**
+ * Takes the store's word for every entity of a reply. `foreign`: other nodes wrote to the shard meanwhile.
+ */
+export const adopt = (
+  core: Core,
+  batch: Batch,
+  { reply, foreign }: { readonly reply: BatchReply; readonly foreign: boolean },
+): void => {
+  const { registry } = core;
+  const { generation } = reply;
+  for (const { target } of batch.items) {
+    const actor = registry.at(target.address);
+    if (actor !== undefined && actor.ref.incarnation < target.incarnation) registry.discard(target.address);
+  }
+  for (const [address, state] of reply.states) {
+    const actor = registry.at(address);
+    if (actor === undefined)
+      registry.heard(address, () => ({ ref: newestNamed(batch, address), generation, state }));
+    else if (state === null || actor.generation !== generation) registry.discard(address);
+    else {
+      actor.adopt(state);
+      registry.adopted(actor);
+    }
+  }
+  if (foreign) registry.discardShard(batch.shard, reply.states);
+};
+
+/** The listing a reply's state belongs to: the newest that the batch names at that address. */
+const newestNamed = (batch: Batch, address: EntityAddress): EntityRef =>
+  batch.items
+    .map(({ target }) => target)
+    .filter((target) => target.address === address)
+    .reduce((newest, target) => (target.incarnation > newest.incarnation ? target : newest));
+
+/** Corrects `approximate_votes` of live actors after a flush. */
+export const adoptFlushed = (core: Core, settlement: Settlement): void => {
+  for (const { ref, flushedVotes } of settlement.entities) {
+    const actor = core.registry.at(ref.address);
+    if (actor?.ref.incarnation !== ref.incarnation) continue;
+    actor.adoptFlushedVotes(flushedVotes);
+    core.registry.adopted(actor);
+  }
+};
+
+/** The words for a turn without a decision. */
+export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
+  const words =
+    outcome === 'unknown'
+      ? 'The store did not confirm in time; the request may have been counted.'
+      : 'The store cannot take this now; nothing was counted. Try again.';
+  return new DomainError(code, words, { outcome }, 1);
+};
+
+/** Sends one item. Hot when it resolves; rejects with a `DomainError` when no decision comes in time. */
+export const send = (core: Core, item: Item, actor?: Actor): Promise<Decided> =>
+  new Promise((resolve, reject) => {
+    if (actor !== undefined) actor.turns += 1;
+    core.gate.submit({
+      item,
+      deadlineMs: core.clock.monotonicMs() + limits.requestDeadlineMs,
+      place: 'open',
+      answered: false,
+      answer: resolve,
+      fail: (failure) => reject(failureError(failure)),
+      closed: () => {
+        if (actor !== undefined) actor.turns -= 1;
+      },
+    });
+  });
+
+/**
+ * Sends an item nobody waits for: at most a tick behind, lost only with the whole process or a refused batch.
+ */
+export const sendUnawaited = (core: Core, item: Item): void => {
+  const actor = core.registry.at(item.target.address);
+  const turn: Turn = {
+    item,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    place: 'open',
+    answered: true,
+    answer: () => {},
+    fail: () => {},
+    closed: () => {
+      if (actor !== undefined) actor.turns -= 1;
+    },
+  };
+  if (actor !== undefined) actor.turns += 1;
+  core.gate.submit(turn);
+};
+
+/** The live actor, activating it when needed. */
+export const actorOf = (core: Core, target: Target): Actor | Promise<Actor> =>
+  core.registry.live(target.kind, target.id) ?? core.registry.open(target.kind, target.id);
+
+/**
+ * One turn on a living entity. When the store does not know it (any more), it is activated again and the turn
+ * repeated: nothing was counted, so that is safe.
+ */
+export const act = async (
+  core: Core,
+  target: Target,
+  make: (ref: EntityRef) => Item,
+): Promise<Decided & { actor: Actor }> => {
+  for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
+    const actor = await actorOf(core, target);
+    const decided = await send(core, make(actor.ref), actor);
+    if (!isGone(decided.decision)) return { ...decided, actor };
+    core.registry.discard(actor.ref.address);
+  }
+  throw notFound(target.kind, target.id);
+};
+
+/** Whether the store says that it does not hold this listing. */
+export const isGone = (decision: Decision): boolean =>
+  decision.kind === 'absent' || decision.kind === 'forgotten';
+
+/** Sends what people decided. An entity the store does not know is initialised first; the dead need none. */
+export const sendKnown = async (core: Core, item: Item): Promise<Decision> => {
+  const { decision } = await send(core, item);
+  if (decision.kind !== 'absent') return decision;
+  try {
+    await core.registry.open(item.target.kind, item.target.id);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') return { kind: 'forgotten' };
+    throw error;
+  }
+  return (await send(core, item)).decision;
+};

@@ -1,0 +1,38 @@
+/**
+ * Brings the ledger's decisions about past votes (void, redeem, reset, delete) to the hot store.
+ *
+ * Adjustments are delivered in ledger order until the store has heard; each is idempotent by its dense
+ * sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the flusher
+ * after each round, and by `engine.deliver` at once.
+ */
+import type { EntityRef } from './ids.ts';
+import { limits } from './limits.ts';
+import type { Adjustment, Decision, Item, Ledger } from './ports.ts';
+
+export interface DeliveryParts {
+  readonly ledger: Ledger;
+  /** Sends one item, activating its entity first when the store does not know it. */
+  readonly send: (item: Item) => Promise<Decision>;
+}
+
+/** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were settled. */
+export const deliverAdjustments = async (parts: DeliveryParts, target?: EntityRef): Promise<number> => {
+  const open = await parts.ledger.adjustments(limits.adjustmentsPerRound, target);
+  if (open.length === 0) return 0;
+  const stuck = new Set<number>();
+  const settled: number[] = [];
+  for (const adjustment of open) {
+    const incarnation = adjustment.item.target.incarnation;
+    if (stuck.has(incarnation)) continue;
+    if (await deliverOne(parts, adjustment)) settled.push(adjustment.id);
+    else stuck.add(incarnation);
+  }
+  if (settled.length > 0) await parts.ledger.adjustmentsSettled(settled);
+  return settled.length;
+};
+
+/** True when the store has it, or will never need it (the incarnation is dead). */
+const deliverOne = async (parts: DeliveryParts, adjustment: Adjustment): Promise<boolean> => {
+  const decision = await parts.send(adjustment.item);
+  return decision.kind === 'applied' || decision.kind === 'forgotten';
+};

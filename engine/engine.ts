@@ -1,0 +1,86 @@
+/**
+ * The engine's only door. Routes, jobs and the operator's side call these functions and nothing below them.
+ *
+ * Every function that changes a number promises *hot* when its promise resolves. Failures are `DomainError`s
+ * in the client's words: `not_found`, `overloaded`, `deadline_passed`, `store_unavailable`, `draining` (the
+ * last four carry `context.outcome`: `not_applied` or `unknown`).
+ */
+import type { HotState, PresenceStatus } from './entity/state.ts';
+import type { EntityKind, EntityRef } from './ids.ts';
+import type { VoteRefusal, VoteWindow } from './ports.ts';
+
+/** What readers see: committed state only, uptime folded to now. */
+export interface EntityView {
+  readonly ref: EntityRef;
+  readonly state: HotState;
+}
+
+/** Fields of one stats post; absent ones stay as they are. Integers as decimal strings. */
+export interface StatsPost {
+  readonly servers?: string;
+  readonly shards?: string;
+  readonly users?: string;
+  readonly shardList?: readonly string[];
+  readonly status?: PresenceStatus;
+}
+
+export interface VoteRequest {
+  readonly kind: EntityKind;
+  readonly id: string;
+  readonly user: string;
+  readonly upvote: boolean;
+}
+export type VoteOutcome =
+  | { readonly kind: 'voted'; readonly count: number }
+  | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly waitMs: number };
+
+/** A user's standing with an entity: the window in force now, and the time left (0 when he may vote). */
+export interface VoteStanding {
+  readonly view: EntityView;
+  readonly window: VoteWindow;
+  readonly votedAtMs: number;
+  readonly waitMs: number;
+}
+
+export interface EngineHealth {
+  readonly ready: boolean;
+  /** Short words for `/readyz`: what is wrong, or what is weaker than it should be. */
+  readonly notes: readonly string[];
+}
+
+export interface Engine {
+  /** The committed view: at once when the actor is live, else after its activation. */
+  read(kind: EntityKind, id: string): EntityView | Promise<EntityView>;
+  /** Hot when it resolves. Resolves to the view that contains the post. */
+  postStats(botId: string, post: StatsPost): Promise<EntityView>;
+  /**
+   * Counts a page view of an entity just read; returns at once, the click is in the next batch (at most a
+   * tick behind).
+   */
+  click(view: EntityView, clientAddress: string): void;
+  /** Counts an invite click, as `click` does. */
+  invite(view: EntityView): void;
+  vote(request: VoteRequest): Promise<VoteOutcome>;
+  standing(kind: EntityKind, id: string, user: string): Promise<VoteStanding>;
+  /** Resolves when every vote hot before the call is in the ledger; `deadline_passed` after 1 s. */
+  flushed(kind: EntityKind, id: string): Promise<void>;
+  /**
+   * After an edit changed what counting depends on: sends the ledger's facts. Hot. A no-op for entities never
+   * activated.
+   */
+  refresh(kind: EntityKind, id: string): Promise<void>;
+  /**
+   * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
+   */
+  deliver(kind: EntityKind, id: string): Promise<void>;
+  health(): EngineHealth;
+  /**
+   * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores
+   * contradict each other.
+   */
+  start(): Promise<void>;
+  /**
+   * Refuses new work, answers what is in flight, flushes the backlog to the ledger. Resolves by `deadlineMs`.
+   */
+  drain(deadlineMs: number): Promise<void>;
+}

@@ -1,0 +1,56 @@
+/**
+ * What must be true of every state that enters or leaves a store.
+ *
+ * Owns the check at that boundary. It throws (an assertion, a bug) rather than repair: a wrong number that is
+ * stored is worse than a refused call. Called when an `init` brings a row in, and by adapters after a load.
+ */
+import assert from 'node:assert/strict';
+import type { Facts, HotState, Totals } from './state.ts';
+import { presenceStatuses } from './state.ts';
+
+const counters = [
+  'clicks',
+  'uniqueClicks',
+  'inviteClicks',
+  'upvotes',
+  'downvotes',
+  'lastStatsPostMs',
+  'uptime',
+  'totalUptime',
+  'uptimeCheckedMs',
+  'releasedBeforeMs',
+  'adjustment',
+] as const satisfies readonly (keyof Totals)[];
+
+const posted = ['servers', 'shards', 'users'] as const satisfies readonly (keyof Totals)[];
+
+const isCounter = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isDigits = (value: unknown): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value);
+
+/** The words are built only for a value that is wrong: this runs for every state that is loaded. */
+const checkCounter = (name: string, value: unknown): void => {
+  if (!isCounter(value)) assert.fail(`${name} is ${value}`);
+};
+
+/** Throws unless all counters are safe integers ≥ 0 and all posted values are what a post may hold. */
+export const checkTotals = (totals: Totals): void => {
+  for (const name of counters) checkCounter(name, totals[name]);
+  for (const name of posted) if (!isDigits(totals[name])) assert.fail(`${name} is ${totals[name]}`);
+  assert(typeof totals.shardList === 'string', 'shardList is not text');
+  const { status, uptime, totalUptime } = totals;
+  if (status !== '' && !presenceStatuses.includes(status)) assert.fail(`status is ${status}`);
+  if (uptime > totalUptime) assert.fail(`uptime ${uptime} of ${totalUptime} checks`);
+};
+
+export const checkFacts = (facts: Facts): void => {
+  checkCounter('facts revision', facts.revision);
+  checkCounter('premiumUntilMs', facts.premiumUntilMs);
+  checkCounter('listedSinceMs', facts.listedSinceMs);
+};
+
+export const checkState = (state: HotState): void => {
+  checkTotals(state);
+  checkFacts(state.facts);
+  if (!Number.isSafeInteger(state.flushedVotes)) assert.fail(`flushedVotes is ${state.flushedVotes}`);
+  checkCounter('version', state.version);
+};

@@ -1,0 +1,80 @@
+/**
+ * The rules of voting: which window is in force, which votes hold their voter back, whether one is accepted.
+ *
+ * Pure. The window in force at the time of the request counts, also for votes cast under another one. A vote
+ * exactly at the end of the wait is accepted. Storage hands in the voter's votes of at least the longest
+ * window; this file never knows how they are kept. Called by `apply.ts`, and by readers for a user's
+ * standing.
+ */
+import { limits } from '../limits.ts';
+import type { VoteRefusal, VoteWindow, VoteWindows } from '../ports.ts';
+import type { Facts, Totals } from './state.ts';
+
+/**
+ * What the ledger said about a vote since it was cast: `cast`, nothing; `released`, it no longer holds its
+ * voter back; `held`, it does, whatever the entity's `releasedBeforeMs` says.
+ */
+export const voteMarkFlags = ['cast', 'released', 'held'] as const;
+export type VoteMarkFlag = (typeof voteMarkFlags)[number];
+
+/** One request to vote that was accepted, however many votes it granted. */
+export interface LastVote {
+  readonly atMs: number;
+  readonly flag: VoteMarkFlag;
+}
+
+export type VoteVerdict =
+  | { readonly kind: 'accepted'; readonly count: number }
+  | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number };
+
+const dayMs = 86_400_000;
+
+/** Friday 00:00 to Sunday 24:00 UTC. Day 0 of the epoch was a Thursday. */
+export const isWeekend = (atMs: number): boolean => {
+  const day = Math.floor(atMs / dayMs) % 7;
+  return day >= 1 && day <= 3;
+};
+
+/** The window in force: premium before weekend before standard. */
+export const windowInForce = (facts: Facts, atMs: number, windows: VoteWindows): VoteWindow => {
+  if (facts.premiumUntilMs > atMs) return windows.premium;
+  return isWeekend(atMs) ? windows.weekend : windows.standard;
+};
+
+/** Votes older than this can hold nobody back, whatever window is in force. */
+export const longestWaitMs = (windows: VoteWindows): number =>
+  Math.max(windows.standard.waitMs, windows.premium.waitMs, windows.weekend.waitMs);
+
+/** Time of the newest vote that holds its voter back, 0 for none. */
+export const holdingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
+  let sinceMs = 0;
+  for (const vote of votes) {
+    const holds = vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs);
+    if (holds && vote.atMs > sinceMs) sinceMs = vote.atMs;
+  }
+  return sinceMs;
+};
+
+const refused = (reason: VoteRefusal, retryAtMs = 0): VoteVerdict => ({ kind: 'refused', reason, retryAtMs });
+
+export interface VoteQuestion {
+  readonly state: Totals & { readonly facts: Facts };
+  readonly votes: readonly LastVote[];
+  readonly atMs: number;
+  /** The store's own clock: a vote timed too far ahead of it is refused. */
+  readonly nowMs: number;
+  readonly windows: VoteWindows;
+}
+
+/** Decides one request to vote. Refusals come in the order of the documented checks. */
+export const decideVote = (question: VoteQuestion): VoteVerdict => {
+  const { state, atMs } = question;
+  if (state.facts.voteBanned) return refused('vote_banned');
+  if (!state.facts.listed) return refused('not_listed');
+  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refused('clock_ahead');
+  const window = windowInForce(state.facts, atMs, question.windows);
+  const sinceMs = holdingSinceMs(question.votes, state.releasedBeforeMs);
+  const retryAtMs = sinceMs + window.waitMs;
+  if (sinceMs > 0 && atMs < retryAtMs) return refused('wait', retryAtMs);
+  return { kind: 'accepted', count: window.perUser };
+};

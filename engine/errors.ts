@@ -1,0 +1,94 @@
+/**
+ * The closed list of errors, and the two classes that carry them.
+ *
+ * `DomainError` is what a client is told: a code of this list and words that say what to do.
+ * `StorageError` is what a store's adapter throws: operation, outcome, reason and cause; it never leaves
+ * the process. `http/errors.ts` alone maps both to replies. Refusals that are part of normal life (a vote
+ * inside its window) are returned values, not errors.
+ */
+
+/**
+ * Every machine word that may stand in `context.code`, with its HTTP status. Documented in docs/behaviour.md.
+ */
+export const errorStatuses = {
+  validation_failed: 400,
+  malformed_json: 400,
+  malformed_request: 400,
+  target_type_unsupported: 400,
+  page_invalid: 400,
+  session_type_unsupported: 400,
+  token_missing: 401,
+  token_invalid: 401,
+  token_kind_unsupported: 401,
+  tokens_disagree: 401,
+  forbidden: 403,
+  permission_missing: 403,
+  user_mismatch: 403,
+  banned: 403,
+  vote_banned: 403,
+  entity_vote_banned: 403,
+  not_found: 404,
+  route_not_found: 404,
+  method_not_allowed: 405,
+  already_exists: 409,
+  limit_reached: 409,
+  last_owner: 409,
+  last_data_holder: 409,
+  last_member: 409,
+  team_not_empty: 409,
+  not_votable: 409,
+  body_too_large: 413,
+  content_encoding_unsupported: 415,
+  rate_limited: 429,
+  vote_wait: 429,
+  internal: 500,
+  store_unavailable: 503,
+  overloaded: 503,
+  deadline_passed: 503,
+  draining: 503,
+} as const;
+export type ErrorCode = keyof typeof errorStatuses;
+
+/** A reply other than success, in the words a client reads. `context` values are strings (contract §2.1). */
+export class DomainError extends Error {
+  readonly code: ErrorCode;
+  readonly context: Readonly<Record<string, string>>;
+  /** Whole seconds for `Retry-After`, 0 for none. */
+  readonly retryAfterSeconds: number;
+
+  constructor(code: ErrorCode, message: string, context: Record<string, string> = {}, retryAfterSeconds = 0) {
+    super(message);
+    this.name = 'DomainError';
+    this.code = code;
+    this.context = context;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Whether a failed call had an effect. */
+export type StorageOutcome = 'not_applied' | 'unknown';
+/**
+ * `unreachable`: no answer; `busy`: answered, try again later (lock, deadlock, loading, read-only);
+ * `full`: no room; `row`: a row can never be stored as it is; `uninitialised`: the store lost its data;
+ * `closed`: we are shutting down; `bug`: everything else.
+ */
+export type StorageReason = 'unreachable' | 'busy' | 'full' | 'row' | 'uninitialised' | 'closed' | 'bug';
+
+export class StorageError extends Error {
+  readonly operation: string;
+  readonly outcome: StorageOutcome;
+  readonly reason: StorageReason;
+
+  constructor(
+    operation: string,
+    why: { outcome: StorageOutcome; reason: StorageReason; cause?: unknown; detail?: string },
+  ) {
+    super(`${operation}: ${why.reason} (${why.outcome})${why.detail ? `: ${why.detail}` : ''}`, {
+      cause: why.cause,
+    });
+    this.name = 'StorageError';
+    this.operation = operation;
+    this.outcome = why.outcome;
+    this.reason = why.reason;
+  }
+}

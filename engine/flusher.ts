@@ -1,0 +1,298 @@
+/**
+ * The flusher: carries dirty entities and accepted votes from the hot store to the ledger, and the ledger's
+ * adjustments back.
+ *
+ * One round at a time: peek → one ledger transaction → settle. A crash between any two steps repeats a
+ * harmless round (absolute totals under a guard, votes by their own id). It never changes a number.
+ * Modes:
+ * - *waiting*: until the interval passes or somebody asks (`flushed`, `wake`);
+ * - *working*: rounds without pause while the last was full or somebody asked;
+ * - *backing off*: the ledger failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
+ * - *stopped*: after `stop`.
+ * A row the ledger can never store is found by halving the round, buried, and holds up nobody.
+ */
+import { DomainError, StorageError } from './errors.ts';
+import type { Shard } from './ids.ts';
+import { limits } from './limits.ts';
+import type { Backlog, BacklogSize, Clock, EngineMeters, HotStore, Ledger, Settlement } from './ports.ts';
+
+export interface FlusherParts {
+  readonly hot: HotStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly meters: EngineMeters;
+  readonly intervalMs: number;
+  /** The shards that are this node's to flush, `null` for all. Others flush the rest; overlap is harmless. */
+  readonly shards: () => readonly Shard[] | null;
+  /** After a round: the engine corrects `approximate_votes` of live actors. */
+  readonly flushed: (settlement: Settlement) => void;
+  /** Delivers adjustments that are not settled yet; resolves to how many were. */
+  readonly deliver: () => Promise<number>;
+}
+
+export interface Flusher {
+  start(): void;
+  /**
+   * Resolves when all votes of the shard that were hot before the call are in the ledger; else throws within
+   * 1 s.
+   */
+  flushed(shard: Shard): Promise<void>;
+  /** Sizes as of the last round, for the vote watermark. */
+  size(): BacklogSize;
+  /** Words for `/readyz`, or `null` when the last round succeeded. */
+  trouble(): string | null;
+  /** Flushes until nothing is left or the monotonic deadline passes, then stops. */
+  drain(deadlineMs: number): Promise<void>;
+  stop(): void;
+}
+
+interface Demand {
+  readonly shard: Shard;
+  resolve(): void;
+}
+
+interface FlusherState extends FlusherParts {
+  size: BacklogSize;
+  demands: Demand[];
+  mode: 'waiting' | 'working' | 'backing off' | 'stopped';
+  working: Promise<void>;
+  cancelWait: () => void;
+  failures: number;
+  trouble: string | null;
+  /** Monotonic ms since when the backlog has not been empty. */
+  behindSinceMs: number | null;
+}
+
+export const createFlusher = (parts: FlusherParts): Flusher => {
+  const state: FlusherState = {
+    ...parts,
+    size: { entities: 0, votes: 0 },
+    demands: [],
+    mode: 'stopped',
+    working: Promise.resolve(),
+    cancelWait: () => {},
+    failures: 0,
+    trouble: null,
+    behindSinceMs: null,
+  };
+  return {
+    start: () => {
+      state.mode = 'waiting';
+      waitThenWork(state, state.intervalMs);
+    },
+    flushed: (shard) => demand(state, shard),
+    size: () => state.size,
+    trouble: () => state.trouble,
+    drain: (deadlineMs) => drain(state, deadlineMs),
+    stop: () => {
+      state.mode = 'stopped';
+      state.cancelWait();
+    },
+  };
+};
+
+const waitThenWork = (state: FlusherState, delayMs: number): void => {
+  state.cancelWait = state.clock.after(delayMs, () => work(state));
+};
+
+const work = (state: FlusherState): void => {
+  if (state.mode === 'stopped' || state.mode === 'working') return;
+  state.mode = 'working';
+  state.working = rounds(state).then(
+    () => succeed(state),
+    (error: unknown) => fail(state, error),
+  );
+};
+
+const succeed = (state: FlusherState): void => {
+  state.failures = 0;
+  state.trouble = null;
+  if (state.mode === 'stopped') return;
+  state.mode = 'waiting';
+  waitThenWork(state, state.demands.length > 0 ? 0 : state.intervalMs);
+};
+
+const fail = (state: FlusherState, error: unknown): void => {
+  const reason = error instanceof StorageError ? error.reason : 'bug';
+  state.meters.flushFailed(reason);
+  state.failures += 1;
+  state.trouble = error instanceof Error ? error.message : String(error);
+  if (state.mode === 'stopped') return;
+  state.mode = 'backing off';
+  const doubled = state.intervalMs * 2 ** Math.min(state.failures, 8);
+  waitThenWork(state, Math.min(limits.flushBackoffMaxMs, doubled));
+};
+
+/** Rounds until one was not full; demanded shards first. */
+const rounds = async (state: FlusherState): Promise<void> => {
+  let more = true;
+  while (more && state.mode !== 'stopped') {
+    await serveDemands(state);
+    more = await round(state);
+  }
+  if (state.mode !== 'stopped') await state.deliver();
+  state.size = await state.hot.backlog();
+  reportLag(state);
+};
+
+const reportLag = (state: FlusherState): void => {
+  const nowMs = state.clock.monotonicMs();
+  if (state.size.entities + state.size.votes === 0) state.behindSinceMs = null;
+  else state.behindSinceMs ??= nowMs;
+  state.meters.backlog(state.size, state.behindSinceMs === null ? 0 : nowMs - state.behindSinceMs);
+};
+
+const round = async (state: FlusherState): Promise<boolean> => {
+  const shards = state.shards();
+  const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
+  const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
+  await carry(state, backlog);
+  return backlog.entities.length === limits.flushEntitiesMax || backlog.votes.length === limits.flushVotesMax;
+};
+
+/** Serves the demands known now. Those that come meanwhile have their own round. */
+const serveDemands = async (state: FlusherState): Promise<void> => {
+  const demands = state.demands;
+  if (demands.length === 0) return;
+  state.demands = [];
+  try {
+    const shards = [...new Set(demands.map((one) => one.shard))];
+    const limit = { entities: 0, votes: limits.flushVotesMax, shards };
+    // A look that is not full shows every vote there was: with it all demands known before are met.
+    let full = true;
+    for (let step = 0; full && step < limits.demandRoundsMax; step++) {
+      const backlog = await state.hot.peek(limit);
+      await carry(state, backlog);
+      full = backlog.votes.length === limits.flushVotesMax;
+    }
+    if (full) state.demands = [...demands, ...state.demands];
+    else for (const one of demands) one.resolve();
+  } catch (error) {
+    state.demands = [...demands, ...state.demands];
+    throw error;
+  }
+};
+
+const carry = async (state: FlusherState, backlog: Backlog): Promise<void> => {
+  if (backlog.entities.length + backlog.votes.length === 0) return;
+  const startedMs = state.clock.monotonicMs();
+  await flushOrHalve(state, backlog);
+  const settlement: Settlement = {
+    entities: backlog.entities.map(({ ref, state: hot }) => ({
+      ref,
+      version: hot.version,
+      flushedVotes: hot.upvotes - hot.downvotes,
+    })),
+    votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
+  };
+  await state.hot.settled(settlement);
+  state.flushed(settlement);
+  state.meters.flushed(backlog.entities.length, backlog.votes.length, state.clock.monotonicMs() - startedMs);
+};
+
+/** Flushes a round; when a row of it is refused, its halves, down to the row, which is buried. */
+const flushOrHalve = async (state: FlusherState, whole: Backlog): Promise<void> => {
+  const stack: Backlog[] = [whole];
+  for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
+    try {
+      await state.ledger.flush(part);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.reason !== 'row') throw error;
+      if (part.entities.length + part.votes.length > 1) stack.push(...halves(part));
+      else await bury(state, part, error.message);
+    }
+  }
+};
+
+const halves = ({ entities, votes }: Backlog): readonly [Backlog, Backlog] => {
+  if (entities.length > 0 && votes.length > 0)
+    return [
+      { entities, votes: [] },
+      { entities: [], votes },
+    ];
+  const entityCut = entities.length >> 1;
+  const voteCut = votes.length >> 1;
+  return [
+    { entities: entities.slice(0, entityCut), votes: votes.slice(0, voteCut) },
+    { entities: entities.slice(entityCut), votes: votes.slice(voteCut) },
+  ];
+};
+
+const bury = async (state: FlusherState, part: Backlog, reason: string): Promise<void> => {
+  const entity = part.entities[0];
+  const vote = part.votes[0];
+  await state.ledger.bury(
+    entity === undefined ? { vote: vote as NonNullable<typeof vote>, reason } : { entity, reason },
+  );
+  state.meters.buried(1);
+};
+
+const demand = async (state: FlusherState, shard: Shard): Promise<void> => {
+  const open = await state.hot.peek({ entities: 0, votes: 1, shards: [shard] });
+  if (open.votes.length === 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const cancel = state.clock.after(limits.flushWaitMs, () => {
+      state.demands = state.demands.filter((one) => one !== mine);
+      reject(flushLate());
+    });
+    const mine: Demand = {
+      shard,
+      resolve: () => {
+        cancel();
+        resolve();
+      },
+    };
+    if (state.demands.length >= limits.flushDemandsMax || state.mode === 'stopped') {
+      cancel();
+      return reject(flushLate());
+    }
+    state.demands.push(mine);
+    if (state.mode === 'waiting') {
+      state.cancelWait();
+      work(state);
+    }
+  });
+};
+
+const flushLate = (): DomainError =>
+  new DomainError(
+    'store_unavailable',
+    'The newest votes are not in the database yet, and this answer needs them. Try again.',
+    { outcome: 'not_applied' },
+    1,
+  );
+
+/**
+ * Rounds until nothing is left, one fails, or the deadline passes: then a round on its way is left to itself.
+ */
+const drain = async (state: FlusherState, deadlineMs: number): Promise<void> => {
+  state.mode = 'stopped';
+  state.cancelWait();
+  const leftMs = deadlineMs - state.clock.monotonicMs();
+  if (leftMs <= 0) return;
+  await new Promise<void>((resolve) => {
+    const cancel = state.clock.after(leftMs, resolve);
+    drainRounds(state, deadlineMs)
+      .catch((error: unknown) => {
+        state.trouble = error instanceof Error ? error.message : String(error);
+      })
+      .finally(() => {
+        cancel();
+        resolve();
+      });
+  });
+};
+
+const drainRounds = async (state: FlusherState, deadlineMs: number): Promise<void> => {
+  await state.working;
+  while (state.clock.monotonicMs() < deadlineMs) {
+    if (state.shards() !== null) {
+      // Others live and write on: the backlog need not end. What comes after this is theirs to flush.
+      if (!(await round(state))) return;
+      continue;
+    }
+    state.size = await state.hot.backlog();
+    if (state.size.entities + state.size.votes === 0) return;
+    await round(state);
+  }
+};

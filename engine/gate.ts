@@ -1,0 +1,347 @@
+/**
+ * The output gate: gathers a tick's turns into one call per lane and lets answers go only when the store
+ * has confirmed.
+ *
+ * Modes of a lane:
+ * - *quiet*: nothing open, nothing in flight;
+ * - *gathering*: turns are open and the end of the tick is awaited. Entered by `submit`;
+ * - *in flight*: one call of sealed batches is out; new turns gather behind it. Left by the reply;
+ * - *resending*: the call's outcome is unknown. The same batches with the same numbers go out again, alone,
+ *   after a pause, until the store answers (never renumbered: that would count twice). A refusal ends it only
+ *   while no earlier copy can still take effect;
+ * - *recovering*: a shard's store lost data. Nothing of that shard is sent before it has a new generation.
+ * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, and every waiter is
+ * answered by its deadline. Only the engine uses this file.
+ */
+import type { HotState } from './entity/state.ts';
+import { StorageError } from './errors.ts';
+import { type Shard, shardCount, toShard } from './ids.ts';
+import { limits } from './limits.ts';
+import type { Batch, BatchReply, Clock, CommitRules, Decision, EngineMeters, HotStore } from './ports.ts';
+import {
+  answerTurn,
+  createLine,
+  expireTurn,
+  failTurn,
+  putBack,
+  restartLine,
+  type SealedBatch,
+  type ShardLine,
+  seal,
+  type Turn,
+  type TurnFailure,
+} from './shard.ts';
+
+export interface GateParts {
+  readonly hot: HotStore;
+  readonly clock: Clock;
+  readonly meters: EngineMeters;
+  /** Unique for the life of this process: node name and start. */
+  readonly producer: string;
+  readonly rules: () => CommitRules;
+  /**
+   * Adopts the states of a reply before any answer goes out. `foreign`: others wrote to the shard meanwhile.
+   */
+  readonly adopt: (batch: Batch, reply: BatchReply, foreign: boolean) => void;
+  /** Takes a new generation for shards whose store lost or never had data. */
+  readonly recover: (shards: readonly Shard[]) => Promise<void>;
+}
+
+export interface Gate {
+  /** Joins the shard's open batch, or fails the turn at once (full, stopped). */
+  submit(turn: Turn): void;
+  pending(): number;
+  /** The shard's version as last heard, -1 when none was. */
+  versionOf(shard: Shard): number;
+  /**
+   * Takes a version read from the store; `known` is what `versionOf` gave when it was asked for. True when
+   * the shard was changed by others, so that what is cached of it may be old. False while a batch of ours is
+   * out: its reply will tell.
+   */
+  observe(shard: Shard, seen: { readonly known: number; readonly version: number }): boolean;
+  /** Whether the newest call of every lane was answered. */
+  healthy(): boolean;
+  /** Fails what is open, and stops resending. What is sealed ends `unknown`. */
+  stop(): void;
+  /** New turns fail from now on; what is pending goes its way. */
+  refuse(): void;
+}
+
+interface Lane {
+  readonly lines: Set<ShardLine>;
+  sealed: SealedBatch[];
+  /** A copy of `sealed` whose outcome is unknown may have taken effect, or may yet. */
+  doubtful: boolean;
+  /** Some line may be broken. */
+  broken: boolean;
+  mode: 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
+  failures: number;
+}
+
+interface GateState extends GateParts {
+  readonly lanes: Map<number, Lane>;
+  readonly lineOf: readonly ShardLine[];
+  pendingCount: number;
+  sweeping: boolean;
+  refusing: boolean;
+  stopped: boolean;
+}
+
+/**
+ * A gate with nothing in it. The producer's sequences start at 0: the name must never have been used before.
+ */
+export const createGate = (parts: GateParts): Gate => {
+  const lineOf = Array.from({ length: shardCount }, (_, shard) => createLine(toShard(shard), parts.producer));
+  const gate: GateState = {
+    ...parts,
+    lanes: new Map(),
+    lineOf,
+    pendingCount: 0,
+    sweeping: false,
+    refusing: false,
+    stopped: false,
+  };
+  return {
+    submit: (turn) => submit(gate, turn),
+    pending: () => gate.pendingCount,
+    versionOf: (shard) => (gate.lineOf[shard] as ShardLine).version,
+    observe: (shard, seen) => observe(gate, shard, seen),
+    healthy: () => [...gate.lanes.values()].every((lane) => lane.failures === 0),
+    stop: () => stop(gate),
+    refuse: () => {
+      gate.refusing = true;
+    },
+  };
+};
+
+const laneFor = (gate: GateState, shard: Shard): Lane => {
+  const index = gate.hot.laneOf(shard);
+  let lane = gate.lanes.get(index);
+  if (lane === undefined) {
+    lane = { lines: new Set(), sealed: [], doubtful: false, broken: false, mode: 'quiet', failures: 0 };
+    gate.lanes.set(index, lane);
+  }
+  return lane;
+};
+
+const submit = (gate: GateState, turn: Turn): void => {
+  if (gate.refusing || gate.pendingCount >= limits.pendingItemsMax) {
+    failTurn(turn, { outcome: 'not_applied', code: gate.refusing ? 'draining' : 'overloaded' });
+    return;
+  }
+  const shard = turn.item.target.shard;
+  const line = gate.lineOf[shard] as ShardLine;
+  const lane = laneFor(gate, shard);
+  line.open.push(turn);
+  lane.lines.add(line);
+  gate.pendingCount += 1;
+  if (!gate.sweeping) sweepLater(gate);
+  if (lane.mode === 'quiet') gather(gate, lane);
+};
+
+const gather = (gate: GateState, lane: Lane): void => {
+  lane.mode = 'gathering';
+  gate.clock.endOfTick(() => {
+    if (lane.mode === 'gathering') sealAndSend(gate, lane);
+  });
+};
+
+const sealAndSend = (gate: GateState, lane: Lane): void => {
+  const broken = lane.broken ? [...lane.lines].filter((line) => line.broken && line.open.length > 0) : [];
+  if (broken.length > 0) {
+    recover(gate, lane, broken);
+    return;
+  }
+  for (const line of lane.lines) {
+    const sealed = seal(line, limits.batchItemsMax);
+    if (sealed !== null) lane.sealed.push(sealed);
+    if (line.open.length === 0) lane.lines.delete(line);
+  }
+  if (lane.sealed.length > 0) send(gate, lane);
+  else rest(gate, lane);
+};
+
+/** After a call: gather again when something waits, else be quiet. */
+const rest = (gate: GateState, lane: Lane): void => {
+  lane.mode = 'quiet';
+  if (lane.lines.size > 0) gather(gate, lane);
+};
+
+const send = (gate: GateState, lane: Lane): void => {
+  lane.mode = 'in flight';
+  const startedMs = gate.clock.monotonicMs();
+  const batches = lane.sealed.map((sealed) => sealed.batch);
+  gate.hot.commit(batches, gate.rules()).then(
+    (replies) => {
+      const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
+      gate.meters.batchCommitted(items, gate.clock.monotonicMs() - startedMs);
+      settle(gate, lane, replies);
+    },
+    (error: unknown) => callFailed(gate, lane, error),
+  );
+};
+
+const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): void => {
+  const { sealed, doubtful } = lane;
+  lane.sealed = [];
+  lane.doubtful = false;
+  lane.failures = 0;
+  const broken: ShardLine[] = [];
+  for (const [index, one] of sealed.entries()) {
+    const reply = replies[index] as BatchReply;
+    const line = gate.lineOf[one.batch.shard] as ShardLine;
+    if (reply.outcome === 'applied' || reply.outcome === 'duplicate') {
+      settleBatch(gate, one, reply);
+      if (line.broken) broken.push(line);
+      continue;
+    }
+    gate.meters.gateBroken(reply.outcome);
+    restartLine(line);
+    broken.push(line);
+    if (doubtful) failBatch(gate, one, unknown);
+    else if (gate.stopped) failBatch(gate, one, notApplied);
+    else putBack(line, one);
+    lane.lines.add(line);
+  }
+  if (broken.length > 0) recover(gate, lane, broken);
+  else rest(gate, lane);
+};
+
+const observe = (gate: GateState, shard: Shard, seen: { known: number; version: number }): boolean => {
+  const line = gate.lineOf[shard] as ShardLine;
+  const lane = laneFor(gate, shard);
+  if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
+  const fell = seen.version < seen.known;
+  if (fell) {
+    // The store lost its tail. Before anything new is sent there, the shard gets a new generation.
+    line.broken = true;
+    lane.broken = true;
+    gate.meters.gateBroken('version fell');
+  }
+  const moved = fell || seen.version > line.version;
+  if (moved) line.version = seen.version;
+  return moved;
+};
+
+const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): void => {
+  const line = gate.lineOf[sealed.batch.shard] as ShardLine;
+  // Of the time before the first reply nothing is known, so others may have written then.
+  const foreign = reply.version > line.version + 1;
+  if (reply.version < line.version) {
+    line.broken = true;
+    gate.meters.gateBroken('version fell');
+  }
+  line.sequence = sealed.batch.sequence;
+  line.version = reply.version;
+  gate.adopt(sealed.batch, reply, foreign);
+  gate.pendingCount -= sealed.turns.length;
+  for (const [index, turn] of sealed.turns.entries()) {
+    const decision = reply.decisions?.[index] as Decision | undefined;
+    const state = (reply.states.get(turn.item.target.address) ?? null) as HotState | null;
+    if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
+    else answerTurn(turn, { decision, state, generation: reply.generation });
+  }
+};
+
+/** Takes new generations. Without one the turns of those shards fail, and the other shards go on. */
+const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void => {
+  lane.mode = 'recovering';
+  lane.broken = true;
+  gate.recover(lines.map((line) => line.shard)).then(
+    () => {
+      for (const line of lines) line.broken = false;
+      rest(gate, lane);
+    },
+    () => {
+      lane.failures += 1;
+      for (const line of lines) failOpen(gate, line, notApplied);
+      sealAndSend(gate, lane);
+    },
+  );
+};
+
+const notApplied: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
+const unknown: TurnFailure = { outcome: 'unknown', code: 'store_unavailable' };
+
+const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
+  const outcome = error instanceof StorageError ? error.outcome : 'unknown';
+  gate.meters.commitFailed(outcome);
+  lane.failures += 1;
+  if (outcome === 'unknown') lane.doubtful = true;
+  if (!lane.doubtful) {
+    const sealed = lane.sealed;
+    lane.sealed = [];
+    for (const one of sealed) failBatch(gate, one, notApplied);
+    rest(gate, lane);
+  } else if (gate.stopped) {
+    giveUp(gate, lane);
+  } else {
+    resendLater(gate, lane);
+  }
+};
+
+const resendLater = (gate: GateState, lane: Lane): void => {
+  lane.mode = 'resending';
+  const pauseMs = Math.min(
+    limits.resendPauseMaxMs,
+    limits.resendPauseMinMs * 2 ** Math.min(lane.failures, 10),
+  );
+  gate.clock.after(pauseMs, () => (gate.stopped ? giveUp(gate, lane) : send(gate, lane)));
+};
+
+const failBatch = (gate: GateState, sealed: SealedBatch, failure: TurnFailure): void => {
+  gate.pendingCount -= sealed.turns.length;
+  for (const turn of sealed.turns) failTurn(turn, failure);
+};
+
+const failOpen = (gate: GateState, line: ShardLine, failure: TurnFailure): void => {
+  const open = line.open;
+  line.open = [];
+  for (const turn of open) {
+    if (turn.place === 'closed') continue;
+    gate.pendingCount -= 1;
+    failTurn(turn, failure);
+  }
+};
+
+const giveUp = (gate: GateState, lane: Lane): void => {
+  const sealed = lane.sealed;
+  lane.sealed = [];
+  for (const one of sealed) failBatch(gate, one, unknown);
+  lane.mode = 'quiet';
+};
+
+const stop = (gate: GateState): void => {
+  gate.refusing = true;
+  gate.stopped = true;
+  for (const lane of gate.lanes.values()) {
+    for (const line of lane.lines) failOpen(gate, line, { outcome: 'not_applied', code: 'draining' });
+    lane.lines.clear();
+    if (lane.mode === 'resending') giveUp(gate, lane);
+  }
+};
+
+/** Looks for passed deadlines while anything is pending: one timer for the process, none per request. */
+const sweepLater = (gate: GateState): void => {
+  gate.sweeping = true;
+  gate.clock.after(limits.deadlineSweepMs, () => {
+    gate.meters.pending(gate.pendingCount);
+    sweep(gate, gate.clock.monotonicMs());
+    gate.sweeping = false;
+    if (gate.pendingCount > 0) sweepLater(gate);
+  });
+};
+
+const sweep = (gate: GateState, nowMs: number): void => {
+  for (const lane of gate.lanes.values()) {
+    for (const sealed of lane.sealed) {
+      for (const turn of sealed.turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
+    }
+    for (const line of lane.lines) {
+      let expired = 0;
+      for (const turn of line.open) if (turn.deadlineMs <= nowMs && expireTurn(turn)) expired += 1;
+      gate.pendingCount -= expired;
+      if (expired > 0) line.open = line.open.filter((turn) => turn.place === 'open');
+    }
+  }
+};

@@ -1,0 +1,52 @@
+/**
+ * Generations: how the stores agree on whose numbers are newer.
+ *
+ * SQL guards totals by (generation, version), where versions belong to the hot store and start again when it
+ * loses data. So whenever versions may have run backwards, a new generation is taken in SQL first and
+ * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
+ */
+import { type Shard, shardCount, toShard } from './ids.ts';
+import type { HotStore, Ledger } from './ports.ts';
+
+/** Stores that contradict each other: words for the operator, who must decide. */
+export class StoresDisagree extends Error {}
+
+/** Gives the shards a generation greater than any the ledger or the hot store has seen. */
+export const renewGenerations = async (
+  hot: HotStore,
+  ledger: Ledger,
+  shards: readonly Shard[],
+): Promise<void> => {
+  const known = await hot.generations();
+  const atLeast = shards.reduce((most, shard) => Math.max(most, known[shard] ?? 0), 0);
+  const generation = await ledger.nextGeneration(shards, atLeast);
+  await hot.publish(shards.map((shard) => ({ shard, generation })));
+};
+
+/**
+ * Compares both stores at start and renews the shards that need it: never published, behind the ledger
+ * (an emptied or older hot store), ahead of it (an older ledger), or all, when `reflush` is asked for.
+ */
+export const reconcileGenerations = async (
+  hot: HotStore,
+  ledger: Ledger,
+  reflush: boolean,
+): Promise<readonly Shard[]> => {
+  // In this order: a generation is in the ledger before it is published, so a node that starts at the same
+  // time cannot make the ledger look as if it had never seen one.
+  const hotGenerations = await hot.generations();
+  const ledgerGenerations = await ledger.generations();
+  const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);
+  if (ledgerEmpty && hotGenerations.some((generation) => generation > 0))
+    throw new StoresDisagree(ledgerLost);
+  const stale = Array.from({ length: shardCount }, (_, shard) => toShard(shard)).filter(
+    (shard) => reflush || hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard],
+  );
+  if (stale.length > 0) await renewGenerations(hot, ledger, stale);
+  return stale;
+};
+
+const ledgerLost =
+  'The hot store holds counters but the SQL database has never seen this directory. Starting would mix two ' +
+  'directories. If the database was lost, restore its backup first; if the hot store belongs to another ' +
+  'directory, point to an empty one.';

@@ -1,0 +1,75 @@
+/**
+ * Every fixed limit of the engine, with its unit last. Settings that an operator may change are in
+ * `ops/config.ts`; a limit here is part of the promise and changes only with the documents.
+ * `assertLimits` checks their relations at start.
+ */
+import assert from 'node:assert/strict';
+
+export const limits = {
+  /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
+  pendingItemsMax: 20_000,
+  /** Items in one batch of one shard; the rest waits for the next. */
+  batchItemsMax: 1_000,
+  /** A request that waits for the store is answered by then. */
+  requestDeadlineMs: 2_000,
+  /** How often a drain looks whether all answers are out. */
+  drainPollMs: 5,
+  /** How often passed deadlines are looked for. */
+  deadlineSweepMs: 50,
+  /** Pause before a batch of unknown outcome is sent again; doubles from the least to the most. */
+  resendPauseMinMs: 10,
+  resendPauseMaxMs: 500,
+  /** Pause between two looks at the versions of the shards that other nodes may have changed (I9). */
+  freshnessPollMs: 400,
+  /** Live actors; the longest unused goes first. */
+  actorsMax: 200_000,
+  /** Requests that wait for one actor's activation. */
+  activationWaitersMax: 10_000,
+  /** Entities read from the hot store in one call. */
+  loadBatchMax: 500,
+  /** Entities being activated at once. */
+  activationsMax: 10_000,
+  /** Actors looked at by the passivation hand in one go. */
+  passivationStepsMax: 64,
+  /** Times an item is sent again after the store said `absent` or `forgotten`. */
+  reactivationsMax: 3,
+  /** Votes of one user on one entity that wait for the outcome of his pending one. */
+  parkedVotesMax: 2_000,
+  /** Rows of one flush transaction. */
+  flushEntitiesMax: 5_000,
+  flushVotesMax: 5_000,
+  /** A read that must see past votes waits this long for its flush. */
+  flushWaitMs: 1_000,
+  /** Reads that wait for a flush at once. */
+  flushDemandsMax: 10_000,
+  /** Rounds made for one set of such reads before other work goes on. */
+  demandRoundsMax: 64,
+  /** Longest pause between attempts while the ledger is away. */
+  flushBackoffMaxMs: 2_000,
+  /** Votes in the outbox above which new ones are answered 503, and below which they are taken again. */
+  outboxVotesHigh: 1_000_000,
+  outboxVotesLow: 800_000,
+  /** Votes timed further ahead of the store's clock are refused. */
+  clockAheadMaxMs: 2_000,
+  /** Voters named in one adjustment. */
+  adjustmentMarksMax: 500,
+  adjustmentsPerRound: 200,
+  /** Length of a bucket of last votes. */
+  voteBucketMs: 12 * 3_600_000,
+  shardListEntriesMax: 16_384,
+  /** Packs of one user. */
+  packsPerUserMax: 100,
+  counterMax: Number.MAX_SAFE_INTEGER,
+  outagesMax: 1_024,
+} as const;
+
+/** The largest integer a stats post may carry (contract §8). */
+export const statsIntegerMax = 18_446_744_073_709_552_000n;
+
+/** Stops the process when limits contradict each other. */
+export const assertLimits = (): void => {
+  assert(limits.outboxVotesLow < limits.outboxVotesHigh);
+  assert(limits.batchItemsMax <= limits.pendingItemsMax);
+  assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
+  assert(limits.flushWaitMs < limits.requestDeadlineMs);
+};

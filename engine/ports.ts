@@ -1,0 +1,354 @@
+/**
+ * The engine's doors to the outside: the hot store, the ledger, the clock, the meters. Types only.
+ *
+ * Words used for durability, here and in all doc comments:
+ * - *applied*: in the answering store's memory, may be lost with it;
+ * - *hot*: as durable as the hot store promises (embedded: synced to disk; Redis `appendfsync always`:
+ *   synced);
+ * - *ledger*: committed in SQL.
+ *
+ * The hot store decides every fact that can conflict; the ledger keeps history. An adapter owns its
+ * connection, its retries on redirects and its encoding; it never retries a `commit` by itself.
+ */
+import type { Facts, HotState, PresenceStatus, Totals } from './entity/state.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
+
+/** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
+export interface Clock {
+  /** Wall time, ms since the epoch. */
+  nowMs(): number;
+  /** Monotonic time in ms, for deadlines and durations. */
+  monotonicMs(): number;
+  /** Runs `task` once after `delayMs`. Returns a cancel function. Never keeps the process alive alone. */
+  after(delayMs: number, task: () => void): () => void;
+  /** Runs `task` at the end of the current event-loop tick. */
+  endOfTick(task: () => void): void;
+}
+
+/* ------------------------------------------------------------------ items */
+
+/** A voter's vote named by its time: unique per (entity, user), since windows never overlap. */
+export interface VoteMark {
+  readonly user: string;
+  readonly atMs: number;
+}
+
+/** Set-if-absent. Carries the SQL row; `row` is the (gen, ver) under which SQL last saw it. */
+export interface InitItem {
+  readonly kind: 'init';
+  readonly target: EntityRef;
+  readonly facts: Facts;
+  readonly totals: Totals;
+  readonly row: { readonly generation: number; readonly version: number };
+}
+/** Only posted fields are present; the store merges. */
+export interface StatsItem {
+  readonly kind: 'stats';
+  readonly target: EntityRef;
+  readonly atMs: number;
+  readonly servers?: string;
+  readonly shards?: string;
+  readonly users?: string;
+  readonly shardList?: string;
+  readonly status?: PresenceStatus;
+}
+/** A page view. `visitor` is a signed 64-bit integer in decimal (first 8 bytes of the keyed hash). */
+export interface ClickItem {
+  readonly kind: 'click';
+  readonly target: EntityRef;
+  readonly visitor: string;
+}
+export interface InviteItem {
+  readonly kind: 'invite';
+  readonly target: EntityRef;
+}
+/**
+ * A request to vote. The producer makes time and itags, so that a resent batch yields the same rows;
+ * the store uses as many itags as the window in force grants votes (`perUser`).
+ */
+export interface VoteItem {
+  readonly kind: 'vote';
+  readonly target: EntityRef;
+  readonly user: string;
+  readonly upvote: boolean;
+  readonly atMs: number;
+  readonly itags: readonly string[];
+}
+/** A decision of the ledger about past votes. Applied iff `sequence` is the state's `adjustment` + 1. */
+export interface AdjustItem {
+  readonly kind: 'adjust';
+  readonly target: EntityRef;
+  readonly sequence: number;
+  /** Added to `upvotes` and `downvotes`; may be negative, never below 0 in sum. */
+  readonly upvotes: number;
+  readonly downvotes: number;
+  /** All votes before this no longer hold their voter back; 0 leaves it as it is. It only grows. */
+  readonly releaseBeforeMs: number;
+  /**
+   * These votes no longer hold their voter back. Marks of votes the store has swept are skipped, here and in
+   * `hold`.
+   */
+  readonly release: readonly VoteMark[];
+  /** These votes hold their voter back whatever `releaseBeforeMs` says (void by redemption, or immutable). */
+  readonly hold: readonly VoteMark[];
+}
+export interface FactsItem {
+  readonly kind: 'facts';
+  readonly target: EntityRef;
+  readonly facts: Facts;
+  readonly atMs: number;
+}
+/**
+ * Buries the incarnation: removes its state, its last votes, visitors and dirty mark, and leaves a tombstone.
+ * Votes already in the outbox stay until settled: they were accepted, so they get their row (I11).
+ */
+export interface ForgetItem {
+  readonly kind: 'forget';
+  readonly target: EntityRef;
+}
+export type Item =
+  | InitItem
+  | StatsItem
+  | ClickItem
+  | InviteItem
+  | VoteItem
+  | AdjustItem
+  | FactsItem
+  | ForgetItem;
+
+/* -------------------------------------------------------------- decisions */
+
+/**
+ * What the store decided about one item, in the order of the batch:
+ * - `applied`: done (also an `init` of something already there, an `adjust`, `facts` or `forget` already
+ *   applied);
+ * - `voted`: accepted; `count` votes were added;
+ * - `refused`: a vote that the rules forbid; `retryAtMs` is set for `wait` (else 0);
+ * - `absent`: the store does not know this entity; send `init`;
+ * - `forgotten`: this incarnation is dead, or a later one lives;
+ * - `gap`: an `adjust` came out of order; deliver the earlier ones first;
+ * - `behind`: an `init` whose SQL row is newer than the shard's (generation, version): take a new generation;
+ * - `overflow`: a counter would pass 2^53 − 1; nothing was changed.
+ */
+export type Decision =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'voted'; readonly count: number }
+  | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
+  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' };
+export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead';
+
+/** The sealed work of one shard for one call. `sequence` is dense per (producer, shard), from 1. */
+export interface Batch {
+  readonly shard: Shard;
+  readonly producer: string;
+  readonly sequence: number;
+  readonly items: readonly Item[];
+}
+
+/**
+ * The store's answer to one batch. All of a batch is applied, or none (I4).
+ * - `applied`: now; `duplicate`: earlier, with this or a later sequence number. `decisions` are those of the
+ *   time it was applied when it is the producer's newest, else `null`;
+ * - `gap`: `lastSequence` + 1 was expected; nothing was changed;
+ * - `uninitialised`: the shard has no generation (an emptied store); nothing was changed (I14).
+ */
+export interface BatchReply {
+  readonly outcome: 'applied' | 'duplicate' | 'gap' | 'uninitialised';
+  readonly lastSequence: number;
+  /** The shard's version after the call. */
+  readonly version: number;
+  readonly generation: number;
+  readonly decisions: readonly Decision[] | null;
+  /**
+   * The state after the call of the newest listing the batch names at each address; `null` when it does not
+   * live.
+   */
+  readonly states: ReadonlyMap<EntityAddress, HotState | null>;
+}
+
+/** Rules the store applies while deciding; the same for all nodes of a fleet. */
+export interface CommitRules {
+  readonly windows: VoteWindows;
+  readonly uptime: UptimeRules;
+  readonly visitorsMax: number;
+}
+/** One row per case of `decisions`: durations in ms, votes granted per request. */
+export interface VoteWindow {
+  readonly waitMs: number;
+  readonly perUser: number;
+}
+export interface VoteWindows {
+  readonly standard: VoteWindow;
+  readonly premium: VoteWindow;
+  /** Friday 00:00 to Sunday 24:00 UTC, for entities that are not premium. */
+  readonly weekend: VoteWindow;
+}
+export interface UptimeRules {
+  readonly checkMs: number;
+  /** A check passes when stats were posted at most this long before it. */
+  readonly freshMs: number;
+  /** Half-open intervals in which the whole fleet was down, oldest first: checks inside do not count. */
+  readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+
+/* -------------------------------------------------------------- hot store */
+
+export interface LoadRequest {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** Also read this user's last vote that still holds him back. */
+  readonly voter?: string;
+}
+export type LoadReply =
+  | { readonly outcome: 'absent' }
+  /** The newest incarnation known is dead; a later one must come from SQL. */
+  | { readonly outcome: 'forgotten'; readonly incarnation: Incarnation }
+  | {
+      readonly outcome: 'found';
+      readonly ref: EntityRef;
+      readonly state: HotState;
+      readonly generation: number;
+      /**
+       * Time of the voter's last vote that is not released, 0 for none. The rules of the window are not
+       * applied.
+       */
+      readonly votedAtMs: number;
+    };
+
+export interface DirtyEntity {
+  readonly ref: EntityRef;
+  readonly generation: number;
+  readonly state: HotState;
+}
+export interface OutboxVote {
+  /** The itag: also the outbox key. */
+  readonly itag: string;
+  readonly ref: EntityRef;
+  readonly user: string;
+  readonly upvote: boolean;
+  readonly atMs: number;
+  /** From 0 within one request. */
+  readonly voteNumber: number;
+}
+export interface Backlog {
+  readonly entities: readonly DirtyEntity[];
+  readonly votes: readonly OutboxVote[];
+}
+export interface BacklogSize {
+  readonly entities: number;
+  readonly votes: number;
+}
+/**
+ * What was flushed: an entity leaves the dirty set iff its version is still the one flushed; else it goes to
+ * the end of the queue. `flushedVotes` is recorded in its state either way, without a new version. Entities
+ * that are gone are skipped, and so are clean ones: another node has settled a later flush of them.
+ */
+export interface Settlement {
+  readonly entities: readonly {
+    readonly ref: EntityRef;
+    readonly version: number;
+    readonly flushedVotes: number;
+  }[];
+  readonly votes: readonly { readonly itag: string; readonly shard: Shard }[];
+}
+
+/**
+ * The hot store. `commit` is the only verb that changes counted facts. Every rejection is a `StorageError`
+ * whose `outcome` says whether the call had an effect (`not_applied`) or may have had one (`unknown`).
+ */
+export interface HotStore {
+  /** What a confirmed commit survives, in words for the start message and `/readyz`. */
+  readonly durability: string;
+  /**
+   * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
+   */
+  laneOf(shard: Shard): number;
+  /** Generation per shard, 0 where the shard was never published. */
+  generations(): Promise<readonly number[]>;
+  /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
+  publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
+  load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
+  /** At most one batch per shard, all of one lane. Replies in the order given. Hot when it resolves. */
+  commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
+  /**
+   * Per shard: entities dirty longest first, votes by itag. At most the given numbers; `shards` narrows to
+   * those.
+   */
+  peek(limit: {
+    readonly entities: number;
+    readonly votes: number;
+    readonly shards?: readonly Shard[];
+  }): Promise<Backlog>;
+  settled(settlement: Settlement): Promise<void>;
+  backlog(): Promise<BacklogSize>;
+  /** Current version of each shard asked for (freshness between nodes). */
+  versions(shards: readonly Shard[]): Promise<readonly number[]>;
+  /** Removes last votes older than the longest window and other expired entries, a bounded step. */
+  sweep(nowMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/* ----------------------------------------------------------------- ledger */
+
+/** One entity as SQL knows it: what `init` needs. */
+export interface LedgerEntity {
+  readonly ref: EntityRef;
+  readonly facts: Facts;
+  readonly totals: Totals;
+  readonly generation: number;
+  readonly version: number;
+}
+export interface Adjustment {
+  /** Ledger id, ascending. */
+  readonly id: number;
+  readonly item: AdjustItem | ForgetItem;
+}
+/** One flush round, in one transaction. Entities and votes come sorted by the ledger itself. */
+export interface FlushRound extends Backlog {}
+
+/** Rejections are `StorageError`s; `reason: 'row'` means a row in the round can never be stored as it is. */
+export interface Ledger {
+  /** The living listing of each address, `null` for none. */
+  find(
+    targets: readonly { readonly kind: EntityKind; readonly id: string }[],
+  ): Promise<readonly (LedgerEntity | null)[]>;
+  /**
+   * Absolute totals guarded by (generation, version); votes by itag. Repeating it is harmless. Ledger when it
+   * resolves.
+   */
+  flush(round: FlushRound): Promise<void>;
+  /** Keeps one row that SQL refuses in the dead-letter table, with the reason. */
+  bury(row: {
+    readonly entity?: DirtyEntity;
+    readonly vote?: OutboxVote;
+    readonly reason: string;
+  }): Promise<void>;
+  /** Highest generation SQL has seen or given out, per shard; 0 where none. */
+  generations(): Promise<readonly number[]>;
+  /** Gives out a generation greater than any before and than `atLeast`. Ledger when it resolves. */
+  nextGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
+  /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
+  adjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
+  adjustmentsSettled(ids: readonly number[]): Promise<void>;
+}
+
+/* ----------------------------------------------------------------- meters */
+
+/**
+ * Counters and timings the engine reports; the admin listener publishes them. All calls are cheap and never
+ * throw.
+ */
+export interface EngineMeters {
+  batchCommitted(items: number, milliseconds: number): void;
+  gateWaited(milliseconds: number): void;
+  commitFailed(outcome: 'not_applied' | 'unknown'): void;
+  pending(items: number): void;
+  actors(live: number): void;
+  flushed(entities: number, votes: number, milliseconds: number): void;
+  flushFailed(reason: string): void;
+  backlog(size: BacklogSize, oldestAgeMs: number): void;
+  buried(rows: number): void;
+  gateBroken(reason: string): void;
+  /** One look at the versions of so many shards; so many had been moved by other nodes. */
+  refreshed(shards: number, moved: number): void;
+}

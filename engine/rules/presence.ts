@@ -1,0 +1,18 @@
+/**
+ * The presence a bot is shown with (docs/behaviour.md, "Counters"). Pure.
+ */
+import type { PresenceStatus } from '../entity/state.ts';
+
+/** Without a posted status, stats this recent mean the bot is alive. */
+export const presenceFreshMs = 24 * 3_600_000;
+
+/** The last posted status; none posted: `online` when stats came within a day, else `offline`. */
+export const presenceOf = (
+  posted: { readonly status: PresenceStatus | ''; readonly lastStatsPostMs: number },
+  nowMs: number,
+): PresenceStatus => {
+  if (posted.status !== '') return posted.status;
+  return posted.lastStatsPostMs > 0 && nowMs - posted.lastStatsPostMs <= presenceFreshMs
+    ? 'online'
+    : 'offline';
+};

@@ -1,0 +1,50 @@
+/**
+ * The grammar of access tokens: `rc_<kind>_<id>_<secret><checksum>`.
+ *
+ * Pure. The secret is 43 base62 digits (256 bits), the checksum 6 base62 digits of the CRC-32 of all
+ * before it: a mistyped token is told from an unknown one without a look-up, and secret scanners
+ * can recognise ours. Kind and id are readable to proxies and worth nothing until the secret's hash matches.
+ * The grammar never changes (docs/behaviour.md, "Tokens").
+ */
+import { crc32 } from 'node:zlib';
+
+export const tokenKinds = ['user', 'bot', 'server', 'team'] as const;
+export type TokenKind = (typeof tokenKinds)[number];
+
+export interface TokenParts {
+  readonly kind: TokenKind;
+  readonly id: string;
+}
+
+export const tokenSecretDigits = 43;
+export const tokenChecksumDigits = 6;
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const shape = /^rc_(user|bot|server|team)_([A-Za-z0-9-]{1,64})_([0-9A-Za-z]{49})$/;
+
+const base62 = (value: bigint, digits: number): string => {
+  let text = '';
+  for (let index = 0; index < digits; index++) {
+    text = alphabet.charAt(Number(value % 62n)) + text;
+    value /= 62n;
+  }
+  return text;
+};
+
+const checksumOf = (text: string): string => base62(BigInt(crc32(text)), tokenChecksumDigits);
+
+/** Builds a token from 32 random bytes. The caller supplies the randomness, so that this stays pure. */
+export const formatToken = (parts: TokenParts, secret: Uint8Array): string => {
+  if (secret.length !== 32) throw new RangeError('a token secret is 32 bytes');
+  const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`);
+  const body = `rc_${parts.kind}_${parts.id}_${base62(number, tokenSecretDigits)}`;
+  return body + checksumOf(body);
+};
+
+/** Kind and id of a well-formed token with a right checksum, else `null`. */
+export const parseToken = (token: string): TokenParts | null => {
+  const match = shape.exec(token);
+  if (match === null) return null;
+  const body = token.slice(0, -tokenChecksumDigits);
+  if (checksumOf(body) !== token.slice(-tokenChecksumDigits)) return null;
+  return { kind: match[1] as TokenKind, id: match[2] as string };
+};

@@ -1,0 +1,144 @@
+/**
+ * One shard's line of work: the open batch, the sealed one, the dense sequence.
+ *
+ * Plain data and small functions, no timers and no I/O (those are the gate's). A turn is in exactly one
+ * place: `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's word ends
+ * it), or nowhere (closed). Invariant: a sealed batch keeps its number until its outcome is known, and a
+ * number is used for a new batch only after a definite refusal (I3).
+ */
+import assert from 'node:assert/strict';
+import type { HotState } from './entity/state.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Shard } from './ids.ts';
+import type { Batch, Decision, Item } from './ports.ts';
+
+/**
+ * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.
+ */
+export interface TurnFailure {
+  readonly outcome: 'not_applied' | 'unknown';
+  readonly code: ErrorCode;
+}
+
+/** The store's word on one item: the decision, the entity's state after the batch, the shard's generation. */
+export interface Decided {
+  readonly decision: Decision;
+  readonly state: HotState | null;
+  readonly generation: number;
+}
+
+/** One item on its way to the store, and who waits for it. */
+export interface Turn {
+  readonly item: Item;
+  /** Monotonic ms by which `answer` or `fail` is called; Infinity when nobody waits. */
+  readonly deadlineMs: number;
+  place: 'open' | 'sealed' | 'closed';
+  answered: boolean;
+  /** The store's decision. Called at most once, never after `fail`. */
+  answer(decided: Decided): void;
+  /** No decision in time, or none at all. Called at most once, never after `answer`. */
+  fail(failure: TurnFailure): void;
+  /** The turn left the line for good, answered or not. Called exactly once, after the other two. */
+  closed?(): void;
+}
+
+export interface SealedBatch {
+  readonly batch: Batch;
+  readonly turns: readonly Turn[];
+}
+
+export interface ShardLine {
+  readonly shard: Shard;
+  /** Who numbers this line's batches. Changes when the numbering starts again. */
+  producer: string;
+  /** Times the numbering started again. */
+  epoch: number;
+  /** The last sequence number known to be applied. */
+  sequence: number;
+  /** The shard's version as last heard, -1 before the first reply. */
+  version: number;
+  /** The store lost data of this shard: it needs a new generation before anything is sent. */
+  broken: boolean;
+  open: Turn[];
+}
+
+export const createLine = (shard: Shard, producer: string): ShardLine => ({
+  shard,
+  producer,
+  epoch: 0,
+  sequence: 0,
+  version: -1,
+  broken: false,
+  open: [],
+});
+
+/** Turns the oldest open turns into the next numbered batch; `null` when none is left. */
+export const seal = (line: ShardLine, itemsMax: number): SealedBatch | null => {
+  const turns: Turn[] = [];
+  let taken = 0;
+  while (taken < line.open.length && turns.length < itemsMax) {
+    const turn = line.open[taken++] as Turn;
+    if (turn.place === 'open') turns.push(turn);
+  }
+  line.open = taken === line.open.length ? [] : line.open.slice(taken);
+  if (turns.length === 0) return null;
+  for (const turn of turns) turn.place = 'sealed';
+  const items = turns.map((turn) => turn.item);
+  return { turns, batch: { shard: line.shard, producer: line.producer, sequence: line.sequence + 1, items } };
+};
+
+/**
+ * The store does not know this line's numbers (it lost its tail, or all): numbering starts again under a new
+ * name, because a late copy of an old batch must never find its number expected again.
+ */
+export const restartLine = (line: ShardLine): void => {
+  line.epoch += 1;
+  line.producer = `${line.producer.split('~', 1)[0]}~${line.epoch}`;
+  line.sequence = 0;
+  line.version = -1;
+  line.broken = true;
+};
+
+/** Puts the turns of a batch that was certainly not applied, and never will be, back in front. */
+export const putBack = (line: ShardLine, sealed: SealedBatch): void => {
+  for (const turn of sealed.turns) turn.place = 'open';
+  line.open = [...sealed.turns, ...line.open];
+};
+
+/** Ends a turn with the store's decision. */
+export const answerTurn = (turn: Turn, decided: Decided): void => {
+  assert(turn.place !== 'closed', 'a turn is closed once');
+  turn.place = 'closed';
+  if (!turn.answered) {
+    turn.answered = true;
+    turn.answer(decided);
+  }
+  turn.closed?.();
+};
+
+/** Ends a turn without one. */
+export const failTurn = (turn: Turn, failure: TurnFailure): void => {
+  assert(turn.place !== 'closed', 'a turn is closed once');
+  turn.place = 'closed';
+  if (!turn.answered) {
+    turn.answered = true;
+    turn.fail(failure);
+  }
+  turn.closed?.();
+};
+
+/**
+ * Answers a waiter whose deadline has passed. An open turn is taken back (nothing was counted); a sealed one
+ * stays in its batch and only its waiter goes, told `unknown`. Returns whether the turn left the line.
+ */
+export const expireTurn = (turn: Turn): boolean => {
+  if (turn.place === 'open') {
+    failTurn(turn, { outcome: 'not_applied', code: 'deadline_passed' });
+    return true;
+  }
+  if (!turn.answered) {
+    turn.answered = true;
+    turn.fail({ outcome: 'unknown', code: 'deadline_passed' });
+  }
+  return false;
+};
