@@ -1,0 +1,96 @@
+/**
+ * The two caches of the catalogue: snapshots of lists, and rows of entities that people look at.
+ *
+ * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
+ * `ageMaxMs` old, measured from before its query. A row stays until it is dropped after an edit, or grows
+ * old: the age bound is a safety net for writers that could not tell us. Used by catalogue.ts only.
+ */
+import { LRUCache } from 'lru-cache';
+
+/** One query per key at a time, shared by all who ask while it runs or is fresh. A failure is not kept. */
+export interface Snapshots {
+  get<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
+}
+
+export const createSnapshots = (bound: { entriesMax: number; ageMaxMs: number }): Snapshots => {
+  const kept = new LRUCache<string, Promise<object>>({ max: bound.entriesMax, ttl: bound.ageMaxMs });
+  return {
+    get: <Value extends object>(key: string, load: () => Promise<Value>) => {
+      const known = kept.get(key);
+      // A key names one query, so the type is the one it was loaded with.
+      if (known !== undefined) return known as Promise<Value>;
+      const loading = load();
+      kept.set(key, loading);
+      loading.catch(() => {
+        if (kept.peek(key) === loading) kept.delete(key);
+      });
+      return loading;
+    },
+  };
+};
+
+/** What a cached row must tell: its id, its current vanity code, and roughly what it weighs. */
+export interface Cacheable {
+  readonly id: string;
+  /** `''` when it has none. */
+  readonly vanity: string;
+  readonly weightBytes: number;
+}
+
+export interface RowCache<Row extends Cacheable> {
+  /** By id or vanity code: at once when cached. `null` (never cached) when there is no such entity. */
+  get(word: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
+  /** Call after an edit or deletion is committed. Loads that began earlier are not kept. */
+  drop(id: string): void;
+}
+
+export const createRowCache = <Row extends Cacheable>(bound: {
+  bytesMax: number;
+  ageMaxMs: number;
+}): RowCache<Row> => {
+  const rows = new LRUCache<string, Row>({
+    maxSize: bound.bytesMax,
+    ttl: bound.ageMaxMs,
+    sizeCalculation: (row) => row.weightBytes,
+  });
+  const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
+  const loading = new Map<string, Promise<Row | null>>();
+  let drops = 0;
+
+  const find = (word: string): Row | undefined => {
+    const byId = rows.get(word);
+    if (byId !== undefined) return byId;
+    const code = word.toLowerCase();
+    const id = idsByVanity.get(code);
+    const row = id === undefined ? undefined : rows.get(id);
+    // The code may have moved to another entity since: only the row itself says whose it is.
+    return row?.vanity === code ? row : undefined;
+  };
+  const fill = async (load: () => Promise<Row | null>): Promise<Row | null> => {
+    const dropsBefore = drops;
+    const row = await load();
+    if (row !== null && drops === dropsBefore) {
+      rows.set(row.id, row);
+      if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
+    }
+    return row;
+  };
+  return {
+    get: (word, load) => {
+      const row = find(word);
+      if (row !== undefined) return row;
+      const underway = loading.get(word);
+      if (underway !== undefined) return underway;
+      const filling = fill(load).finally(() => {
+        if (loading.get(word) === filling) loading.delete(word);
+      });
+      loading.set(word, filling);
+      return filling;
+    },
+    drop: (id) => {
+      drops += 1;
+      rows.delete(id);
+      loading.clear();
+    },
+  };
+};

@@ -1,0 +1,225 @@
+/**
+ * The catalogue: everything people edit, with its truth in SQL. One file per resource beside this one.
+ *
+ * This file only gathers their functions into the object that handlers get, puts the two caches in front of
+ * the hot reads, and turns every failure into a `StorageError`. It decides nothing.
+ */
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { Sql } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { type BotProfile, countListedBots, findBot, listBots, pickBots } from './bots.ts';
+import { createRowCache, createSnapshots, type RowCache, type Snapshots } from './cache.ts';
+import { type FrontPage, readFrontPage } from './front-page.ts';
+import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
+import { createPackEdits, type PackEdits } from './pack-edits.ts';
+import {
+  countPacks,
+  findPack,
+  findPackSummary,
+  listPacks,
+  type PackPage,
+  type PackSummary,
+} from './packs.ts';
+import { type EntityStanding, permissionsOn } from './permissions.ts';
+import { countListedServers, findServer, listServers, type ServerProfile } from './servers.ts';
+import {
+  deleteSession,
+  findSessionOfToken,
+  insertSession,
+  listSessions,
+  type NewSession,
+  type SessionCreation,
+  type SessionOfToken,
+  type SessionRow,
+  type SessionTarget,
+} from './sessions.ts';
+import { createTeamEdits, type TeamEdits } from './team-edits.ts';
+import { createTeamMembers, type TeamMembers } from './team-members.ts';
+import {
+  findTeam,
+  findTeamIdByName,
+  readHoldings,
+  type TeamHoldings,
+  type TeamProfile,
+  type TeamWishes,
+} from './teams.ts';
+import { createVanities, type Vanities } from './vanity.ts';
+import {
+  countVotes,
+  eachVoters,
+  listVoters,
+  listVotes,
+  type VotePair,
+  type VoteRow,
+  validVotes,
+} from './votes.ts';
+
+/** At once when cached, else after a query. */
+export type Soon<Value> = Value | Promise<Value>;
+/** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
+export interface Listing<Rows> {
+  readonly count: number;
+  readonly rows: Rows;
+}
+export interface Profiles<Row> {
+  /** By id or vanity code; `null` when there is none. The same object until it is dropped. */
+  profile(word: string): Soon<Row | null>;
+  /** Forgets what is cached about this id. Call after an edit or a deletion is committed. */
+  drop(id: string): void;
+}
+
+export interface Catalogue {
+  readonly sql: Sql;
+  readonly bots: Profiles<BotProfile> & {
+    page(page: number): Promise<Listing<readonly IndexBotRow[]>>;
+    random(wanted: number): Promise<readonly IndexBotRow[]>;
+    frontPage(): Promise<FrontPage>;
+  };
+  readonly servers: Profiles<ServerProfile> & {
+    page(page: number): Promise<Listing<readonly IndexServerRow[]>>;
+  };
+  readonly teams: Profiles<TeamProfile> & {
+    holdings(teamId: string, wishes: TeamWishes): Promise<TeamHoldings>;
+    /** The id of the oldest team with this name in any case. */
+    idByName(name: string): Promise<string | null>;
+    readonly edits: TeamEdits;
+    readonly members: TeamMembers;
+  };
+  readonly packs: {
+    find(url: string): Promise<PackPage>;
+    /** By url, else by name. */
+    summary(word: string): Promise<PackSummary | null>;
+    readonly edits: PackEdits;
+    page(page: number): Promise<Listing<PackPage>>;
+  };
+  readonly vanity: Vanities;
+  readonly sessions: {
+    list(target: SessionTarget): Promise<readonly SessionRow[]>;
+    /** What authentication asks; also an expired session. */
+    byTokenHash(tokenHash: Buffer): Promise<SessionOfToken | null>;
+    insert(session: NewSession, apiSessionsMax: number): Promise<SessionCreation>;
+    remove(target: SessionTarget, sessionId: string): Promise<boolean>;
+  };
+  readonly votes: {
+    valid(pair: VotePair): Promise<readonly VoteRow[]>;
+    page(pair: VotePair, page: number): Promise<Listing<readonly VoteRow[]>>;
+    voters(ref: EntityRef, page: number): Promise<readonly string[]>;
+    eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
+  };
+  /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
+  permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
+}
+
+export interface CatalogueOptions {
+  /** Memory for cached profiles of one kind. */
+  readonly profileBytesMax?: number;
+  /** Profiles are read again after this, also when nobody told us of an edit. */
+  readonly profileAgeMaxMs?: number;
+  /** A list is at most this old. */
+  readonly snapshotAgeMaxMs?: number;
+}
+
+const defaults: Required<CatalogueOptions> = {
+  profileBytesMax: 64 * 1024 * 1024,
+  profileAgeMaxMs: 10_000,
+  snapshotAgeMaxMs: 1_000,
+};
+const snapshotEntriesMax = 512;
+
+const profilesOf = <Row extends { id: string; vanity: string; weightBytes: number }>(
+  cache: RowCache<Row>,
+  find: (word: string) => Promise<Row | null>,
+): Profiles<Row> => ({
+  profile: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
+  drop: (id) => cache.drop(id),
+});
+
+const createBots = (sql: Sql, cache: RowCache<BotProfile>, snapshots: Snapshots): Catalogue['bots'] => {
+  const listed = () => snapshots.get('bots count', () => asStorage('bots.count', () => countListedBots(sql)));
+  return {
+    ...profilesOf(cache, (word) => findBot(sql, word)),
+    page: (page) =>
+      snapshots.get(`bots ${page}`, () =>
+        asStorage('bots.page', async () => ({
+          count: (await listed()).count,
+          rows: await listBots(sql, page),
+        })),
+      ),
+    random: (wanted) => asStorage('bots.random', async () => pickBots(sql, wanted, (await listed()).count)),
+    frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
+  };
+};
+
+const createServers = (
+  sql: Sql,
+  cache: RowCache<ServerProfile>,
+  snapshots: Snapshots,
+): Catalogue['servers'] => ({
+  ...profilesOf(cache, (word) => findServer(sql, word)),
+  page: (page) =>
+    snapshots.get(`servers ${page}`, () =>
+      asStorage('servers.page', async () => ({
+        count: (await snapshots.get('servers count', () => countListedServers(sql))).count,
+        rows: await listServers(sql, page),
+      })),
+    ),
+});
+
+const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams'] => ({
+  ...profilesOf(cache, (word) => findTeam(sql, word)),
+  holdings: (teamId, wishes) => asStorage('teams.holdings', () => readHoldings(sql, teamId, wishes)),
+  idByName: (name) => asStorage('teams.idByName', () => findTeamIdByName(sql, name)),
+  edits: createTeamEdits(sql),
+  members: createTeamMembers(sql),
+});
+
+const createPacks = (sql: Sql, snapshots: Snapshots): Catalogue['packs'] => ({
+  find: (url) => asStorage('packs.find', () => findPack(sql, url)),
+  summary: (word) => asStorage('packs.summary', () => findPackSummary(sql, word)),
+  edits: createPackEdits(sql),
+  page: (page) =>
+    snapshots.get(`packs ${page}`, () =>
+      asStorage('packs.page', async () => ({
+        count: (await snapshots.get('packs count', () => countPacks(sql))).count,
+        rows: await listPacks(sql, page),
+      })),
+    ),
+});
+
+const createSessions = (sql: Sql): Catalogue['sessions'] => ({
+  list: (target) => asStorage('sessions.list', () => listSessions(sql, target)),
+  byTokenHash: (hash) => asStorage('sessions.byTokenHash', () => findSessionOfToken(sql, hash)),
+  insert: (session, apiSessionsMax) =>
+    asStorage('sessions.insert', () => insertSession(sql, session, apiSessionsMax)),
+  remove: (target, sessionId) => asStorage('sessions.remove', () => deleteSession(sql, target, sessionId)),
+});
+
+const createVotes = (sql: Sql): Catalogue['votes'] => ({
+  valid: (pair) => asStorage('votes.valid', () => validVotes(sql, pair)),
+  page: (pair, page) =>
+    asStorage('votes.page', async () => ({
+      count: await countVotes(sql, pair),
+      rows: await listVotes(sql, pair, page),
+    })),
+  voters: (ref, page) => asStorage('votes.voters', () => listVoters(sql, ref, page)),
+  eachVoters: (ref) => eachVoters(sql, ref),
+});
+
+/** The catalogue over one SQL client. Holds caches, so one per process. */
+export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catalogue => {
+  const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs } = { ...defaults, ...options };
+  const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
+  const cacheBound = { bytesMax: profileBytesMax, ageMaxMs: profileAgeMaxMs };
+  return {
+    sql,
+    bots: createBots(sql, createRowCache(cacheBound), snapshots),
+    servers: createServers(sql, createRowCache(cacheBound), snapshots),
+    teams: createTeams(sql, createRowCache(cacheBound)),
+    packs: createPacks(sql, snapshots),
+    vanity: createVanities(sql),
+    sessions: createSessions(sql),
+    votes: createVotes(sql),
+    permissionsOn: (kind, id, userId) =>
+      asStorage('catalogue.permissionsOn', () => permissionsOn(sql, { kind, id }, userId)),
+  };
+};

@@ -1,0 +1,25 @@
+/**
+ * People and platform bots as SQL knows them (`users`): the person inside other rows.
+ *
+ * Never looks anybody up outside: a person SQL does not know is `null` here, and the facade shows a stand-in.
+ * Callers: the other catalogue files.
+ */
+import type { Queryable } from '../sql/client.ts';
+
+export interface PersonRow {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string;
+  readonly avatar: string;
+  readonly bot: boolean;
+  readonly flags: readonly string[];
+  readonly extra_data: Readonly<Record<string, unknown>>;
+  readonly status: string;
+}
+
+/** One person as a JSON column of another row; `alias` is a left-joined `users`. */
+export const personColumn = (sql: Queryable, alias: string) => sql`
+  case when ${sql(alias)}.id is null then null else jsonb_build_object(
+    'id', ${sql(alias)}.id, 'username', ${sql(alias)}.username, 'display_name', ${sql(alias)}.display_name,
+    'avatar', ${sql(alias)}.avatar, 'bot', ${sql(alias)}.bot, 'flags', to_jsonb(${sql(alias)}.flags),
+    'extra_data', ${sql(alias)}.extra_data, 'status', ${sql(alias)}.status) end`;

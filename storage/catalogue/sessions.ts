@@ -1,0 +1,138 @@
+/**
+ * Sessions in SQL: the truth about every token.
+ *
+ * Only a token's SHA-256 is stored; the token itself is known to nobody after its creation. Lists leave
+ * out expired sessions. Callers: catalogue.ts, and through it authentication.
+ */
+import type { TokenKind } from '../../engine/rules/token.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+
+export interface SessionTarget {
+  readonly kind: TokenKind;
+  readonly id: string;
+}
+export interface SessionRow {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly expiry: Date;
+  readonly name: string;
+  readonly perm_limits: readonly string[];
+  readonly target_id: string;
+  readonly target_type: TokenKind;
+  readonly type: 'login' | 'api';
+}
+/** What authentication asks about a token; bans are those of the user it acts for, false for other kinds. */
+export interface SessionOfToken {
+  readonly sessionId: string;
+  readonly kind: TokenKind;
+  readonly id: string;
+  readonly sessionType: 'login' | 'api';
+  readonly limits: readonly string[];
+  readonly expiresAtMs: number;
+  readonly banned: boolean;
+  readonly voteBanned: boolean;
+}
+export interface NewSession {
+  readonly id: string;
+  readonly target: SessionTarget;
+  readonly type: 'login' | 'api';
+  readonly name: string;
+  readonly permLimits: readonly string[];
+  readonly tokenHash: Buffer;
+  readonly lastsSeconds: number;
+  /** The user who asks; else `''`, and the session that asks: its minter is then the minter of this one. */
+  readonly mintedBy: string;
+  readonly mintedWith: string | null;
+}
+
+/** Living sessions of one entity, newest first. */
+export const listSessions = (sql: Queryable, target: SessionTarget): Promise<readonly SessionRow[]> =>
+  sql<SessionRow[]>`
+    select id, created_at, expiry, name, perm_limits, target_id, target_type, type from sessions
+    where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
+    order by created_at desc, id`;
+
+/** The session of a token's SHA-256, expired or not; `null` when there is none. */
+export const findSessionOfToken = async (
+  sql: Queryable,
+  tokenHash: Buffer,
+): Promise<SessionOfToken | null> => {
+  const rows = await sql<SessionOfToken[]>`
+    select sessions.id as "sessionId", sessions.target_type as kind, sessions.target_id as id,
+      sessions.type as "sessionType", sessions.perm_limits as limits,
+      floor(extract(epoch from sessions.expiry) * 1000)::float8 as "expiresAtMs",
+      coalesce(users.banned, false) as banned, coalesce(users.vote_banned, false) as "voteBanned"
+    from sessions
+    left join users on sessions.target_type = 'user' and users.id = sessions.target_id
+    where sessions.token_hash = ${tokenHash}`;
+  return rows[0] ?? null;
+};
+
+const teamOf = (sql: Queryable, { kind, id }: SessionTarget) => {
+  if (kind === 'bot') return sql`(select team_id from bots where bot_id = ${id})`;
+  if (kind === 'server') return sql`(select team_id from servers where server_id = ${id})`;
+  return kind === 'team' ? sql`${id}::text` : sql`null::text`;
+};
+
+/**
+ * Whether who asks may still ask: the session he asks with lives, and he has not left the team meanwhile. The
+ * team's row is held until the end of the transaction, so a removal comes wholly before or wholly after, and
+ * then ends this session too.
+ */
+const mayStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
+  const team = teamOf(transaction, session.target);
+  await transaction`select from teams where id = ${team} for key share`;
+  const rows = await transaction`
+    select from (select ${team} as team_id) as owned
+    left join sessions as parent on parent.id = ${session.mintedWith}::uuid
+    where (${session.mintedWith}::uuid is null or parent.id is not null)
+      and (owned.team_id is null or coalesce(parent.minted_by, ${session.mintedBy}) = '' or exists (
+        select from team_members where team_members.team_id = owned.team_id
+          and user_id = coalesce(parent.minted_by, ${session.mintedBy})))`;
+  return rows.length === 1;
+};
+
+/** `refused`: the right to create it ended while it was being created. */
+export type SessionCreation = 'created' | 'limit_reached' | 'refused';
+
+/**
+ * Writes the session unless the entity already has `apiSessionsMax` living API sessions (login sessions do
+ * not count, nor are they capped). One transaction: the lock on the entity makes the cap exact under races.
+ */
+export const insertSession = (
+  sql: Sql,
+  session: NewSession,
+  apiSessionsMax: number,
+): Promise<SessionCreation> =>
+  sql.begin(async (transaction) => {
+    const { target } = session;
+    if (!(await mayStillMint(transaction, session))) return 'refused';
+    const lock = `sessions ${target.kind} ${target.id}`;
+    await transaction`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+    const rows = await transaction`
+      insert into sessions
+        (id, target_type, target_id, type, name, perm_limits, token_hash, minted_by, expiry)
+      select ${session.id}, ${target.kind}, ${target.id}, ${session.type}, ${session.name},
+        ${session.permLimits as string[]}::text[], ${session.tokenHash},
+        coalesce(
+          (select minted_by from sessions where id = ${session.mintedWith}::uuid), ${session.mintedBy}),
+        now() + make_interval(secs => ${session.lastsSeconds})
+      where ${session.type} = 'login' or (
+        select count(*) from sessions where target_type = ${target.kind} and target_id = ${target.id}
+          and type = 'api' and expiry > now()) < ${apiSessionsMax}
+      returning id`;
+    return rows.length === 1 ? 'created' : 'limit_reached';
+  });
+
+/** Ends a session of this entity. Resolves to whether there was one. */
+export const deleteSession = async (
+  sql: Queryable,
+  target: SessionTarget,
+  sessionId: string,
+): Promise<boolean> => {
+  const rows = await sql`
+    delete from sessions
+    where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
+    returning id`;
+  return rows.length === 1;
+};

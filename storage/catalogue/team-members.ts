@@ -1,0 +1,123 @@
+/**
+ * Adding, changing and removing a team's members. Each is one transaction under the team's lock.
+ *
+ * Reads the members, asks engine/rules/members.ts, writes what it says: so there is always an owner and a
+ * data holder where there was one, whoever asks at the same time. Removing somebody ends, in the same
+ * transaction, every session he minted for the team and for what it owns. Called by catalogue.ts.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import {
+  judgeAddition,
+  judgeEdit,
+  judgeRemoval,
+  type MemberChange,
+  type MemberRefusal,
+  type Removal,
+  type TeamActor,
+} from '../../engine/rules/members.ts';
+import type { Permission } from '../../engine/rules/permissions.ts';
+import type { Sql, Transaction } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { repeated } from '../sql/retry.ts';
+import { lockTeam } from './team-edits.ts';
+
+/** Whose membership, and who asks. */
+export interface MembershipRequest {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly actor: TeamActor;
+}
+type Refusal = MemberRefusal | { readonly kind: 'unknown_team' } | { readonly kind: 'unknown_user' };
+export type MemberOutcome = Refusal | { readonly kind: 'done' };
+/** `revoked`: ids of the sessions that ended with the membership. */
+export type RemovalOutcome = Refusal | { readonly kind: 'removed'; readonly revoked: readonly string[] };
+
+export interface TeamMembers {
+  add(request: MembershipRequest, permissions: readonly Permission[]): Promise<MemberOutcome>;
+  edit(request: MembershipRequest, change: MemberChange): Promise<MemberOutcome>;
+  remove(request: MembershipRequest): Promise<RemovalOutcome>;
+}
+
+export const createTeamMembers = (sql: Sql): TeamMembers => {
+  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+    asStorage(operation, () => repeated(() => sql.begin(task))) as Promise<Result>;
+  return {
+    add: (request, permissions) =>
+      inOne('members.add', (transaction) => addMember(transaction, request, permissions)),
+    edit: (request, change) =>
+      inOne('members.edit', (transaction) => editMember(transaction, request, change)),
+    remove: (request) => inOne('members.remove', (transaction) => removeMember(transaction, request)),
+  };
+};
+
+const addMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+  permissions: readonly Permission[],
+): Promise<MemberOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = judgeAddition(members, actor, { userId, permissions });
+  if (verdict.kind === 'refused') return verdict;
+  const added = await transaction`
+    insert into team_members (team_id, user_id, itag, permissions)
+    select ${teamId}, id, ${uuidv7()}, ${verdict.permissions as string[]}::text[] from users
+    where id = ${userId} and not bot
+    returning user_id`;
+  return added.length === 0 ? { kind: 'unknown_user' } : { kind: 'done' };
+};
+
+const editMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+  change: MemberChange,
+): Promise<MemberOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = judgeEdit(members, actor, { userId, change });
+  if (verdict.kind === 'refused') return verdict;
+  const { permissions, dataHolder, mentionable } = verdict.change;
+  await transaction`
+    update team_members set
+      permissions = coalesce(${permissions as string[] | null}::text[], permissions),
+      data_holder = coalesce(${dataHolder}, data_holder), mentionable = coalesce(${mentionable}, mentionable)
+    where team_id = ${teamId} and user_id = ${userId}`;
+  return { kind: 'done' };
+};
+
+const removeMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+): Promise<RemovalOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = judgeRemoval(members, actor, userId);
+  if (verdict.kind === 'refused') return verdict;
+  await transaction`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
+  await promote(transaction, teamId, verdict);
+  return { kind: 'removed', revoked: await revokeMinted(transaction, teamId, userId) };
+};
+
+const promote = async (transaction: Transaction, teamId: string, verdict: Removal): Promise<void> => {
+  const { nextOwner, nextDataHolder } = verdict;
+  if (nextOwner === null && nextDataHolder === null) return;
+  await transaction`
+    update team_members set data_holder = data_holder or user_id = coalesce(${nextDataHolder}, ''),
+      permissions = case when user_id = coalesce(${nextOwner}, '')
+        then array_prepend('owner', permissions) else permissions end
+    where team_id = ${teamId} and user_id in (coalesce(${nextOwner}, ''), coalesce(${nextDataHolder}, ''))`;
+};
+
+const revokeMinted = async (
+  transaction: Transaction,
+  teamId: string,
+  userId: string,
+): Promise<readonly string[]> => {
+  const rows = await transaction<{ id: string }[]>`
+    delete from sessions where minted_by = ${userId} and (
+      (target_type = 'team' and target_id = ${teamId})
+      or (target_type = 'bot' and target_id in (select bot_id from bots where team_id = ${teamId}))
+      or (target_type = 'server' and target_id in (select server_id from servers where team_id = ${teamId})))
+    returning id`;
+  return rows.map(({ id }) => id);
+};

@@ -1,0 +1,88 @@
+/**
+ * Vanity codes in SQL: finding what a code or an itag stands for, giving one to a new listing, changing one.
+ *
+ * A code belongs to one entity at a time because its column is unique; who comes second is told so. Which
+ * codes are allowed is engine/rules/vanity.ts' to say, before. Called by catalogue.ts and the edits of
+ * listings.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import { foldVanityCode, type VanityKind, vanityCandidates } from '../../engine/rules/vanity.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { repeated } from '../sql/retry.ts';
+
+export interface VanityRow {
+  readonly code: string;
+  readonly created_at: Date;
+  readonly itag: string;
+  readonly target_id: string;
+  readonly target_type: VanityKind;
+}
+export interface VanityTarget {
+  readonly kind: VanityKind;
+  readonly id: string;
+}
+export type VanityOutcome = 'changed' | 'taken' | 'not_found';
+
+export interface Vanities {
+  /** By code, else by the target's id (bots before servers before teams). */
+  byCode(word: string): Promise<VanityRow | null>;
+  byItag(itag: string): Promise<VanityRow | null>;
+  /** Gives the entity another code; its own one again changes nothing. */
+  change(target: VanityTarget, code: string): Promise<VanityOutcome>;
+}
+
+export const createVanities = (sql: Sql): Vanities => ({
+  byCode: (word) => asStorage('vanity.byCode', () => findByCode(sql, word)),
+  byItag: (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag)),
+  change: (target, code) => asStorage('vanity.change', () => repeated(() => changeVanity(sql, target, code))),
+});
+
+const findByCode = async (sql: Queryable, word: string): Promise<VanityRow | null> => {
+  const code = foldVanityCode(word);
+  const rows = await sql<VanityRow[]>`
+    select code, created_at, itag, target_id, target_type from vanity
+    where code = ${code} or (target_type in ('bot', 'server', 'team') and target_id = ${word})
+    order by code <> ${code}, target_type limit 1`;
+  return rows[0] ?? null;
+};
+
+const findByItag = async (sql: Queryable, itag: string): Promise<VanityRow | null> => {
+  const rows = await sql<VanityRow[]>`
+    select code, created_at, itag, target_id, target_type from vanity where itag = ${itag}`;
+  return rows[0] ?? null;
+};
+
+const uniqueViolation = '23505';
+
+const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {
+  try {
+    const rows = await sql`
+      update vanity set code = ${foldVanityCode(code)}
+      where target_type = ${target.kind} and target_id = ${target.id} returning itag`;
+    return rows.length === 0 ? 'not_found' : 'changed';
+  } catch (error) {
+    if ((error as { code?: string }).code === uniqueViolation) return 'taken';
+    throw error;
+  }
+};
+
+/**
+ * Gives a new listing the first code of its candidates that nobody has. Resolves to the code's itag. The last
+ * candidate holds the whole id, so running out of them is a fault of ours.
+ */
+export const giveVanity = async (
+  transaction: Transaction,
+  target: VanityTarget,
+  name: string,
+): Promise<string> => {
+  const itag = uuidv7();
+  for (const code of vanityCandidates(target.kind, target.id, name)) {
+    const rows = await transaction`
+      insert into vanity (itag, code, target_type, target_id)
+      values (${itag}, ${code}, ${target.kind}, ${target.id})
+      on conflict (code) do nothing returning itag`;
+    if (rows.length === 1) return itag;
+  }
+  throw new Error(`no vanity code is left for ${target.kind} ${target.id}`);
+};

@@ -1,0 +1,143 @@
+/**
+ * Past votes in SQL: a user's votes on an entity, and the list of voters.
+ *
+ * Whether a vote is void is said by the view `vote_rows` alone. What is on its way from the hot store is not
+ * here yet: callers ask for a flush first. Validity is judged within one listing (incarnation): votes for a
+ * deleted entity never come back.
+ */
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { offsetOf, perPage } from '../../engine/rules/pages.ts';
+import type { Queryable } from '../sql/client.ts';
+
+export interface VoteRow {
+  readonly author: string;
+  readonly created_at: Date;
+  readonly credit_redeem: string | null;
+  readonly immutable: boolean;
+  readonly itag: string;
+  readonly target_id: string;
+  readonly target_type: EntityKind;
+  readonly upvote: boolean;
+  readonly void: boolean;
+  readonly void_reason: string;
+  readonly vote_num: number;
+  readonly voided_at: Date | null;
+}
+/** A user and an entity he may have voted on. */
+export interface VotePair {
+  readonly user: string;
+  readonly ref: EntityRef;
+}
+
+/** Valid votes of one user on one entity shown at once: years of voting without any reset. */
+const validVotesMax = 2_000;
+/** Voters fetched by one statement while the whole list is streamed. */
+const votersPerStep = 1_000;
+
+/** The empty string keeps planners without statistics off the target's index: a target has far more votes. */
+const isOf = (sql: Queryable, pair: VotePair) => sql`
+  votes.author = ${pair.user} and votes.target_type || '' = ${pair.ref.kind}
+  and votes.target_id = ${pair.ref.id}`;
+
+/** The votes of `pair`. */
+const votesOf = (sql: Queryable, pair: VotePair) => sql`
+  select votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
+    votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at
+  from vote_rows as votes
+  where ${isOf(sql, pair)}`;
+
+/** Non-void votes of one user on one entity, newest first. */
+export const validVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
+  ${votesOf(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
+  order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
+
+/** One page of all votes of one user on one entity, void ones too, newest first. */
+export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise<readonly VoteRow[]> =>
+  sql<VoteRow[]>`
+    ${votesOf(sql, pair)}
+    order by votes.created_at desc, votes.vote_num desc, votes.itag
+    limit ${perPage.userVotes} offset ${offsetOf(page, perPage.userVotes)}`;
+
+export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {
+  const rows = await sql<{ count: number }[]>`
+    select count(*) as count from votes where ${isOf(sql, pair)}`;
+  return rows[0]?.count ?? 0;
+};
+
+interface VoterRow {
+  readonly author: string;
+  /** Text in and out: a Date cuts microseconds, and would repeat or skip rows at a step's border. */
+  readonly cursor_at: string;
+  readonly itag: string;
+}
+type Cursor = Pick<VoterRow, 'cursor_at' | 'itag'>;
+
+interface VoterRange {
+  /** The newest vote of the list when its reading began; later ones are as if not there. */
+  readonly top: Cursor | null;
+  /** The last row of the step before. */
+  readonly after: Cursor | null;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const position = (sql: Queryable, cursor: Cursor) =>
+  sql`(${cursor.cursor_at}::text::timestamptz, ${cursor.itag}::uuid)`;
+
+/**
+ * Authors of valid votes by their newest one. Each row is found by the index on the target and checked by the
+ * index on the author, so a step costs its own rows only, however long the list. That plan is nailed down:
+ * without statistics, or as a generic plan, every voter would be compared with all. `offset 0` keeps the
+ * check from becoming a join, and the empty string keeps it off the target's index.
+ */
+const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<VoterRow[]>`
+  select votes.author, votes.created_at::text as cursor_at, votes.itag from vote_rows as votes
+  where votes.target_type = ${ref.kind} and votes.target_id = ${ref.id}
+    and votes.incarnation = ${ref.incarnation} and not votes.void
+    ${range.after ? sql`and (votes.created_at, votes.itag) < ${position(sql, range.after)}` : sql``}
+    and not exists (
+      select from vote_rows as newer
+      where newer.author = votes.author and newer.target_type || '' = votes.target_type
+        and newer.target_id = votes.target_id and newer.incarnation = votes.incarnation
+        and (newer.created_at, newer.itag) > (votes.created_at, votes.itag)
+        ${range.top ? sql`and (newer.created_at, newer.itag) <= ${position(sql, range.top)}` : sql``}
+        and not newer.void
+      offset 0)
+  order by votes.created_at desc, votes.itag desc limit ${range.limit} offset ${range.offset}`;
+
+/** One page of the voters of an entity, the newest vote first. */
+export const listVoters = async (
+  sql: Queryable,
+  ref: EntityRef,
+  page: number,
+): Promise<readonly string[]> => {
+  const offset = offsetOf(page, perPage.voters);
+  const rows = await selectVoters(sql, ref, {
+    top: null,
+    after: null,
+    limit: perPage.voters,
+    offset,
+  });
+  return rows.map((row) => row.author);
+};
+
+/**
+ * All voters in steps, each its own short statement: a slow reader holds nothing in the database. A voter who
+ * votes again while the list is read stays in his old place.
+ */
+export async function* eachVoters(sql: Queryable, ref: EntityRef): AsyncGenerator<readonly string[]> {
+  let top: Cursor | null = null;
+  let after: Cursor | null = null;
+  for (;;) {
+    const rows: readonly VoterRow[] = await selectVoters(sql, ref, {
+      top,
+      after,
+      limit: votersPerStep,
+      offset: 0,
+    });
+    if (rows.length > 0) yield rows.map((row) => row.author);
+    if (rows.length < votersPerStep) return;
+    top ??= rows[0] as Cursor;
+    after = rows.at(-1) as Cursor;
+  }
+}

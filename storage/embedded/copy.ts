@@ -1,0 +1,141 @@
+/**
+ * Packs a folder of database files into one file, checks a pack, and unpacks it; syncs folders.
+ *
+ * One file and not a copy of the folder: a thousand small files cost a thousand syncs, and as many again when
+ * they are removed. `packFolder` runs in the PGlite thread while no statement runs; syncing and checking come
+ * later, elsewhere. Called by the PGlite worker, snapshot.ts and open.ts.
+ */
+import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+
+/** What lies in a pack, in its order. */
+export interface PackContents {
+  readonly folders: readonly string[];
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly crc: number }[];
+}
+
+const chunkBytes = 1024 * 1024;
+/** Files in work at once: the disk commits their syncs together. */
+const filesAtOnce = 32;
+
+/** Paths of all files below `folder`, relative and sorted, and of all folders, parents first. */
+export const listFolder = (folder: string): { files: string[]; folders: string[] } => {
+  const found = { files: [] as string[], folders: [''] };
+  for (let index = 0; index < found.folders.length; index++) {
+    const parent = found.folders[index] ?? '';
+    for (const entry of readdirSync(join(folder, parent), { withFileTypes: true })) {
+      const path = join(parent, entry.name);
+      if (entry.isDirectory()) found.folders.push(path);
+      else if (entry.isFile()) found.files.push(path);
+    }
+  }
+  found.files.sort();
+  return found;
+};
+
+/** Appends one file to an open pack. */
+const appendFile = (pack: number, path: string, chunk: Buffer): { bytes: number; crc: number } => {
+  const source = openSync(path, 'r');
+  try {
+    let bytes = 0;
+    let crc = 0;
+    for (;;) {
+      const read = readSync(source, chunk, 0, chunk.length, bytes);
+      if (read === 0) return { bytes, crc };
+      const part = chunk.subarray(0, read);
+      for (let done = 0; done < read; ) done += writeSync(pack, part, done, read - done);
+      crc = crc32(part, crc);
+      bytes += read;
+    }
+  } finally {
+    closeSync(source);
+  }
+};
+
+/** Writes all files of `folder` into the new file `into`. Not synced. */
+export const packFolder = (folder: string, into: string): PackContents => {
+  const { files, folders } = listFolder(folder);
+  const pack = openSync(into, 'wx', 0o600);
+  try {
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    return {
+      folders,
+      files: files.map((path) => ({ path, ...appendFile(pack, join(folder, path), chunk) })),
+    };
+  } finally {
+    closeSync(pack);
+  }
+};
+
+/** Reads the pack from begin to end, handing out parts. Throws at the first difference from its contents. */
+const readPack = async (
+  pack: string,
+  contents: PackContents,
+  each: (path: string, part: Buffer) => Promise<void>,
+): Promise<void> => {
+  const handle = await open(pack, 'r');
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  try {
+    for (const { path, bytes, crc } of contents.files) {
+      let sum = 0;
+      for (let left = bytes; left > 0; ) {
+        const { bytesRead } = await handle.read(chunk, 0, Math.min(left, chunkBytes), null);
+        if (bytesRead === 0) throw new Error(`${pack} ends within ${path}`);
+        const part = chunk.subarray(0, bytesRead);
+        sum = crc32(part, sum);
+        await each(path, part);
+        left -= bytesRead;
+      }
+      if (sum !== crc) throw new Error(`${pack} is damaged within ${path}`);
+    }
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Rejects with words when the pack is not as it was written. */
+export const checkPack = (pack: string, contents: PackContents): Promise<void> =>
+  readPack(pack, contents, async () => {});
+
+/** Writes the files of a pack below the new folder `into`. Rejects when the pack is damaged. Not synced. */
+export const unpack = async (pack: string, contents: PackContents, into: string): Promise<void> => {
+  for (const folder of contents.folders) mkdirSync(join(into, folder), { recursive: true, mode: 0o700 });
+  for (const { path } of contents.files) closeSync(openSync(join(into, path), 'wx', 0o600));
+  let current: { path: string; handle: FileHandle } | null = null;
+  try {
+    await readPack(pack, contents, async (path, part) => {
+      if (current?.path !== path) {
+        await current?.handle.close();
+        current = { path, handle: await open(join(into, path), 'r+') };
+      }
+      await current.handle.write(part);
+    });
+  } finally {
+    await (current as { handle: FileHandle } | null)?.handle.close();
+  }
+};
+
+/** Makes one file, or the names in one folder, durable. Windows cannot sync folders and does not need it. */
+export const syncPath = async (path: string, isFolder: boolean): Promise<void> => {
+  if (isFolder && process.platform === 'win32') return;
+  const handle = await open(path, isFolder ? 'r' : 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Makes all files and folders below `folder`, and its own name, durable. */
+export const syncFolder = async (folder: string): Promise<void> => {
+  const { files, folders } = listFolder(folder);
+  const waiting = files.values();
+  const work = async (): Promise<void> => {
+    for (const path of waiting) await syncPath(join(folder, path), false);
+  };
+  await Promise.all(Array.from({ length: filesAtOnce }, work));
+  for (const path of folders) await syncPath(join(folder, path), true);
+  await syncPath(dirname(folder), true);
+};

@@ -1,0 +1,187 @@
+/**
+ * The embedded hot store: the `HotStore` port on LMDB, in one process.
+ *
+ * Owns the wiring and the checks at the door. Every call that writes goes through one lane and is one or more
+ * transactions, each synced to disk before its promise resolves; reads never wait for them. The caller must
+ * guard the folder against a second process. Opened by `storage/open.ts`.
+ */
+import assert from 'node:assert/strict';
+import type { HotState } from '../../engine/entity/state.ts';
+import { holdingSinceMs, longestWaitMs } from '../../engine/entity/votes.ts';
+import { StorageError } from '../../engine/errors.ts';
+import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
+import { peek, publishShard, settle, sweep } from './lmdb/backlog.ts';
+import { unpackSlot } from './lmdb/codec.ts';
+import { adoptPlan, decide, putPlan, readVotes } from './lmdb/commit.ts';
+import { slotKey, visitorsKey, voterKey } from './lmdb/keys.ts';
+import { openTables } from './lmdb/tables.ts';
+import type { Writer } from './lmdb/writer.ts';
+import { assertRoom, createWriter, inLane, write } from './lmdb/writer.ts';
+
+export interface LmdbOptions {
+  /** A folder of its own; made when missing. */
+  readonly path: string;
+  /** Wall time in ms: the store's clock. */
+  readonly clock: () => number;
+  /** Address space reserved at start; the file grows beyond it by itself. */
+  readonly mapSizeBytes?: number;
+  /** Bytes in use above which commits are refused with reason `full`. */
+  readonly sizeMaxBytes?: number;
+  /** The longest wait of any window ever used; last votes are kept that long. */
+  readonly voteWaitMaxMs?: number;
+}
+
+interface Store {
+  readonly writer: Writer;
+  readonly clock: () => number;
+  readonly voteWaitMaxMs: number;
+  committing: boolean;
+  /** Where the next `peek` over all shards starts, so that no shard is always last. */
+  peekStart: number;
+}
+
+const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
+
+const assertOpen = (store: Store, operation: string): void => {
+  if (store.writer.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+};
+
+/** Before anything is written, so the batch had no effect: the sequence number may be used again. */
+const decideOrThrow = (store: Store, batches: readonly Batch[], rules: CommitRules) => {
+  const { writer, voteWaitMaxMs } = store;
+  try {
+    assert(longestWaitMs(rules.windows) <= voteWaitMaxMs, 'a vote window is longer than last votes are kept');
+    const { tables, mirror } = writer;
+    return decide(batches, { tables, mirror, rules, nowMs: store.clock() });
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
+};
+
+const commitInLane = async (
+  store: Store,
+  batches: readonly Batch[],
+  rules: CommitRules,
+): Promise<readonly BatchReply[]> => {
+  const { writer } = store;
+  assertRoom(writer, 'commit');
+  const plan = decideOrThrow(store, batches, rules);
+  if (plan.batches.length === 0) return plan.replies;
+  await write(writer, 'commit', () => putPlan(writer.tables, writer.mirror, plan));
+  adoptPlan(writer.mirror, plan);
+  return plan.replies;
+};
+
+const commit = async (store: Store, batches: readonly Batch[], rules: CommitRules) => {
+  assertOpen(store, 'commit');
+  assert(!store.committing, 'one commit at a time');
+  assert(new Set(batches.map(({ shard }) => shard)).size === batches.length, 'one batch per shard');
+  store.committing = true;
+  try {
+    return await inLane(store.writer, () => commitInLane(store, batches, rules));
+  } finally {
+    store.committing = false;
+  }
+};
+
+const votedAt = (
+  store: Store,
+  vote: { readonly listing: string; readonly voter: string },
+  state: HotState,
+): number => {
+  const nowMs = store.clock();
+  const range = {
+    voter: voterKey(vote.listing, vote.voter),
+    fromMs: nowMs - store.voteWaitMaxMs,
+    toMs: nowMs + limits.clockAheadMaxMs,
+  };
+  return holdingSinceMs(readVotes(store.writer.tables, null, range), state.releasedBeforeMs);
+};
+
+const loadOne = (store: Store, request: LoadRequest): LoadReply => {
+  const { tables, mirror } = store.writer;
+  const address = addressOf(request.kind, request.id);
+  const shard = shardOf(address);
+  const row = tables.slots.get(slotKey(shard, address));
+  if (!row) return { outcome: 'absent' };
+  const { incarnation, state } = unpackSlot(row).slot;
+  if (state === null) return { outcome: 'forgotten', incarnation };
+  const listing = visitorsKey(shard, address, incarnation);
+  const { voter } = request;
+  const votedAtMs = voter === undefined ? 0 : votedAt(store, { listing, voter }, state);
+  const generation = mirror[shard]?.generation ?? 0;
+  return { outcome: 'found', ref: refAt(address, incarnation), state, generation, votedAtMs };
+};
+
+const turnedShards = (store: Store) => {
+  store.peekStart = (store.peekStart + 1) % shardCount;
+  return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
+};
+
+const close = async (store: Store): Promise<void> => {
+  const { writer } = store;
+  if (writer.closed) return;
+  writer.closed = true;
+  await writer.tail;
+  await writer.tables.root.close();
+};
+
+const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' | 'backlog' | 'versions'> => {
+  const { writer } = store;
+  return {
+    async generations() {
+      assertOpen(store, 'generations');
+      return writer.mirror.map(({ generation }) => generation);
+    },
+    async load(requests) {
+      assertOpen(store, 'load');
+      return requests.map((request) => loadOne(store, request));
+    },
+    async peek(limit) {
+      assertOpen(store, 'peek');
+      return peek(writer, { ...limit, shards: limit.shards ?? turnedShards(store) });
+    },
+    async backlog() {
+      assertOpen(store, 'backlog');
+      const { dirty, outbox } = writer.tables;
+      const count = (stats: object) => (stats as { entryCount: number }).entryCount;
+      return { entities: count(dirty.getStats()), votes: count(outbox.getStats()) };
+    },
+    async versions(shards) {
+      assertOpen(store, 'versions');
+      return shards.map((shard) => writer.mirror[shard]?.version ?? 0);
+    },
+  };
+};
+
+/** Opens or creates the store. Rejects with words for the operator when the folder holds another format. */
+export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => {
+  const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30);
+  const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
+  const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
+  const store: Store = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
+  return {
+    durability: 'synced to the disk of this machine',
+    laneOf: () => 0,
+    ...readers(store),
+    commit: (batches, rules) => commit(store, batches, rules),
+    async publish(generations) {
+      assertOpen(store, 'publish');
+      for (const { shard, generation } of generations) {
+        await inLane(writer, () => publishShard(writer, shard, generation));
+      }
+    },
+    async settled(settlement) {
+      assertOpen(store, 'settled');
+      await settle(writer, settlement);
+    },
+    async sweep(nowMs) {
+      assertOpen(store, 'sweep');
+      const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
+      await inLane(writer, () => sweep(writer, nowMs, Math.max(0, oldestBucket)));
+    },
+    close: () => close(store),
+  };
+};

@@ -1,0 +1,186 @@
+/**
+ * What waits for the ledger, and the upkeep of the tables: peek, settle, publish, sweep.
+ *
+ * Owns the dirty index and the outbox after they were filled. All steps are bounded and safe to repeat: a
+ * crash between two of them leaves work to do again, never work undone. Called by the adapter, inside the
+ * write lane where it writes.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Shard } from '../../../engine/ids.ts';
+import { refAt } from '../../../engine/ids.ts';
+import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
+import type { StoredSlot } from './codec.ts';
+import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
+import {
+  addressOfDirtyKey,
+  bucketKey,
+  dirtyKeyOf,
+  itagOfOutboxKey,
+  outboxKey,
+  producerKey,
+  shardRange,
+  slotKey,
+} from './keys.ts';
+import type { ShardMirror, Tables } from './tables.ts';
+import { putMeta } from './tables.ts';
+import type { Writer } from './writer.ts';
+import { inLane, write } from './writer.ts';
+
+/** Entries handled before other work gets its turn. */
+const stepEntries = 1_000;
+const sweepEntriesMax = 20_000;
+const producerIdleMs = 7 * 86_400_000;
+
+const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
+  const { slots, dirty } = writer.tables;
+  const generation = writer.mirror[shard]?.generation ?? 0;
+  const found: DirtyEntity[] = [];
+  for (const key of dirty.getKeys({ ...shardRange(shard), limit })) {
+    const address = addressOfDirtyKey(key);
+    const row = slots.get(slotKey(shard, address));
+    const slot = row && unpackSlot(row).slot;
+    if (slot?.state) found.push({ ref: refAt(address, slot.incarnation), generation, state: slot.state });
+  }
+  return found;
+};
+
+const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] => {
+  const found: OutboxVote[] = [];
+  for (const { key, value } of tables.outbox.getRange({ ...shardRange(shard), limit })) {
+    found.push(unpackOutbox(itagOfOutboxKey(key), value));
+  }
+  return found;
+};
+
+/** Oldest first within each shard; shards in the order given. Yields between shards when it reads much. */
+export const peek = async (
+  writer: Writer,
+  limit: { readonly entities: number; readonly votes: number; readonly shards: readonly Shard[] },
+): Promise<Backlog> => {
+  const entities: DirtyEntity[] = [];
+  const votes: OutboxVote[] = [];
+  let readSinceTurn = 0;
+  for (const shard of limit.shards) {
+    const before = entities.length + votes.length;
+    const room = { entities: limit.entities - entities.length, votes: limit.votes - votes.length };
+    if (room.entities > 0) entities.push(...peekEntities(writer, shard, room.entities));
+    if (room.votes > 0) votes.push(...peekVotes(writer.tables, shard, room.votes));
+    readSinceTurn += entities.length + votes.length - before;
+    if (readSinceTurn < stepEntries) continue;
+    readSinceTurn = 0;
+    await nextTurn();
+  }
+  return { entities, votes };
+};
+
+interface Settling {
+  readonly storedSince: number;
+  slot: StoredSlot;
+}
+
+/**
+ * A slot on disk before the step, with what the step made of it: a listing may be settled twice in one step.
+ */
+const settlingOf = (tables: Tables, settling: Map<string, Settling>, key: string): Settling | null => {
+  const known = settling.get(key);
+  if (known) return known;
+  const row = tables.slots.get(key);
+  if (!row) return null;
+  const slot = unpackSlot(row);
+  const opened: Settling = { storedSince: slot.since, slot };
+  settling.set(key, opened);
+  return opened;
+};
+
+const settleEntities = (tables: Tables, entities: Settlement['entities']): (() => void) => {
+  const settling = new Map<string, Settling>();
+  for (const { ref, version, flushedVotes } of entities) {
+    const open = settlingOf(tables, settling, slotKey(ref.shard, ref.address));
+    if (!open) continue;
+    const { slot, since } = open.slot;
+    if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
+    const { incarnation, state } = slot;
+    // What moved on since goes to the end of the queue, so that it cannot keep others waiting.
+    const nextSince = state.version === version ? 0 : state.version;
+    open.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
+  }
+  return () => {
+    for (const [key, { storedSince, slot }] of settling) {
+      tables.slots.put(key, packSlot(slot));
+      if (slot.since === storedSince) continue;
+      tables.dirty.remove(dirtyKeyOf(key, storedSince));
+      if (slot.since > 0) tables.dirty.put(dirtyKeyOf(key, slot.since), 0);
+    }
+  };
+};
+
+const stepsOf = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
+  Array.from({ length: Math.ceil(entries.length / stepEntries) }, (_, step) =>
+    entries.slice(step * stepEntries, (step + 1) * stepEntries),
+  );
+
+/** Records what was flushed, in several transactions when it is much. */
+export const settle = async (writer: Writer, settlement: Settlement): Promise<void> => {
+  const { tables } = writer;
+  for (const step of stepsOf(settlement.entities)) {
+    await inLane(writer, () => write(writer, 'settled', settleEntities(tables, step)));
+  }
+  for (const step of stepsOf(settlement.votes)) {
+    await inLane(writer, () =>
+      write(writer, 'settled', () => {
+        for (const { shard, itag } of step) tables.outbox.remove(outboxKey(shard, itag));
+      }),
+    );
+  }
+};
+
+/**
+ * Marks the clean ones of a stretch of slots; returns the address where the next stretch starts, or `null`.
+ */
+const markStep = async (writer: Writer, shard: Shard, start: string): Promise<string | null> => {
+  const { slots, dirty } = writer.tables;
+  const range = { start, end: shardRange(shard).end, limit: stepEntries };
+  const rows = Array.from(slots.getRange(range), ({ key, value }) => ({ key, stored: unpackSlot(value) }));
+  await write(writer, 'publish', () => {
+    for (const { key, stored } of rows) {
+      const { slot, since } = stored;
+      if (slot.state === null || since > 0) continue;
+      const { version } = slot.state;
+      slots.put(key, packSlot({ slot, since: version }));
+      dirty.put(dirtyKeyOf(key, version), 0);
+    }
+  });
+  const last = rows.length < stepEntries ? undefined : rows.at(-1);
+  // The key right after the last one read.
+  return last ? `${last.key} ` : null;
+};
+
+/** Raises one generation. The marks come first: a crash before the raise leaves only needless marks. */
+export const publishShard = async (writer: Writer, shard: Shard, generation: number): Promise<void> => {
+  const known = writer.mirror[shard] as ShardMirror;
+  if (generation <= known.generation) return;
+  let start: string | null = shardRange(shard).start;
+  while (start !== null) start = await markStep(writer, shard, start);
+  await write(writer, 'publish', () => {
+    putMeta(writer.tables, shard, { generation, version: known.version });
+  });
+  (writer.mirror[shard] as ShardMirror).generation = generation;
+};
+
+/** Removes expired last votes and long idle producers, a bounded number of each. */
+export const sweep = async (writer: Writer, nowMs: number, oldestBucket: number): Promise<void> => {
+  const { votes, producers } = writer.tables;
+  const expired = Array.from(votes.getKeys({ end: bucketKey(oldestBucket), limit: sweepEntriesMax }));
+  const idle: { shard: Shard; producer: string }[] = [];
+  for (const [index, shard] of writer.mirror.entries()) {
+    for (const [producer, { seenMs }] of shard.producers) {
+      if (nowMs - seenMs > producerIdleMs) idle.push({ shard: index as Shard, producer });
+    }
+  }
+  if (expired.length + idle.length === 0) return;
+  await write(writer, 'sweep', () => {
+    for (const key of expired) votes.remove(key);
+    for (const { shard, producer } of idle) producers.remove(producerKey(shard, producer));
+  });
+  for (const { shard, producer } of idle) writer.mirror[shard]?.producers.delete(producer);
+};

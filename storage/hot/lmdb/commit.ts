@@ -1,0 +1,265 @@
+/**
+ * Deciding and writing the batches of one commit.
+ *
+ * Owns the overlay: what earlier items of the call changed, in front of what is on disk. `decide` reads and
+ * applies everything synchronously and writes nothing; `putPlan` then puts the outcome in one transaction,
+ * and `adoptPlan` moves the mirror once that is on disk. A plan that is not put leaves no trace. No rules
+ * live here: `applyItem` decides.
+ */
+import assert from 'node:assert/strict';
+import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/entity/apply.ts';
+import { applyItem } from '../../../engine/entity/apply.ts';
+import type { HotState } from '../../../engine/entity/state.ts';
+import type { LastVote } from '../../../engine/entity/votes.ts';
+import { voteMarkFlags } from '../../../engine/entity/votes.ts';
+import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
+import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/ports.ts';
+import type { DecisionsRow, OutboxRow, StoredSlot } from './codec.ts';
+import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions, unpackSlot } from './codec.ts';
+import {
+  bucketKey,
+  bucketOf,
+  dirtyKeyOf,
+  outboxKey,
+  producerKey,
+  slotKey,
+  visitorsKey,
+  voterKey,
+} from './keys.ts';
+import type { ShardMirror, Tables, VotesRow } from './tables.ts';
+import { putMeta, readDecisions } from './tables.ts';
+
+interface OpenSlot {
+  readonly shard: Shard;
+  /** As on disk; `since` 0 when clean or unknown. */
+  readonly storedSince: number;
+  slot: Slot | null;
+  since: number;
+  changed: boolean;
+}
+interface PlannedBatch {
+  readonly batch: Batch;
+  readonly producer: string;
+  readonly version: number;
+  readonly decisions: DecisionsRow;
+}
+export interface Plan {
+  readonly nowMs: number;
+  readonly replies: BatchReply[];
+  readonly batches: PlannedBatch[];
+  readonly slots: Map<EntityAddress, OpenSlot>;
+  readonly votes: Map<string, VotesRow>;
+  readonly visitors: Map<string, Set<string>>;
+  readonly buried: Set<string>;
+  readonly outbox: Map<string, OutboxRow>;
+}
+interface Deciding {
+  readonly tables: Tables;
+  readonly mirror: readonly ShardMirror[];
+  readonly rules: CommitRules;
+  readonly plan: Plan;
+}
+
+const openSlot = (deciding: Deciding, shard: Shard, address: EntityAddress): OpenSlot => {
+  const { tables, plan } = deciding;
+  const known = plan.slots.get(address);
+  if (known) return known;
+  const row = tables.slots.get(slotKey(shard, address));
+  const stored: StoredSlot | null = row ? unpackSlot(row) : null;
+  const since = stored?.since ?? 0;
+  const opened: OpenSlot = { shard, storedSince: since, slot: stored?.slot ?? null, since, changed: false };
+  plan.slots.set(address, opened);
+  return opened;
+};
+
+const votesRow = (tables: Tables, plan: Plan | null, key: string): VotesRow =>
+  plan?.votes.get(key) ?? tables.votes.get(key) ?? [];
+
+/** A voter's votes between two times, from the buckets that hold them. The caller bounds the distance. */
+export const readVotes = (
+  tables: Tables,
+  plan: Plan | null,
+  range: { readonly voter: string; readonly fromMs: number; readonly toMs: number },
+): readonly LastVote[] => {
+  const found: LastVote[] = [];
+  for (let bucket = bucketOf(range.fromMs); bucket <= bucketOf(range.toMs); bucket++) {
+    const row = votesRow(tables, plan, `${bucketKey(bucket)} ${range.voter}`);
+    for (let index = 0; index < row.length; index += 2) {
+      const atMs = row[index] ?? 0;
+      const flag = voteMarkFlags[row[index + 1] ?? 0] ?? 'cast';
+      if (atMs >= range.fromMs && atMs <= range.toMs) found.push({ atMs, flag });
+    }
+  }
+  return found;
+};
+
+const contextOf = (deciding: Deciding, target: EntityRef, batch: BatchContext): ApplyContext => ({
+  ...batch,
+  votes: (user, fromMs, toMs) => {
+    const { tables, plan } = deciding;
+    const voter = voterKey(visitorsKey(target.shard, target.address, target.incarnation), user);
+    return readVotes(tables, plan, { voter, fromMs, toMs });
+  },
+  visited: (visitor) => {
+    const key = visitorsKey(target.shard, target.address, target.incarnation);
+    if (deciding.plan.visitors.get(key)?.has(visitor)) return true;
+    return deciding.tables.visitors.doesExist(key, packVisitor(visitor));
+  },
+});
+
+const planMark = (deciding: Deciding, listing: string, mark: Effect & { readonly kind: 'mark' }): void => {
+  const { tables, plan } = deciding;
+  const key = `${bucketKey(bucketOf(mark.atMs))} ${voterKey(listing, mark.user)}`;
+  const row = [...votesRow(tables, plan, key)];
+  let index = 0;
+  while (index < row.length && row[index] !== mark.atMs) index += 2;
+  row[index] = mark.atMs;
+  row[index + 1] = voteMarkFlags.indexOf(mark.flag);
+  plan.votes.set(key, row);
+};
+
+const planEffect = (deciding: Deciding, target: EntityRef, effect: Effect): void => {
+  const { plan } = deciding;
+  const listing = visitorsKey(target.shard, target.address, target.incarnation);
+  if (effect.kind === 'mark') planMark(deciding, listing, effect);
+  else if (effect.kind === 'visitor') {
+    const seen = plan.visitors.get(listing) ?? new Set();
+    plan.visitors.set(listing, seen.add(effect.visitor));
+  } else if (effect.kind === 'outbox') {
+    const { user, upvote, atMs, itags } = effect.vote;
+    for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
+      const row = packOutbox({ ref: target, user, upvote, atMs, voteNumber });
+      plan.outbox.set(outboxKey(target.shard, itag), row);
+    }
+  } else {
+    // Its last votes stay until swept: no key of a later listing can meet them.
+    const dead = visitorsKey(target.shard, target.address, effect.incarnation);
+    plan.visitors.delete(dead);
+    plan.buried.add(dead);
+  }
+};
+
+const decideItem = (deciding: Deciding, item: Item, context: BatchContext): Decision => {
+  const { target } = item;
+  const open = openSlot(deciding, target.shard, target.address);
+  const outcome = applyItem(item, open.slot, contextOf(deciding, target, context));
+  if (outcome.slot === open.slot) return outcome.decision;
+  for (const effect of outcome.effects) planEffect(deciding, target, effect);
+  open.slot = outcome.slot;
+  open.changed = true;
+  if (item.kind === 'init' || item.kind === 'forget') open.since = 0;
+  else if (open.since === 0) open.since = context.version;
+  return outcome.decision;
+};
+
+/** States of the newest listing a batch names at each address; `null` when that listing does not live. */
+const statesNamed = (deciding: Deciding, batch: Batch): ReadonlyMap<EntityAddress, HotState | null> => {
+  const newest = new Map<EntityAddress, Incarnation>();
+  for (const { target } of batch.items) {
+    const known = newest.get(target.address);
+    if (known === undefined || known < target.incarnation) newest.set(target.address, target.incarnation);
+  }
+  const states = new Map<EntityAddress, HotState | null>();
+  for (const [address, incarnation] of newest) {
+    const { slot } = openSlot(deciding, batch.shard, address);
+    states.set(address, slot?.incarnation === incarnation ? slot.state : null);
+  }
+  return states;
+};
+
+const changedAny = (plan: Plan, batch: Batch): boolean =>
+  batch.items.some((item) => plan.slots.get(item.target.address)?.changed);
+
+const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
+  const shard = deciding.mirror[batch.shard];
+  assert(shard, `shard ${batch.shard}`);
+  const { generation } = shard;
+  const last = shard.producers.get(batch.producer)?.sequence ?? 0;
+  const reply = (
+    outcome: BatchReply['outcome'],
+    decisions: BatchReply['decisions'],
+    now = { last, version: shard.version },
+  ): BatchReply => {
+    const states = statesNamed(deciding, batch);
+    return { outcome, lastSequence: now.last, version: now.version, generation, decisions, states };
+  };
+  if (generation === 0) return reply('uninitialised', null);
+  if (batch.sequence <= last) {
+    const row =
+      batch.sequence === last ? readDecisions(deciding.tables, batch.shard, batch.producer) : undefined;
+    return reply('duplicate', row === undefined ? null : unpackDecisions(row));
+  }
+  if (batch.sequence !== last + 1) return reply('gap', null);
+  const { plan, rules } = deciding;
+  const version = shard.version + 1;
+  const context = { nowMs: plan.nowMs, generation, shardVersion: shard.version, version, rules };
+  assert(
+    batch.items.every(({ target }) => target.shard === batch.shard),
+    'an item of another shard',
+  );
+  const decisions = batch.items.map((item) => decideItem(deciding, item, context));
+  const after = changedAny(plan, batch) ? version : shard.version;
+  // Keys are made before the transaction: one that is refused must not leave half of it.
+  const producer = producerKey(batch.shard, batch.producer);
+  plan.batches.push({ batch, producer, version: after, decisions: packDecisions(decisions) });
+  return reply('applied', decisions, { last: batch.sequence, version: after });
+};
+
+export interface DecideOptions {
+  readonly tables: Tables;
+  readonly mirror: readonly ShardMirror[];
+  readonly rules: CommitRules;
+  readonly nowMs: number;
+}
+
+/** Decides all batches against what is on disk. Synchronous; writes nothing. Throws on a bug in an item. */
+export const decide = (batches: readonly Batch[], options: DecideOptions): Plan => {
+  const plan: Plan = {
+    nowMs: options.nowMs,
+    replies: [],
+    batches: [],
+    slots: new Map(),
+    votes: new Map(),
+    visitors: new Map(),
+    buried: new Set(),
+    outbox: new Map(),
+  };
+  const deciding: Deciding = { ...options, plan };
+  for (const batch of batches) plan.replies.push(decideBatch(deciding, batch));
+  return plan;
+};
+
+const putSlot = (tables: Tables, address: EntityAddress, open: OpenSlot): void => {
+  if (!open.changed || open.slot === null) return;
+  const key = slotKey(open.shard, address);
+  tables.slots.put(key, packSlot({ slot: open.slot, since: open.since }));
+  if (open.since === open.storedSince) return;
+  if (open.storedSince > 0) tables.dirty.remove(dirtyKeyOf(key, open.storedSince));
+  if (open.since > 0) tables.dirty.put(dirtyKeyOf(key, open.since), 0);
+};
+
+/** Puts a plan; to be called inside one transaction. */
+export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Plan): void => {
+  for (const { batch, producer, version, decisions } of plan.batches) {
+    const { shard, sequence } = batch;
+    const { generation, version: before } = mirror[shard] as ShardMirror;
+    if (version !== before) putMeta(tables, shard, { generation, version });
+    tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
+  }
+  for (const [address, open] of plan.slots) putSlot(tables, address, open);
+  for (const [key, row] of plan.votes) tables.votes.put(key, row);
+  for (const key of plan.buried) tables.visitors.remove(key);
+  for (const [key, visitors] of plan.visitors) {
+    for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
+  }
+  for (const [key, row] of plan.outbox) tables.outbox.put(key, row);
+};
+
+/** Moves the mirror to what is on disk now. */
+export const adoptPlan = (mirror: readonly ShardMirror[], plan: Plan): void => {
+  for (const { batch, version } of plan.batches) {
+    const shard = mirror[batch.shard] as ShardMirror;
+    shard.version = version;
+    shard.producers.set(batch.producer, { sequence: batch.sequence, seenMs: plan.nowMs });
+  }
+};

@@ -1,0 +1,37 @@
+/**
+ * What a confirmed commit survives, in words, as the server's own settings say.
+ *
+ * Reads them once at start; never changes them. A server that does not tell its settings (managed ones forbid
+ * `CONFIG`) is described as such: the operator decides. Called by the adapter when it opens.
+ */
+import type { Redis } from 'ioredis';
+import type { Link } from './link.ts';
+
+const everySecond = 'synced to the disk of Redis within about a second';
+
+/** `synced` is what we document and test; everything else may lose an acknowledged tail. */
+const wordsOf = (appendOnly: string | undefined, sync: string | undefined): string => {
+  if (appendOnly === undefined || sync === undefined)
+    return 'as durable as the Redis server, which does not tell';
+  if (appendOnly !== 'yes')
+    return 'in the memory of Redis only: appendonly is off, a crash loses everything since its last snapshot';
+  if (sync === 'always') return 'synced to the disk of Redis';
+  if (sync === 'everysec') return `${everySecond}: a crash loses what came after (appendfsync everysec)`;
+  return 'written by Redis, synced when its system likes: a crash may lose the tail (appendfsync no)';
+};
+
+const settingsOf = async (primary: Redis): Promise<string> => {
+  const read = async (name: string): Promise<string | undefined> => {
+    const row = (await primary.config('GET', name).catch(() => [])) as string[];
+    return row[1];
+  };
+  return wordsOf(await read('appendonly'), await read('appendfsync'));
+};
+
+/** The words; of a Cluster, those of all primaries that differ. */
+export const durabilityOf = async (link: Link): Promise<string> => {
+  const words = new Set(await Promise.all(link.primaries().map(settingsOf)));
+  const cluster = link.laneOf.length > 0 && link.primaries().length > 1;
+  const tail = cluster ? '; a failover may lose what its replica had not received' : '';
+  return [...words].sort().join('; ') + tail;
+};

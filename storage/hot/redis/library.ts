@@ -1,0 +1,75 @@
+/**
+ * The function library that decides inside Redis: its text, its version, how it gets there and leaves.
+ *
+ * The version is a hash of the source and part of every function's name, so that a node of a new version
+ * never changes the rules under a node of an old one. Loading is repeatable. An old library is dropped only
+ * by `dropLibraries`, by somebody who knows which versions are still in use.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+
+const prefix = 'rollcall_';
+const verbs = ['commit', 'load', 'heads', 'peek', 'settled', 'publish', 'sweep'] as const;
+export type Verb = (typeof verbs)[number];
+
+export interface Library {
+  readonly name: string;
+  readonly version: string;
+  readonly code: string;
+  /** Names of the functions as they are called. */
+  readonly functions: Readonly<Record<Verb, string>>;
+}
+
+const readSource = (folder: string): string => {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.lua'));
+  return files
+    .sort()
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('\n');
+};
+
+/** Reads the library of this version of the program. */
+export const readLibrary = (folder = join(import.meta.dirname, '../functions')): Library => {
+  const source = readSource(folder);
+  const version = createHash('sha256').update(source).digest('hex').slice(0, 12);
+  const name = `${prefix}${version}`;
+  const functions = Object.fromEntries(verbs.map((verb) => [verb, `${prefix}${verb}_${version}`]));
+  return {
+    name,
+    version,
+    code: `#!lua name=${name}\n${source.replaceAll('_@', `_${version}`)}`,
+    functions: functions as Record<Verb, string>,
+  };
+};
+
+const unlessMessage = (pattern: RegExp) => (error: Error) => {
+  if (!pattern.test(error.message)) throw error;
+};
+
+/** Loads it on one primary, unless it is there. Hot when it resolves: Redis keeps libraries with its data. */
+export const loadLibrary = async (primary: Redis, library: Library): Promise<void> => {
+  await primary.function('LOAD', library.code).catch(unlessMessage(/already exists/i));
+};
+
+/** Versions of our library that a primary knows. */
+export const knownVersions = async (primary: Redis): Promise<readonly string[]> => {
+  const rows = (await primary.function('LIST', 'LIBRARYNAME', `${prefix}*`)) as string[][];
+  return rows
+    .map((row) => row[row.indexOf('library_name') + 1] ?? '')
+    .filter((name) => /^rollcall_[0-9a-f]{12}$/.test(name))
+    .map((name) => name.slice(prefix.length));
+};
+
+/** Drops all versions but those named, and says which. A node that still needs one loads it again. */
+export const dropLibraries = async (
+  primary: Redis,
+  keep: ReadonlySet<string>,
+): Promise<readonly string[]> => {
+  const dropped = (await knownVersions(primary)).filter((version) => !keep.has(version));
+  for (const version of dropped) {
+    await primary.function('DELETE', `${prefix}${version}`).catch(unlessMessage(/not found/i));
+  }
+  return dropped;
+};

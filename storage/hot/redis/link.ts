@@ -1,0 +1,200 @@
+/**
+ * The connection to Redis, one server or a Cluster, as the adapter sees it: call a function for some shards.
+ *
+ * Owns the client's settings: nothing waits for a connection, nothing is sent twice by the client. On one
+ * server all shards go into one call; on a Cluster each shard is a call and a lane of its own, because shards
+ * fail and move singly. MOVED, ASK and TRYAGAIN are answers, so the Cluster client follows them. Every
+ * Cluster call names, beside the shard's entities, a key that never exists: while a slot moves Redis then
+ * answers TRYAGAIN for all of it, and never runs a function that sees half of a shard's keys.
+ */
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type Shard, shardCount, toShard } from '../../../engine/ids.ts';
+import { isFunctionMissing } from './errors.ts';
+import { type Library, loadLibrary, type Verb } from './library.ts';
+
+export interface LinkOptions {
+  /** One URL is a server, several are nodes of one Cluster. */
+  readonly urls: readonly string[];
+  readonly prefix: string;
+  readonly library: Library;
+  /** A connection that says nothing for so long while an answer is due is given up. */
+  readonly silenceMaxMs: number;
+  /** Told about connection errors; they are repaired without help. */
+  readonly onError: (error: Error) => void;
+}
+
+type Argument = string | number | Buffer;
+
+export interface Link {
+  readonly prefix: string;
+  laneOf(shard: Shard): number;
+  /** Splits shards into sets that one call may carry, in order. */
+  groups(shards: readonly Shard[]): readonly (readonly Shard[])[];
+  /** Calls a function for one such set. Rejects with the client's error. */
+  call(verb: Verb, shards: readonly Shard[], words: readonly Argument[]): Promise<Buffer>;
+  primaries(): readonly Redis[];
+  close(): void;
+}
+
+const reconnectMaxMs = 1_000;
+const tryAgainMs = 5;
+const redirectionsMax = 64;
+
+const retryDelay = (attempts: number): number =>
+  Math.min(reconnectMaxMs, 20 * 2 ** Math.min(attempts, 6)) * (0.5 + Math.random() / 2);
+
+const connectionOptions = (options: LinkOptions): RedisOptions => ({
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  socketTimeout: options.silenceMaxMs,
+  connectTimeout: options.silenceMaxMs,
+  connectionName: 'rollcall',
+});
+
+const keysOf = (prefix: string, shard: Shard): readonly string[] => [
+  `${prefix}{s${shard}}:e`,
+  `${prefix}{s${shard}}:never`,
+];
+
+/**
+ * Calls again after loading the library where it was missing: that refusal is definite. When it cannot be
+ * loaded the second call says so once more.
+ */
+const withLibrary = async (call: () => Promise<unknown>, load: () => Promise<unknown>): Promise<Buffer> => {
+  try {
+    return (await call()) as Buffer;
+  } catch (error) {
+    if (!(error instanceof Error && isFunctionMissing(error))) throw error;
+  }
+  await load();
+  return (await call()) as Buffer;
+};
+
+const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
+  const { library, prefix } = options;
+  const settings = connectionOptions(options);
+  const redis = new Redis(url, { ...settings, lazyConnect: true, retryStrategy: retryDelay });
+  redis.on('error', options.onError);
+  await redis.connect().catch((error: Error) => {
+    redis.disconnect();
+    throw error;
+  });
+  const load = () => loadLibrary(redis, library).catch(options.onError);
+  return {
+    prefix,
+    laneOf: () => 0,
+    groups: (shards) => [shards],
+    call: (verb, _shards, words) =>
+      withLibrary(() => redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...words), load),
+    primaries: () => [redis],
+    close: () => redis.disconnect(),
+  };
+};
+
+const startupNode = (url: string) => {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port || 6379) };
+};
+
+const clusterReady = (cluster: Cluster): Promise<void> =>
+  new Promise((resolve, reject) => {
+    cluster.once('ready', resolve);
+    cluster.once('end', () => reject(new Error('Failed to refresh slots: no node of the Cluster answered')));
+    cluster.connect().catch(reject);
+  });
+
+/** Lets all that is called in one turn of the event loop leave in one write per primary. */
+const createCork = (primaries: () => readonly Redis[]): (() => void) => {
+  let corked = false;
+  return () => {
+    if (corked) return;
+    corked = true;
+    const streams = primaries().flatMap(({ stream }) => (stream?.writable ? [stream] : []));
+    for (const stream of streams) stream.cork();
+    process.nextTick(() => {
+      corked = false;
+      for (const stream of streams) stream.uncork();
+    });
+  };
+};
+
+const clusterLink = async (options: LinkOptions): Promise<Link> => {
+  const { library, prefix } = options;
+  const { username, password, protocol } = new URL(options.urls[0] ?? '');
+  const cluster = new Cluster(options.urls.map(startupNode), {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRedirections: redirectionsMax,
+    retryDelayOnTryAgain: tryAgainMs,
+    // A closed connection leaves the outcome unknown: that is the caller's to repeat.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    slotsRefreshTimeout: options.silenceMaxMs,
+    slotsRefreshInterval: 5_000,
+    clusterRetryStrategy: retryDelay,
+    redisOptions: {
+      ...connectionOptions(options),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  });
+  cluster.on('error', options.onError);
+  cluster.on('node error', options.onError);
+  await clusterReady(cluster).catch((error: Error) => {
+    cluster.disconnect();
+    throw error;
+  });
+  const primaries = () => cluster.nodes('master');
+  const cork = createCork(primaries);
+  const load = () =>
+    Promise.all(primaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
+  const keys = Array.from({ length: shardCount }, (_, shard) => keysOf(prefix, toShard(shard)));
+  return {
+    prefix,
+    laneOf: (shard) => shard,
+    groups: (shards) => shards.map((shard) => [shard]),
+    call(verb, shards, words) {
+      cork();
+      const named = shards.flatMap((shard) => keys[shard] ?? []);
+      const name = library.functions[verb];
+      return withLibrary(
+        () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words),
+        load,
+      );
+    },
+    primaries,
+    close: () => cluster.disconnect(),
+  };
+};
+
+const connect = async (options: LinkOptions): Promise<Link> => {
+  const [first] = options.urls;
+  if (first === undefined) throw new Error('no address of a Redis server');
+  let said: Error | undefined;
+  const onError = (error: Error): void => {
+    said = error;
+    options.onError(error);
+  };
+  try {
+    return await (options.urls.length === 1
+      ? serverLink({ ...options, onError }, first)
+      : clusterLink({ ...options, onError }));
+  } catch (error) {
+    // The client rejects with "Connection is closed" and tells the reason in an event.
+    throw said ?? error;
+  }
+};
+
+/** Connects and loads the library. Rejects when no server answers or it refuses us. */
+export const openLink = async (options: LinkOptions): Promise<Link> => {
+  const link = await connect(options);
+  try {
+    for (const primary of link.primaries()) await loadLibrary(primary, options.library);
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  return link;
+};

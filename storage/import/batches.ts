@@ -1,0 +1,90 @@
+/**
+ * Cuts a stream of lines into batches of checked records, bounded in lines and in characters.
+ *
+ * Owns the size of a batch and the look-ahead: while the store writes one batch, the next is being parsed.
+ * Comments and empty lines count as lines and carry nothing.
+ */
+import { checkLine } from './check.ts';
+import type { SourceLine } from './lines.ts';
+import type { ImportRecord } from './schema.ts';
+
+export interface NumberedRecord {
+  readonly line: number;
+  readonly text: string;
+  readonly record: ImportRecord;
+}
+export interface BadLine {
+  readonly line: number;
+  /** As it was read; `''` when it was too long to keep. */
+  readonly text: string;
+  readonly reason: string;
+}
+export interface Batch {
+  readonly records: NumberedRecord[];
+  readonly badLines: BadLine[];
+  /** Number of the last line looked at. */
+  lastLine: number;
+}
+
+export const batchLinesMax = 2_000;
+const batchCharactersMax = 4_000_000;
+
+const emptyBatch = (): Batch => ({ records: [], badLines: [], lastLine: 0 });
+
+/** Batches in the order of the lines. */
+export async function* batchesOf(
+  groups: AsyncIterable<readonly SourceLine[]>,
+  linesMax = batchLinesMax,
+): AsyncGenerator<Batch> {
+  let batch = emptyBatch();
+  let lines = 0;
+  let characters = 0;
+  for await (const group of groups) {
+    for (const line of group) {
+      addLine(batch, line);
+      lines++;
+      characters += line.text.length;
+      if (lines < linesMax && characters < batchCharactersMax) continue;
+      yield batch;
+      batch = emptyBatch();
+      lines = 0;
+      characters = 0;
+    }
+  }
+  if (lines > 0) yield batch;
+}
+
+const addLine = (batch: Batch, { number, text, fault }: SourceLine): void => {
+  batch.lastLine = number;
+  if (fault !== '') {
+    batch.badLines.push({ line: number, text, reason: fault });
+    return;
+  }
+  if (text === '' || text.startsWith('#') || text.trim() === '') return;
+  const checked = checkLine(text);
+  if (checked.record === null) batch.badLines.push({ line: number, text, reason: checked.fault });
+  else batch.records.push({ line: number, text, record: checked.record });
+};
+
+/** The same items, one made ahead of need. A failure ahead is thrown when its turn comes. */
+export async function* oneAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  const pull = (): Promise<Pulled<Item>> =>
+    source.next().then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error }),
+    );
+  let next = pull();
+  try {
+    for (;;) {
+      const pulled = await next;
+      if ('error' in pulled) throw pulled.error;
+      if (pulled.result.done) return;
+      next = pull();
+      yield pulled.result.value;
+    }
+  } finally {
+    await next;
+    await source.return(undefined);
+  }
+}
+type Pulled<Item> = { readonly result: IteratorResult<Item> } | { readonly error: unknown };

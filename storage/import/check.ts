@@ -1,0 +1,151 @@
+/**
+ * From one line of an import file to one record, or to the words that say what is wrong with it.
+ *
+ * Owns everything a line can be judged by on its own. Never asks the store. Integers beyond 2^53 keep their
+ * digits: such a number becomes a string of them. Called by the batcher, and usable alone to check a file.
+ */
+import { Compile } from 'typebox/compile';
+import {
+  type BotRecord,
+  type ImportRecord,
+  type RecordKind,
+  recordKinds,
+  recordSchemas,
+  type ServerRecord,
+  type TeamRecord,
+  type VoteRecord,
+} from './schema.ts';
+
+export type CheckedLine =
+  | { readonly record: ImportRecord; readonly fault: '' }
+  | { readonly record: null; readonly fault: string };
+
+const validators = Object.fromEntries(
+  recordKinds.map((kind) => [kind, Compile(recordSchemas[kind])]),
+) as unknown as Record<RecordKind, Validator>;
+
+interface Validator {
+  Check(value: unknown): boolean;
+  Errors(value: unknown): readonly ValidationError[];
+}
+interface ValidationError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message: string;
+}
+
+const faultsShownMax = 3;
+
+/** Judges one line. Never throws. */
+export const checkLine = (text: string): CheckedLine => {
+  const value = parse(text);
+  if (value === undefined) return bad('not valid JSON');
+  if (!isObject(value)) return bad('not a JSON object');
+  const { kind } = value;
+  if (typeof kind !== 'string' || !isRecordKind(kind)) {
+    return bad(`"kind" must be one of ${recordKinds.join(', ')}`);
+  }
+  const validator = validators[kind];
+  if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)));
+  if (text.includes('\\u') && unstorable.test(JSON.stringify(value))) {
+    return bad('holds a NUL character or half of a surrogate pair');
+  }
+  const record = value as unknown as ImportRecord;
+  const fault = contradictionOf(record);
+  return fault === null ? { record, fault: '' } : bad(fault);
+};
+
+const bad = (fault: string): CheckedLine => ({ record: null, fault });
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isRecordKind = (word: string): word is RecordKind => (recordKinds as readonly string[]).includes(word);
+
+/** What SQL text cannot hold, as JSON writes it: an escape that is not itself escaped. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f]..)/;
+const longNumber = /[:[,]\s*\d{16,}/;
+
+/** Parsing twice is only paid by lines with a number too long for a double. */
+const parse = (text: string): unknown => {
+  try {
+    return longNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Fields, and places in a list, that may hold more than a double can. */
+const statField = /^(servers|shards|users|\d+)$/;
+
+const keepDigits = (key: string, value: unknown, context?: { source?: string }): unknown => {
+  const exact = typeof value !== 'number' || Number.isSafeInteger(value);
+  return exact || !statField.test(key) || !/^\d+$/.test(context?.source ?? '') ? value : context?.source;
+};
+
+/** At most three faults in words, each with its field. */
+const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationError[]): string => {
+  const byField = new Map<string, string>();
+  for (const error of errors) {
+    const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
+    for (const field of params.additionalProperties ?? []) {
+      byField.set(`${error.instancePath}/${field}`, 'is not a field of this record');
+    }
+    const at = valueAt(value, error.instancePath);
+    for (const field of params.requiredProperties ?? []) {
+      if (!isObject(at) || !(field in at)) byField.set(`${error.instancePath}/${field}`, 'is missing');
+    }
+    const told = byField.has(error.instancePath) && error.keyword !== '~refine';
+    if (told || isAboutShape(error.keyword)) continue;
+    byField.set(error.instancePath, error.message);
+  }
+  const faults = [...byField].map(([path, words]) => `${path.slice(1)} ${words}`);
+  const more = faults.length - faultsShownMax;
+  return faults.slice(0, faultsShownMax).join('; ') + (more > 0 ? `; and ${more} more` : '');
+};
+
+const isAboutShape = (keyword: string): boolean =>
+  keyword === 'additionalProperties' || keyword === 'required' || keyword === 'boolean';
+
+const valueAt = (value: unknown, path: string): unknown => {
+  let at = value;
+  for (const key of path.split('/').slice(1)) at = (at as Record<string, unknown> | undefined)?.[key];
+  return at;
+};
+
+/** Fields that are right alone and wrong together. */
+const contradictionOf = (record: ImportRecord): string | null => {
+  if (record.kind === 'bot') return clickFault(record) ?? botFault(record);
+  if (record.kind === 'server') return clickFault(record);
+  if (record.kind === 'team') return teamFault(record);
+  if (record.kind === 'vote') return voteFault(record);
+  return null;
+};
+
+const clickFault = (record: BotRecord | ServerRecord): string | null =>
+  (record.unique_clicks ?? 0) > (record.clicks ?? 0) ? 'unique_clicks is greater than clicks' : null;
+
+const botFault = (record: BotRecord): string | null => {
+  if ((record.owner === undefined) === (record.team_owner === undefined)) {
+    return 'exactly one of owner and team_owner must be given';
+  }
+  return (record.uptime ?? 0) > (record.total_uptime ?? 0) ? 'uptime is greater than total_uptime' : null;
+};
+
+const teamFault = (record: TeamRecord): string | null => {
+  const ids = record.members.map((member) => member.user_id);
+  if (new Set(ids).size < ids.length) return 'members names a user twice';
+  if (!record.members.some((member) => member.perms.includes('owner'))) {
+    return 'members has nobody with the permission owner';
+  }
+  return null;
+};
+
+const voteFault = (record: VoteRecord): string | null => {
+  const isVoid = record.void === true;
+  if (!isVoid && (record.void_reason || record.voided_at || record.credit_redeem)) {
+    return 'void_reason, voided_at and credit_redeem are for void votes';
+  }
+  return record.former && !isVoid ? 'a vote of a former listing must be void' : null;
+};

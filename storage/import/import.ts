@@ -1,0 +1,195 @@
+/**
+ * Imports records into SQL: idempotent, resumable, in bounded memory (docs/import-format.md).
+ *
+ * Owns the run: batch by batch, each with its progress in one transaction, so that a kill at any moment
+ * leaves whole batches and a second run goes on behind them. Never touches the hot store: the engine
+ * activates an entity from SQL on first use. Without `skipBad` the first batch with a bad line stops the
+ * run and nothing of that batch is written. Called by the command line, the demo, and the admin listener.
+ */
+import { createPartitions, type Partitions } from '../ledger/partitions.ts';
+import type { Sql, Transaction } from '../sql/client.ts';
+import { storageErrorOf } from '../sql/errors.ts';
+import { type BadLine, type Batch, batchesOf, oneAhead } from './batches.ts';
+import { fileLines, givenLines, measureFile, type SourceLine } from './lines.ts';
+import { openRejects, type Rejects } from './rejects.ts';
+import { recordKinds } from './schema.ts';
+import { type Counts, noCounts, writeBatch } from './write.ts';
+
+export interface ImportOptions {
+  /** Writes bad lines to `<file>.rejected` (or drops them, for lines from a program) and goes on. */
+  readonly skipBad?: boolean;
+  /** ISO time that stands in for what records leave out. Default: now. */
+  readonly now?: string;
+  readonly batchLines?: number;
+  readonly onProgress?: (progress: ImportProgress) => void;
+  /** Stops after the batch under way; a later run goes on from there. */
+  readonly signal?: AbortSignal;
+}
+export interface ImportProgress {
+  readonly linesDone: number;
+  /** 0 when the number of lines is not known. */
+  readonly linesTotal: number;
+}
+export interface ImportReport {
+  readonly added: Counts;
+  /** Records that were in the store already. */
+  skipped: number;
+  rejected: number;
+  /** `''` when nothing was rejected. */
+  rejectedFile: string;
+  /** Lines an earlier, interrupted run had done. */
+  readonly resumedAfter: number;
+  linesDone: number;
+  interrupted: boolean;
+  milliseconds: number;
+}
+
+/** Bad lines stopped the import. What came in earlier batches is in the store; of this batch nothing is. */
+export class ImportStopped extends Error {
+  readonly badLines: readonly BadLine[];
+  readonly linesDone: number;
+
+  constructor(badLines: readonly BadLine[], linesDone: number) {
+    const first = badLines[0];
+    const more = badLines.length > 1 ? ` (and ${badLines.length - 1} more)` : '';
+    super(`line ${first?.line}: ${first?.reason}${more}`);
+    this.name = 'ImportStopped';
+    this.badLines = badLines;
+    this.linesDone = linesDone;
+  }
+}
+
+/** One run over one source. */
+interface Run {
+  readonly sql: Sql;
+  readonly options: ImportOptions;
+  /** Name of the import in SQL, `null` when it cannot be resumed. */
+  readonly digest: string | null;
+  readonly rejects: Rejects | null;
+  readonly partitions: Partitions;
+  readonly linesTotal: number;
+  readonly now: string;
+  readonly report: ImportReport;
+}
+
+/**
+ * Imports a file. Ledger when it resolves. Rejects with `ImportStopped`, `StorageError`, or the error of
+ * reading the file. The same file again after a complete run is gone through once more and adds nothing.
+ */
+export const importFile = async (
+  sql: Sql,
+  path: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> => {
+  const { digest, lines } = await measureFile(path);
+  const linesDone = await openProgress(sql, digest, lines);
+  const rejects = options.skipBad ? openRejects(`${path}.rejected`, linesDone) : null;
+  const run = makeRun({ sql, options, digest, rejects, linesTotal: lines }, linesDone);
+  return runImport(run, fileLines(path, linesDone));
+};
+
+/** Imports lines made by a program: idempotent, not resumable. Ledger when it resolves. */
+export const importLines = (
+  sql: Sql,
+  lines: Iterable<string>,
+  options: ImportOptions = {},
+): Promise<ImportReport> =>
+  runImport(makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0), givenLines(lines));
+
+const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter: number): Run => ({
+  ...parts,
+  partitions: createPartitions(parts.sql),
+  now: parts.options.now ?? new Date().toISOString(),
+  report: {
+    added: noCounts(),
+    skipped: 0,
+    rejected: 0,
+    rejectedFile: '',
+    resumedAfter,
+    linesDone: resumedAfter,
+    interrupted: false,
+    milliseconds: 0,
+  },
+});
+
+const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>): Promise<ImportReport> => {
+  const startedMs = performance.now();
+  const { report, options } = run;
+  for await (const batch of oneAhead(batchesOf(lines, options.batchLines))) {
+    if (options.signal?.aborted) {
+      report.interrupted = true;
+      break;
+    }
+    await runBatch(run, batch);
+    options.onProgress?.({ linesDone: report.linesDone, linesTotal: run.linesTotal });
+  }
+  if (recordKinds.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
+    await analyse(run.sql);
+  report.milliseconds = performance.now() - startedMs;
+  return report;
+};
+
+/** An import of this size makes what the planner knows of the tables wrong. */
+const analyseRowsMin = 10_000;
+
+const analyse = async (sql: Sql): Promise<void> => {
+  try {
+    await sql`analyze users, totals, vanity, teams, team_members, servers, bots, packs, votes, sessions`;
+  } catch (error) {
+    throw storageErrorOf('import.analyse', error);
+  }
+};
+
+const runBatch = async (run: Run, batch: Batch): Promise<void> => {
+  const { sql, report, options } = run;
+  try {
+    await run.partitions.prepare(voteTimes(batch));
+    const done = await sql.begin(async (transaction) => {
+      const written = await writeBatch(transaction, batch.records, run.now);
+      const badLines = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
+      badLines.sort((a, b) => a.line - b.line);
+      if (badLines.length > 0 && !options.skipBad) throw new ImportStopped(badLines, report.linesDone);
+      run.rejects?.add(badLines);
+      if (run.digest !== null) await moveProgress(transaction, run, batch.lastLine);
+      return { written, rejected: badLines.length };
+    });
+    for (const kind of recordKinds) report.added[kind] += done.written.added[kind];
+    report.skipped += done.written.skipped;
+    report.rejected += done.rejected;
+    if (done.rejected > 0 && run.rejects) report.rejectedFile = run.rejects.path;
+    report.linesDone = batch.lastLine;
+  } catch (error) {
+    throw error instanceof ImportStopped ? error : storageErrorOf('import', error);
+  }
+};
+
+/** Votes go to the table of their month, which is made outside of the transaction that fills it. */
+const voteTimes = (batch: Batch): { atMs: number }[] =>
+  batch.records.flatMap(({ record }) =>
+    record.kind === 'vote' ? [{ atMs: Date.parse(record.created_at) }] : [],
+  );
+
+const withText = (batch: Batch, fault: { line: number; reason: string }): BadLine => ({
+  ...fault,
+  text: batch.records.find((entry) => entry.line === fault.line)?.text ?? '',
+});
+
+/* ---------------------------------------------------------------- progress */
+
+/** Lines an interrupted run of the same bytes has done; a complete one starts over. */
+const openProgress = async (sql: Sql, digest: string, lines: number): Promise<number> => {
+  const rows = await sql<{ lines_done: number }[]>`
+    insert into imports as i (digest, lines_done) values (${digest}, 0)
+    on conflict (digest) do update set updated_at = now(),
+      lines_done = case when i.lines_done >= ${lines}::bigint then 0 else i.lines_done end
+    returning lines_done`;
+  return rows[0]?.lines_done ?? 0;
+};
+
+/** In the batch's transaction. Two runs of one file at once would count each other's lines as their own. */
+const moveProgress = async (transaction: Transaction, run: Run, lastLine: number): Promise<void> => {
+  const moved = await transaction`
+    update imports set lines_done = ${lastLine}, updated_at = now()
+    where digest = ${run.digest} and lines_done = ${run.report.linesDone}`;
+  if (moved.count !== 1) throw new Error('another import of the same file is under way');
+};

@@ -1,0 +1,125 @@
+/**
+ * The lines of an import: read from a file in bounded memory, or taken from a program.
+ *
+ * Owns line numbers (from 1), the cap on a line's length, and the file's digest. A line that is too long or
+ * not UTF-8 is passed on as a fault, not thrown: the import decides. Empty lines and lines that begin with
+ * `#` are numbered and skipped.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+
+/** One line; `fault` is set instead of `text` when it cannot be read. */
+export interface SourceLine {
+  readonly number: number;
+  readonly text: string;
+  readonly fault: string;
+}
+
+/** A long text of 65,536 characters and a shard list, all escaped, fit. */
+export const lineBytesMax = 2 * 1024 * 1024;
+const readBytes = 256 * 1024;
+const newline = 0x0a;
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export interface FileMeasure {
+  /** SHA-256 of the bytes, in hexadecimal. */
+  readonly digest: string;
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** Reads the file once: its digest names the import, its number of lines makes the progress bar. */
+export const measureFile = async (path: string): Promise<FileMeasure> => {
+  const hash = createHash('sha256');
+  let lines = 0;
+  let bytes = 0;
+  let last = newline;
+  for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
+    const data = chunk as Buffer;
+    hash.update(data);
+    bytes += data.length;
+    for (let at = data.indexOf(newline); at >= 0; at = data.indexOf(newline, at + 1)) lines++;
+    last = data[data.length - 1] ?? last;
+  }
+  return { digest: hash.digest('hex'), lines: last === newline ? lines : lines + 1, bytes };
+};
+
+/** The lines of a file after the first `skip`, in groups as they are read. */
+export async function* fileLines(path: string, skip: number): AsyncGenerator<SourceLine[]> {
+  const splitter = new LineSplitter(skip);
+  for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
+    yield splitter.push(chunk as Buffer);
+  }
+  yield splitter.end();
+}
+
+/** Lines made by a program, in groups. */
+export async function* givenLines(texts: Iterable<string>): AsyncGenerator<SourceLine[]> {
+  let group: SourceLine[] = [];
+  let number = 0;
+  for (const text of texts) {
+    number++;
+    group.push({ number, text, fault: '' });
+    if (group.length < 500) continue;
+    yield group;
+    group = [];
+  }
+  yield group;
+}
+
+/** Cuts chunks into lines; keeps at most one unfinished line, and of an oversized one nothing. */
+class LineSplitter {
+  private readonly skip: number;
+  private number = 0;
+  private rest: Buffer[] = [];
+  private restBytes = 0;
+
+  constructor(skip: number) {
+    this.skip = skip;
+  }
+
+  push(chunk: Buffer): SourceLine[] {
+    const lines: SourceLine[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      this.keep(chunk.subarray(start, end));
+      this.finish(lines);
+      start = end + 1;
+    }
+    this.keep(chunk.subarray(start));
+    return lines;
+  }
+
+  end(): SourceLine[] {
+    const lines: SourceLine[] = [];
+    if (this.restBytes > 0) this.finish(lines);
+    return lines;
+  }
+
+  private keep(piece: Buffer): void {
+    if (piece.length === 0) return;
+    this.restBytes += piece.length;
+    if (this.restBytes <= lineBytesMax) this.rest.push(piece);
+    else this.rest = [];
+  }
+
+  private finish(lines: SourceLine[]): void {
+    this.number++;
+    if (this.number > this.skip) lines.push(this.read());
+    this.rest = [];
+    this.restBytes = 0;
+  }
+
+  private read(): SourceLine {
+    const { number } = this;
+    if (this.restBytes > lineBytesMax) {
+      return { number, text: '', fault: `longer than ${lineBytesMax} bytes` };
+    }
+    const bytes = this.rest.length === 1 && this.rest[0] ? this.rest[0] : Buffer.concat(this.rest);
+    try {
+      return { number, text: decoder.decode(bytes), fault: '' };
+    } catch {
+      return { number, text: bytes.toString('latin1'), fault: 'not valid UTF-8' };
+    }
+  }
+}

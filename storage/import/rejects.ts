@@ -1,0 +1,37 @@
+/**
+ * The file of lines an import did not take: each line as it was, under a comment with its number and reason.
+ *
+ * Written before the batch's progress is committed, so nothing is lost by a kill; after one, what stands
+ * beyond the committed progress is cut off and found again. The file can be corrected and imported itself.
+ */
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { BadLine } from './batches.ts';
+
+export interface Rejects {
+  readonly path: string;
+  add(lines: readonly BadLine[]): void;
+}
+
+const heading = /^# line (\d+): /;
+
+/** Goes on with the rejects up to `linesDone`; 0 starts anew. */
+export const openRejects = (path: string, linesDone: number): Rejects => {
+  if (linesDone === 0) rmSync(path, { force: true });
+  else if (existsSync(path)) keepUpTo(path, linesDone);
+  return {
+    path,
+    add(lines) {
+      if (lines.length > 0) appendFileSync(path, lines.map(entryOf).join(''), { mode: 0o600, flush: true });
+    },
+  };
+};
+
+const entryOf = ({ line, text, reason }: BadLine): string =>
+  `# line ${line}: ${reason.replaceAll('\n', ' ')}\n${text === '' ? '' : `${text}\n`}`;
+
+const keepUpTo = (path: string, linesDone: number): void => {
+  const entries = readFileSync(path, 'utf8').split(/^(?=# line \d+: )/m);
+  const kept = entries.filter((entry) => Number(heading.exec(entry)?.[1] ?? 0) <= linesDone);
+  writeFileSync(`${path}.new`, kept.join(''), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+};

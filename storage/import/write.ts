@@ -1,0 +1,118 @@
+/**
+ * Writes one batch of records inside the caller's transaction.
+ *
+ * Owns the order of the tables (what is referred to comes first) and what happens when SQL refuses a row for
+ * a reason the plan could not see (an itag somebody has, a race with another writer): the batch is halved
+ * until the line stands alone and has a reason. Writes SQL only; the engine learns of an entity on first use.
+ */
+import type { Transaction } from '../sql/client.ts';
+import { storageErrorOf } from '../sql/errors.ts';
+import type { NumberedRecord } from './batches.ts';
+import type { Fault, Listing, Plan } from './plan.ts';
+import { planBatch } from './resolve.ts';
+import {
+  addressed,
+  botRows,
+  insertOf,
+  memberRows,
+  packRows,
+  serverRows,
+  sessionRows,
+  type TableRows,
+  teamRows,
+  totalsRows,
+  userRows,
+  vanityRows,
+  voteRows,
+} from './rows.ts';
+import { type RecordKind, recordKinds } from './schema.ts';
+
+export type Counts = Record<RecordKind, number>;
+export const noCounts = (): Counts => ({ user: 0, team: 0, server: 0, bot: 0, pack: 0, vote: 0, session: 0 });
+
+export interface Written {
+  /** Rows added, by kind of record. */
+  readonly added: Counts;
+  /** Records that were in the store already. */
+  skipped: number;
+  readonly faults: Fault[];
+}
+
+/** Adds what is new of the records. `now` (ISO) stands in for times that records leave out. */
+export const writeBatch = async (
+  sql: Transaction,
+  records: readonly NumberedRecord[],
+  now: string,
+): Promise<Written> => {
+  const written: Written = { added: noCounts(), skipped: 0, faults: [] };
+  const open: (readonly NumberedRecord[])[] = records.length > 0 ? [records] : [];
+  for (let part = open.pop(); part; part = open.pop()) {
+    const refusal = await tryPart(sql, { part, now, written });
+    if (refusal === null) continue;
+    const half = part.length >> 1;
+    if (half === 0) written.faults.push({ line: part[0]?.line ?? 0, reason: refusal });
+    else open.push(part.slice(half), part.slice(0, half));
+  }
+  written.faults.sort((a, b) => a.line - b.line);
+  return written;
+};
+
+interface Part {
+  readonly part: readonly NumberedRecord[];
+  readonly now: string;
+  readonly written: Written;
+}
+
+/** Writes all of a part, or nothing and returns why SQL refused a row of it. */
+const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<string | null> => {
+  try {
+    const done = await sql.savepoint(async (inner) => {
+      const plan = await planBatch(inner, part);
+      return { plan, added: await writePlan(inner, plan, now) };
+    });
+    for (const kind of recordKinds) written.added[kind] += done.added[kind];
+    written.skipped += done.plan.skipped;
+    written.faults.push(...done.plan.faults);
+    return null;
+  } catch (error) {
+    const failure = storageErrorOf('import', error);
+    if (failure.reason !== 'row') throw failure;
+    return `refused by the database: ${(error as { detail?: string }).detail ?? (error as Error).message}`;
+  }
+};
+
+const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Counts> => {
+  const teams = plan.teams.map(addressed);
+  const servers = plan.servers.map(addressed);
+  const bots = plan.bots.map(addressed);
+  const listings: Listing[] = [...teams, ...servers, ...bots, ...plan.packs];
+  const members = plan.teams.flatMap((team) => team.record.members.map((member) => ({ team, member })));
+  const wanted = { now };
+  // Sent in one go: a transaction has one connection, which runs them in this order.
+  const [user, , , team, , server, bot, pack, vote, session] = await Promise.all([
+    insert(sql, userRows(wanted), plan.users),
+    insert(sql, totalsRows, listings),
+    insert(sql, vanityRows(wanted), [...teams, ...servers, ...bots]),
+    insert(sql, teamRows(wanted), teams),
+    insert(sql, memberRows(wanted), members),
+    insert(sql, serverRows(wanted), servers),
+    insert(sql, botRows(wanted), bots),
+    insert(sql, packRows(wanted), plan.packs),
+    insert(sql, voteRows, plan.votes),
+    insert(sql, sessionRows(wanted), plan.sessions),
+  ]);
+  const repeated = plan.votes.length - vote + (plan.sessions.length - session) + (plan.users.length - user);
+  plan.skipped += repeated;
+  return { user, team, server, bot, pack, vote, session };
+};
+
+const insert = async <Row>(
+  sql: Transaction,
+  table: TableRows<Row>,
+  rows: readonly Row[],
+): Promise<number> => {
+  if (rows.length === 0) return 0;
+  const { text, parameters } = insertOf(table, rows);
+  const result = await sql.unsafe(text, parameters, { prepare: true });
+  return result.count;
+};

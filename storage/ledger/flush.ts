@@ -1,0 +1,113 @@
+/**
+ * The two statements of a flush round: guarded totals, and votes by their own id.
+ *
+ * Rows are locked in one order first, so that rounds of several nodes wait for each other instead of
+ * deadlocking. A vote that arrives after a reset that voids it is void from the start, but the hot store
+ * has counted it: that is put right by an adjustment in the same transaction. Called by storage/ledger.ts
+ * inside its transaction.
+ */
+import type { DirtyEntity, OutboxVote, VoteMark } from '../../engine/ports.ts';
+import { booleansArray, numbersArray, textsArray } from '../sql/arrays.ts';
+import type { Transaction } from '../sql/client.ts';
+import { writeAdjustment } from './adjustments.ts';
+
+/** Writes absolute totals where (generation, version) is newer; rows that are gone stay gone. */
+export const updateTotals = async (
+  transaction: Transaction,
+  entities: readonly DirtyEntity[],
+): Promise<void> => {
+  const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
+  const numbers = (pick: (entity: DirtyEntity) => number | string) => numbersArray(rows.map(pick));
+  const texts = (pick: (entity: DirtyEntity) => string) => textsArray(rows.map(pick));
+  // The update alone locks rows in whatever order its plan meets them, and two rounds would deadlock.
+  await transaction`
+    select from totals where incarnation = any(${numbers(({ ref }) => ref.incarnation)}::bigint[])
+    order by incarnation for no key update`;
+  await transaction`
+    update totals set
+      generation = new.generation, version = new.version,
+      clicks = new.clicks, unique_clicks = new.unique_clicks, invite_clicks = new.invite_clicks,
+      upvotes = new.upvotes, downvotes = new.downvotes,
+      servers = new.servers, shards = new.shards, users = new.users, shard_list = new.shard_list,
+      status = new.status, last_stats_post_ms = new.last_stats_post_ms,
+      uptime = new.uptime, total_uptime = new.total_uptime, uptime_checked_ms = new.uptime_checked_ms,
+      released_before_ms = new.released_before_ms, adjustment = new.adjustment, flushed_at = now()
+    from unnest(
+      ${numbers(({ ref }) => ref.incarnation)}::bigint[],
+      ${numbers(({ generation }) => generation)}::bigint[],
+      ${numbers(({ state }) => state.version)}::bigint[],
+      ${numbers(({ state }) => state.clicks)}::bigint[],
+      ${numbers(({ state }) => state.uniqueClicks)}::bigint[],
+      ${numbers(({ state }) => state.inviteClicks)}::bigint[],
+      ${numbers(({ state }) => state.upvotes)}::bigint[],
+      ${numbers(({ state }) => state.downvotes)}::bigint[],
+      ${numbers(({ state }) => state.servers)}::numeric[],
+      ${numbers(({ state }) => state.shards)}::numeric[],
+      ${numbers(({ state }) => state.users)}::numeric[],
+      ${texts(({ state }) => state.shardList)}::text[],
+      ${texts(({ state }) => state.status)}::text[],
+      ${numbers(({ state }) => state.lastStatsPostMs)}::bigint[],
+      ${numbers(({ state }) => state.uptime)}::bigint[],
+      ${numbers(({ state }) => state.totalUptime)}::bigint[],
+      ${numbers(({ state }) => state.uptimeCheckedMs)}::bigint[],
+      ${numbers(({ state }) => state.releasedBeforeMs)}::bigint[],
+      ${numbers(({ state }) => state.adjustment)}::bigint[]
+    ) as new (incarnation, generation, version, clicks, unique_clicks, invite_clicks, upvotes, downvotes,
+      servers, shards, users, shard_list, status, last_stats_post_ms, uptime, total_uptime,
+      uptime_checked_ms, released_before_ms, adjustment)
+    where totals.incarnation = new.incarnation
+      and (totals.generation, totals.version) < (new.generation, new.version)`;
+};
+
+/** Votes of one listing that a reset had voided before they arrived. */
+export interface LateVotes {
+  readonly incarnation: number;
+  readonly upvotes: number;
+  readonly downvotes: number;
+  readonly voters: readonly VoteMark[];
+}
+
+/** Inserts votes that are not there yet; resolves to those that are void from the start. */
+export const insertVotes = async (
+  transaction: Transaction,
+  votes: readonly OutboxVote[],
+): Promise<readonly LateVotes[]> => {
+  const rows = [...votes].sort((left, right) => (left.itag < right.itag ? -1 : 1));
+  return transaction<LateVotes[]>`
+    with inserted as (
+      insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+      select itag, to_timestamp(at_ms / 1000.0), incarnation, target_type, target_id, author, upvote, vote_num
+      from unnest(
+        ${textsArray(rows.map(({ itag }) => itag))}::uuid[],
+        ${numbersArray(rows.map(({ atMs }) => atMs))}::bigint[],
+        ${numbersArray(rows.map(({ ref }) => ref.incarnation))}::bigint[],
+        ${textsArray(rows.map(({ ref }) => ref.kind))}::text[],
+        ${textsArray(rows.map(({ ref }) => ref.id))}::text[],
+        ${textsArray(rows.map(({ user }) => user))}::text[],
+        ${booleansArray(rows.map(({ upvote }) => upvote))}::boolean[],
+        ${numbersArray(rows.map(({ voteNumber }) => voteNumber))}::smallint[]
+      ) as new (itag, at_ms, incarnation, target_type, target_id, author, upvote, vote_num)
+      on conflict do nothing
+      returning incarnation, created_at, author, upvote
+    )
+    select incarnation, count(*) filter (where upvote) as upvotes,
+      count(*) filter (where not upvote) as downvotes,
+      jsonb_agg(jsonb_build_object(
+        'user', author, 'atMs', (extract(epoch from created_at) * 1000)::bigint)) as voters
+    from inserted
+    where exists (
+      select from vote_resets
+      where scope in ('all', inserted.incarnation::text) and at > inserted.created_at)
+    group by incarnation order by incarnation`;
+};
+
+/** Takes late votes from the totals again, and lets their voters go. */
+export const adjustLateVotes = async (
+  transaction: Transaction,
+  late: readonly LateVotes[],
+): Promise<void> => {
+  for (const { incarnation, upvotes, downvotes, voters } of late) {
+    const counts = { upvotes: -upvotes, downvotes: -downvotes };
+    await writeAdjustment(transaction, incarnation, { ...counts, release: voters });
+  }
+};

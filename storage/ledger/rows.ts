@@ -1,0 +1,88 @@
+/**
+ * From SQL rows to the engine's entities: the statement that reads listings with their facts and totals.
+ *
+ * Milliseconds are computed in SQL, unsigned 64-bit values stay decimal strings. Called by storage/ledger.ts.
+ */
+import type { PresenceStatus } from '../../engine/entity/state.ts';
+import { type EntityKind, entityRef } from '../../engine/ids.ts';
+import type { LedgerEntity } from '../../engine/ports.ts';
+import { textsArray } from '../sql/arrays.ts';
+import type { Queryable } from '../sql/client.ts';
+
+export interface EntityRow {
+  /** From 1, in the order asked for. */
+  readonly position: number;
+  readonly incarnation: number;
+  readonly kind: EntityKind;
+  readonly entity_id: string;
+  readonly generation: number;
+  readonly version: number;
+  readonly clicks: number;
+  readonly unique_clicks: number;
+  readonly invite_clicks: number;
+  readonly upvotes: number;
+  readonly downvotes: number;
+  readonly servers: string;
+  readonly shards: string;
+  readonly users: string;
+  readonly shard_list: string;
+  readonly status: PresenceStatus | '';
+  readonly last_stats_post_ms: number;
+  readonly uptime: number;
+  readonly total_uptime: number;
+  readonly uptime_checked_ms: number;
+  readonly released_before_ms: number;
+  readonly adjustment: number;
+  readonly revision: number;
+  readonly listed: boolean;
+  readonly vote_banned: boolean;
+  readonly premium_until_ms: number;
+  readonly listed_since_ms: number;
+}
+
+/** Living listings among `targets`, each found by index. */
+export const selectEntities = (
+  sql: Queryable,
+  targets: readonly { readonly kind: EntityKind; readonly id: string }[],
+): Promise<readonly EntityRow[]> => sql<EntityRow[]>`
+  select wanted.position, totals.*, facts.revision, facts.listed, facts.vote_banned,
+    coalesce(extract(epoch from facts.premium_until) * 1000, 0)::bigint as premium_until_ms,
+    case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
+      as listed_since_ms
+  from unnest(
+    ${textsArray(targets.map(({ kind }) => kind))}::text[],
+    ${textsArray(targets.map(({ id }) => id))}::text[]
+  ) with ordinality as wanted (kind, id, position)
+  join totals on totals.kind = wanted.kind and totals.entity_id = wanted.id
+  join facts on facts.incarnation = totals.incarnation`;
+
+export const entityOf = (row: EntityRow): LedgerEntity => ({
+  ref: entityRef(row.kind, row.entity_id, row.incarnation),
+  facts: {
+    revision: row.revision,
+    listed: row.listed,
+    voteBanned: row.vote_banned,
+    premiumUntilMs: row.premium_until_ms,
+    listedSinceMs: row.listed_since_ms,
+  },
+  totals: {
+    clicks: row.clicks,
+    uniqueClicks: row.unique_clicks,
+    inviteClicks: row.invite_clicks,
+    upvotes: row.upvotes,
+    downvotes: row.downvotes,
+    servers: row.servers,
+    shards: row.shards,
+    users: row.users,
+    shardList: row.shard_list,
+    status: row.status,
+    lastStatsPostMs: row.last_stats_post_ms,
+    uptime: row.uptime,
+    totalUptime: row.total_uptime,
+    uptimeCheckedMs: row.uptime_checked_ms,
+    releasedBeforeMs: row.released_before_ms,
+    adjustment: row.adjustment,
+  },
+  generation: row.generation,
+  version: row.version,
+});

@@ -1,0 +1,129 @@
+/**
+ * Opens the stores of one node: the only place where an adapter is chosen.
+ *
+ * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, the embedded stores
+ * in the data folder: LMDB for what counts and PGlite for SQL, behind one lock that is taken first and
+ * given back last, so no two processes ever have the folder open. Called by the composition root and the
+ * command line.
+ */
+import { join } from 'node:path';
+import type { HotStore } from '../engine/ports.ts';
+import { lockDataDirectory } from './embedded/lock.ts';
+import { openLedgerStore } from './embedded/open.ts';
+import { openLmdbStore } from './hot/lmdb.ts';
+import { openRedisStore } from './hot/redis.ts';
+import type { Sql } from './sql/client.ts';
+import { openServerSql } from './sql/server.ts';
+
+export interface StoresConfig {
+  readonly dataDir: string;
+  readonly redisUrl: readonly string[];
+  readonly databaseUrl: string;
+  readonly snapshotIntervalMinutes: number;
+}
+
+export interface StoresOptions {
+  /** Wall time in ms, the hot store's clock. */
+  readonly clock: () => number;
+  /** Failures nobody waits for (snapshots, upkeep): words for the log. */
+  readonly onTrouble: (words: string, error: unknown) => void;
+  /** A store inside this process is gone, and only a new process brings it back. At most once. */
+  readonly onLost?: (words: string, error: unknown) => void;
+}
+
+export interface Stores {
+  readonly hot: HotStore;
+  readonly sql: Sql;
+  /** Other nodes may use the same stores. */
+  readonly shared: boolean;
+  /** SQL came back from an older copy: the engine must send it all totals again. */
+  readonly reflush: boolean;
+  /** What the operator should know about this opening. */
+  readonly notes: readonly string[];
+  /** What is weaker than it should be, or away, now: words for `/readyz`. */
+  troubles(): readonly string[];
+  /** Closes both; the embedded SQL with a last snapshot, and frees the folder. Idempotent. */
+  close(): Promise<void>;
+}
+
+const bothOrNone =
+  'REDIS_URL and DATABASE_URL go together: set both to run on Redis and Postgres, or none to run on the ' +
+  'embedded stores in DATA_DIR.';
+
+/** Opens the stores the settings name. Rejects with words for the operator, leaving nothing open. */
+export const openStores = (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const servers = [config.redisUrl.length > 0, config.databaseUrl !== ''];
+  if (servers.every((named) => !named)) return openEmbedded(config, options);
+  if (servers.every((named) => named)) return openServers(config, options);
+  return Promise.reject(new Error(bothOrNone));
+};
+
+/** What every store of counted facts says of itself when it keeps all it confirmed. */
+const fullyDurable = /^synced to the disk of Redis$/;
+
+const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const server = await openServerSql(config.databaseUrl);
+  try {
+    const hot = await openRedisStore({
+      urls: config.redisUrl,
+      onError: (error) => options.onTrouble('the connection to Redis', error),
+    });
+    const weak = fullyDurable.test(hot.durability)
+      ? []
+      : [`REDIS_URL: a confirmed write is ${hot.durability}.`];
+    const standing = [...server.notes, ...weak];
+    return {
+      hot,
+      sql: server.sql,
+      shared: true,
+      reflush: false,
+      notes: standing,
+      troubles: () => {
+        const away = server.trouble();
+        return away === null ? standing : [...standing, `Postgres is away: ${away}`];
+      },
+      close: async () => {
+        await hot.close();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+};
+
+const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const lock = await lockDataDirectory(config.dataDir);
+  try {
+    const ledger = await openLedgerStore({
+      dataDirectory: config.dataDir,
+      snapshotEveryMs: config.snapshotIntervalMinutes * 60_000,
+      onTrouble: options.onTrouble,
+      onLost: options.onLost,
+    });
+    try {
+      const hot = await openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
+      const { sql, restored, notes } = ledger;
+      return {
+        hot,
+        sql,
+        shared: false,
+        reflush: restored,
+        notes,
+        troubles: () => [],
+        close: async () => {
+          await hot.close();
+          await ledger.close();
+          lock.release();
+        },
+      };
+    } catch (error) {
+      await ledger.close();
+      throw error;
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+};

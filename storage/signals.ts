@@ -1,0 +1,169 @@
+/**
+ * Signals between nodes: small messages that something cached is old, and the proof that they arrive.
+ *
+ * ioredis writes and decides, node-redis listens: this file and its folder are the only ones that see node-
+ * redis, and nothing is ever written through it. What a node caches on the strength of signals it may
+ * believe only while `trusted()`: every `beatMs` a node publishes a beat and waits to hear it, and it is
+ * trusted while it has heard one that it sent less than `trustMs` ago. So whatever was published more than
+ * `trustMs` ago has been heard, or nobody is believed: a cut, a silent or a stopped connection needs no
+ * notice of its own. Embedded, everything is one process and a message is a call. Opened by the composition
+ * root.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Commands, openCommands } from './signals/commands.ts';
+import { type Listener, openListener } from './signals/listener.ts';
+import type { Message } from './signals/messages.ts';
+import { decodeMessage, encodeMessage } from './signals/messages.ts';
+
+export interface Hearer {
+  readonly message?: (message: Message) => void;
+  /** A watched key changed (`null`: any may have). */
+  readonly changed?: (key: string | null) => void;
+  /** Messages may have been missed: drop all that depends on them. */
+  readonly lost?: () => void;
+}
+
+export interface Signals {
+  /**
+   * Resolves when Redis has passed it on; a node that is trusted has it within `trustMs`. Rejects when
+   * away.
+   */
+  publish(message: Message): Promise<void>;
+  /** Returns a function that ends the subscription. */
+  hear(hearer: Hearer): () => void;
+  /** Whether every message of the past was heard, up to `trustMs` ago. Costs a clock read. */
+  trusted(): boolean;
+  close(): void;
+}
+
+export interface RedisSignals extends Signals {
+  readonly commands: Commands;
+  readonly listener: Pick<Listener, 'tracks' | 'read'>;
+}
+
+export interface SignalsOptions {
+  /** One URL is a server, several are nodes of one Cluster. */
+  readonly urls: readonly string[];
+  /** Told about connection errors, which are repaired without help. */
+  readonly onError: (error: Error) => void;
+}
+
+export const beatMs = 150;
+/** A revoked token is dead everywhere after this. */
+export const trustMs = 600;
+const commandTimeoutMs = 600;
+const channel = 'rollcall:signals';
+
+interface State {
+  readonly hearers: Set<Hearer>;
+  readonly node: string;
+  /** When the newest beat we heard was sent. */
+  heardMs: number;
+  /** Whether hearers were told of the present loss. */
+  lost: boolean;
+  /** Ends reads that would wait for a silent connection. */
+  readonly waiting: Set<() => void>;
+}
+
+const trusted = (state: State): boolean => performance.now() - state.heardMs < trustMs;
+
+const lose = (state: State): void => {
+  state.heardMs = Number.NEGATIVE_INFINITY;
+  if (state.lost) return;
+  state.lost = true;
+  for (const hearer of state.hearers) hearer.lost?.();
+  for (const giveUp of state.waiting) giveUp();
+};
+
+/** The reading, given up when the connection is. */
+const unlessLost = <Result>(state: State, reading: Promise<Result>): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error('the signal connection was lost'));
+    state.waiting.add(giveUp);
+    reading.then(resolve, reject).finally(() => state.waiting.delete(giveUp));
+  });
+
+const hearText = (state: State, text: string): void => {
+  const message = decodeMessage(text);
+  if (message === null) return;
+  if (message.kind !== 'beat') {
+    for (const hearer of state.hearers) hearer.message?.(message);
+    return;
+  }
+  if (message.node !== state.node) return;
+  // Between two beats nobody may have looked: the silence counts as a loss all the same.
+  if (!trusted(state)) lose(state);
+  if (performance.now() - message.sentMs >= trustMs) return;
+  state.heardMs = Math.max(state.heardMs, message.sentMs);
+  state.lost = false;
+};
+
+/** Messages within one process: they arrive before `publish` returns. */
+export const createLocalSignals = (): Signals => {
+  const hearers = new Set<Hearer>();
+  return {
+    publish: async (message) => {
+      for (const hearer of hearers) hearer.message?.(message);
+    },
+    hear: (hearer) => {
+      hearers.add(hearer);
+      return () => hearers.delete(hearer);
+    },
+    trusted: () => true,
+    close: () => hearers.clear(),
+  };
+};
+
+/** Starts to connect and returns at once: not trusted until it hears itself. */
+export const openRedisSignals = (options: SignalsOptions): RedisSignals => {
+  const state: State = {
+    hearers: new Set(),
+    node: randomUUID(),
+    heardMs: Number.NEGATIVE_INFINITY,
+    lost: true,
+    waiting: new Set(),
+  };
+  const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
+  const listener = openListener({
+    ...options,
+    channel,
+    onMessage: (text) => hearText(state, text),
+    onChanged: (key) => {
+      for (const hearer of state.hearers) hearer.changed?.(key);
+    },
+    onLost: (error) => {
+      lose(state);
+      options.onError(error);
+    },
+  });
+  const beat = (): void => {
+    if (!trusted(state)) lose(state);
+    const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: performance.now() });
+    // A beat that did not leave is not heard, and that is the answer.
+    commands.send('PUBLISH', [channel, text]).catch(() => undefined);
+  };
+  const timer = setInterval(beat, beatMs);
+  timer.unref();
+  return {
+    commands,
+    listener: {
+      tracks: listener.tracks,
+      read: (key) => unlessLost(state, listener.read(key)),
+    },
+    publish: async (message) => {
+      await commands.send('PUBLISH', [channel, encodeMessage(message)]);
+    },
+    hear: (hearer) => {
+      state.hearers.add(hearer);
+      return () => state.hearers.delete(hearer);
+    },
+    trusted: () => trusted(state),
+    close: () => {
+      clearInterval(timer);
+      lose(state);
+      state.hearers.clear();
+      listener.close();
+      commands.close();
+    },
+  };
+};

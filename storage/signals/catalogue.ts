@@ -1,0 +1,64 @@
+/**
+ * The catalogue of one node of a fleet: edits are told to the other nodes, theirs are heard, sessions are
+ * mirrored.
+ *
+ * Wraps what has to be told and nothing else. A dropped profile is told without waiting: who misses it
+ * reads the profile again when it has grown old (`profileAgeMaxMs`). Whatever ends sessions inside SQL is
+ * put between two rounds of holds, so that no copy outlives it. Called once by the composition root.
+ */
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { RedisSignals } from '../signals.ts';
+import type { MirroredSessions } from './sessions.ts';
+
+export interface Sharing {
+  readonly signals: RedisSignals;
+  readonly sessions: MirroredSessions;
+  /** Told when an edit could not be told to the others. */
+  readonly onTrouble: (words: string, error: unknown) => void;
+}
+
+type Kind = 'bot' | 'server' | 'team';
+interface Droppable {
+  drop(id: string): void;
+}
+
+const telling =
+  (profiles: Droppable, kind: Kind, { signals, onTrouble }: Sharing) =>
+  (id: string): void => {
+    profiles.drop(id);
+    signals
+      .publish({ kind: 'profile', entity: kind, id })
+      .catch((error: unknown) => onTrouble('an edit was not told to the other nodes', error));
+  };
+
+/** The same catalogue, shared. Hears the signals as long as they are open. */
+export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogue => {
+  const { bots, servers, teams } = catalogue;
+  const { signals, sessions } = sharing;
+  const profiles: Readonly<Record<string, Droppable>> = { bot: bots, server: servers, team: teams };
+  signals.hear({
+    message: (message) => {
+      if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
+    },
+  });
+  return {
+    ...catalogue,
+    sessions,
+    bots: { ...bots, drop: telling(bots, 'bot', sharing) },
+    servers: { ...servers, drop: telling(servers, 'server', sharing) },
+    teams: {
+      ...teams,
+      drop: telling(teams, 'team', sharing),
+      edits: {
+        ...teams.edits,
+        remove: (teamId, actor) =>
+          sessions.around({ target: { kind: 'team', id: teamId } }, () => teams.edits.remove(teamId, actor)),
+      },
+      members: {
+        ...teams.members,
+        remove: (request) =>
+          sessions.around({ mintedBy: request.userId }, () => teams.members.remove(request)),
+      },
+    },
+  };
+};

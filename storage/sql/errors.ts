@@ -1,0 +1,97 @@
+/**
+ * From a driver's or a server's failure to a `StorageError`: did it have an effect, and what is the matter.
+ *
+ * Owns the table of SQLSTATEs and connection codes. A server that answered with an error has rolled back, so
+ * the outcome is definite; a connection that broke is definite only if nothing had been asked yet.
+ * Called by everything in storage/ that runs statements.
+ */
+import { StorageError, type StorageOutcome, type StorageReason } from '../../engine/errors.ts';
+
+/** SQLSTATEs, exactly or by class (first two characters); the exact one wins. */
+const reasonsByState: Record<string, StorageReason> = {
+  '40001': 'busy',
+  '40P01': 'busy',
+  '55P03': 'busy',
+  '55006': 'busy',
+  '57014': 'busy',
+  '25006': 'busy',
+  '25P02': 'bug',
+  '53000': 'busy',
+  '53100': 'full',
+  '53200': 'busy',
+  '53300': 'busy',
+  '53400': 'busy',
+  '54000': 'row',
+  '57P01': 'unreachable',
+  '57P02': 'unreachable',
+  '57P03': 'unreachable',
+  '57P05': 'unreachable',
+  '58030': 'full',
+  '08': 'unreachable',
+  '22': 'row',
+  '23': 'row',
+};
+
+/** The connection ended in the middle of something: the server may have done it. */
+const brokenOff = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** No connection was made: nothing was asked. */
+const neverConnected = new Set([
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EACCES',
+  'ENOTSOCK',
+]);
+
+/**
+ * States after which even an answered error says nothing about an earlier COMMIT: the server was going down.
+ */
+const undecidedStates = new Set(['57P01', '57P02', '08006', '08007', '40003']);
+
+const codeOf = (error: unknown): string => {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+};
+
+const classify = (code: string): { outcome: StorageOutcome; reason: StorageReason } => {
+  if (code === 'CONNECTION_ENDED') return { outcome: 'not_applied', reason: 'closed' };
+  if (neverConnected.has(code)) return { outcome: 'not_applied', reason: 'unreachable' };
+  if (brokenOff.has(code)) return { outcome: 'unknown', reason: 'unreachable' };
+  const reason = reasonsByState[code] ?? reasonsByState[code.slice(0, 2)];
+  const outcome = undecidedStates.has(code) ? 'unknown' : 'not_applied';
+  if (code === '40003') return { outcome, reason: 'unreachable' };
+  return { outcome, reason: reason ?? 'bug' };
+};
+
+/** Wraps a failure of `operation`; a `StorageError` passes through. `detail` never holds a row's values. */
+export const storageErrorOf = (operation: string, error: unknown): StorageError => {
+  if (error instanceof StorageError) return error;
+  const code = codeOf(error);
+  const { outcome, reason } = classify(code);
+  const message = error instanceof Error ? error.message : String(error);
+  return new StorageError(operation, {
+    outcome,
+    reason,
+    cause: error,
+    detail: code ? `${code} ${message}` : message,
+  });
+};
+
+/** Runs `task` and throws what it throws as a `StorageError`. */
+export const asStorage = async <Result>(operation: string, task: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await task();
+  } catch (error) {
+    throw storageErrorOf(operation, error);
+  }
+};

@@ -1,0 +1,112 @@
+/**
+ * Opens the SQL of a Postgres server: a guarded pool, and what the operator should know about the server.
+ *
+ * Refuses a server that is too old. Settings that make a commit weaker than it looks are reported, not
+ * refused: the hot store holds all that counts. Called by storage/open.ts.
+ */
+import { createBreaker } from './breaker.ts';
+import { type ConnectOptions, connectSql, type Sql } from './client.ts';
+import { storageErrorOf } from './errors.ts';
+import { guardSql } from './guard.ts';
+
+export interface ServerSql {
+  readonly sql: Sql;
+  readonly notes: readonly string[];
+  /** Words while the server is away, else `null`. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+const versionMin = 150_000;
+const probeMsMax = 1_000;
+const closeSecondsMax = 5;
+
+/** Connects, and rejects with words for the operator when there is no server or an unfit one. */
+export const openServerSql = async (url: string, options: ConnectOptions = {}): Promise<ServerSql> => {
+  const pool = connectSql(url, options);
+  try {
+    const notes = await judge(pool);
+    fetchTypesNoMore(pool);
+    return guarded(url, pool, notes);
+  } catch (error) {
+    await pool.end({ timeout: 0 });
+    throw error;
+  }
+};
+
+/**
+ * The driver asks for the array types on every new connection, and when that one breaks meanwhile, nobody
+ * hears of it but the process, which ends. The types do not change, so the first connection's are kept.
+ */
+const fetchTypesNoMore = (pool: Sql): void => {
+  (pool.options as { fetch_types: boolean }).fetch_types = false;
+};
+
+const guarded = (url: string, pool: Sql, notes: readonly string[]): ServerSql => {
+  const breaker = createBreaker({
+    probe: () => probe(url),
+    retryMs: 1_000,
+    suspectMs: 2_000,
+  });
+  return {
+    sql: guardSql(pool, breaker),
+    notes,
+    trouble: () => breaker.trouble(),
+    close: async () => {
+      breaker.close();
+      await pool.end({ timeout: closeSecondsMax });
+    },
+  };
+};
+
+/** On a new connection each time: what an outage left of a used one must not be taken for the server. */
+const probe = async (url: string): Promise<void> => {
+  const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });
+  fetchTypesNoMore(sql);
+  try {
+    await inTime(sql`select 1`, probeMsMax);
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+};
+
+const inTime = async (work: PromiseLike<unknown>, milliseconds: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+interface Judged {
+  readonly version: number;
+  readonly fsync: string;
+  readonly commit: string;
+  readonly standby: boolean;
+}
+
+const judge = async (sql: Sql): Promise<readonly string[]> => {
+  const found = await sql<Judged[]>`
+    select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+      current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby`.catch((error) => {
+    throw new Error(`DATABASE_URL: the server does not answer: ${storageErrorOf('open', error).message}`);
+  });
+  const { version, fsync, commit, standby } = found[0] as Judged;
+  if (version < versionMin)
+    throw new Error(
+      `DATABASE_URL: Postgres ${Math.floor(version / 10_000)} is too old; 15 or later is needed.`,
+    );
+  if (standby)
+    throw new Error('DATABASE_URL: that server is a standby and takes no writes; name the primary.');
+  const notes: string[] = [];
+  if (fsync !== 'on') notes.push('Postgres runs with fsync=off: a power cut may damage its data.');
+  if (commit === 'off')
+    notes.push(
+      'Postgres runs with synchronous_commit=off: a crash of it may lose the newest edits and rows.',
+    );
+  return notes;
+};

@@ -1,0 +1,74 @@
+/**
+ * Transactions that survive the loss of their connection.
+ *
+ * The driver (postgres 3.4.9) rolls back on the connection that has just closed: that throws where nobody can
+ * catch it and ends the process; and a statement issued later by the same transaction may even run, alone, on
+ * the connection made anew. So a transaction whose connection is gone is never handed back to the driver: its
+ * own promise was rejected by the closing already, and nothing more is sent in its name.
+ */
+import type postgres from 'postgres';
+import { StorageError } from '../../engine/errors.ts';
+import { storageErrorOf } from './errors.ts';
+
+type Sql = postgres.Sql<{ bigint: number }>;
+type Transaction = postgres.TransactionSql<{ bigint: number }>;
+type Task = (transaction: Transaction) => unknown;
+interface Life {
+  lost: boolean;
+}
+
+/** The same pool, with `begin` made safe. */
+export const withSafeTransactions = (sql: Sql): Sql =>
+  new Proxy(sql, {
+    get: (target, name) => (name === 'begin' ? beginOn(target) : Reflect.get(target, name)),
+  });
+
+const beginOn =
+  (sql: Sql) =>
+  async (...words: [Task] | [string, Task]): Promise<unknown> => {
+    const life: Life = { lost: false };
+    const task = words[words.length - 1] as Task;
+    const options = words.length === 2 ? (words[0] as string) : '';
+    try {
+      return await sql.begin(options, (transaction) => run(transaction, task, life));
+    } catch (error) {
+      life.lost ||= isLoss(error);
+      throw error;
+    }
+  };
+
+const run = async (transaction: Transaction, task: Task, life: Life): Promise<unknown> => {
+  try {
+    const result = await task(watched(transaction, life));
+    return life.lost ? never() : result;
+  } catch (error) {
+    life.lost ||= isLoss(error);
+    if (life.lost) return never();
+    throw error;
+  }
+};
+
+/** Left to the garbage collector: the caller's promise does not depend on it any more. */
+const never = (): Promise<never> => new Promise(() => {});
+
+const isLoss = (error: unknown): boolean => storageErrorOf('transaction', error).reason === 'unreachable';
+
+/** Refuses statements of a transaction that is over. */
+const watched = (transaction: Transaction, life: Life): Transaction =>
+  new Proxy(transaction, {
+    apply: (target, self, words) => {
+      if (life.lost) throw gone();
+      return Reflect.apply(target, self, words);
+    },
+    get: (target, name) => {
+      if (life.lost) throw gone();
+      return Reflect.get(target, name);
+    },
+  });
+
+const gone = (): StorageError =>
+  new StorageError('transaction', {
+    outcome: 'unknown',
+    reason: 'unreachable',
+    detail: 'its connection was lost',
+  });
