@@ -1,0 +1,139 @@
+/**
+ * Finds the session of a token: a bounded cache before the catalogue.
+ *
+ * Truth is SQL; what is kept here dies with `forget`, with its expiry, and after a while by itself. A
+ * look-up that was under way while something was forgotten is answered but not kept, so a revoke cannot be
+ * undone by a slow read. Where several nodes share the sessions, `believes` and `keepable` say whether word
+ * of every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
+ * remembered shortly, so that a flood of one costs no SQL. An unreachable store rejects: the client gets a
+ * 503, never a 401. Used by authenticate.ts; `forget` is called by whoever revokes, or hears of it.
+ */
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { DomainError, StorageError } from '../../engine/errors.ts';
+import type { Clock } from '../../engine/ports.ts';
+import { parseToken } from '../../engine/rules/token.ts';
+import type { SessionRecord, SessionSource } from './ports.ts';
+
+export interface SessionCache {
+  /** At once when the session is cached or the token is malformed, else after a look-up. */
+  find(token: string): SessionRecord | null | Promise<SessionRecord | null>;
+  forget(sessionId: string): void;
+  /** The session of the token with this SHA-256, in hexadecimal. */
+  forgetHash(hash: string): void;
+  /** Everything that acts for this user, bot, server or team: after a ban or a deletion. */
+  forgetTarget(kind: string, id: string): void;
+  forgetAll(): void;
+}
+
+export interface SessionCacheOptions {
+  readonly source: SessionSource;
+  readonly clock: Clock;
+  readonly entriesMax: number;
+  /** How long a session is believed without asking again, ms. */
+  readonly keepMs: number;
+  /** Whether what is kept may be used now. Asked at every find, so it must cost nothing. */
+  readonly believes?: () => boolean;
+  /** Whether what was just found under this hash (hexadecimal) may be kept. */
+  readonly keepable?: (hash: string) => boolean;
+}
+
+interface Kept {
+  readonly hash: string;
+  readonly record: SessionRecord;
+  readonly untilMs: number;
+}
+interface State extends SessionCacheOptions {
+  readonly kept: LRUCache<string, Kept>;
+  /** Hash to token, of those that are kept. */
+  readonly tokens: Map<string, string>;
+  /** Token to the time until which it stays refused. */
+  readonly refused: LRUCache<string, number>;
+  /** Look-ups under way, by token: simultaneous requests share one. */
+  readonly underway: Map<string, Promise<SessionRecord | null>>;
+  epoch: number;
+}
+
+const refusedEntriesMax = 10_000;
+const refusedMs = 10_000;
+const tokenLengthMax = 160;
+
+const unreachable = (cause: unknown): never => {
+  if (cause instanceof StorageError || cause instanceof DomainError) throw cause;
+  throw new StorageError('find session', { outcome: 'not_applied', reason: 'unreachable', cause });
+};
+
+interface Finding {
+  readonly hash: string;
+  readonly record: SessionRecord | null;
+}
+
+const adopt = (state: State, token: string, { hash: key, record }: Finding): SessionRecord | null => {
+  const nowMs = state.clock.nowMs();
+  if (record === null || record.expiresAtMs <= nowMs) {
+    state.refused.set(token, nowMs + refusedMs);
+    return null;
+  }
+  if (state.keepable?.(key) === false) return record;
+  const untilMs = Math.min(record.expiresAtMs, nowMs + state.keepMs);
+  state.kept.set(token, { hash: key, record, untilMs });
+  state.tokens.set(key, token);
+  return record;
+};
+
+const lookUp = async (state: State, token: string): Promise<SessionRecord | null> => {
+  const epoch = state.epoch;
+  try {
+    const digest = hash('sha256', token, 'buffer');
+    const record = await state.source.byTokenHash(digest);
+    if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record });
+    return record !== null && record.expiresAtMs > state.clock.nowMs() ? record : null;
+  } catch (cause) {
+    return unreachable(cause);
+  } finally {
+    state.underway.delete(token);
+  }
+};
+
+const find = (state: State, token: string): SessionRecord | null | Promise<SessionRecord | null> => {
+  const nowMs = state.clock.nowMs();
+  const kept = state.kept.get(token);
+  const usable = kept !== undefined && kept.untilMs > nowMs && state.believes?.() !== false;
+  if (usable) return kept.record;
+  if (token.length > tokenLengthMax || parseToken(token) === null) return null;
+  if ((state.refused.get(token) ?? 0) > nowMs) return null;
+  const underway = state.underway.get(token) ?? lookUp(state, token);
+  if (!state.underway.has(token)) state.underway.set(token, underway);
+  return underway;
+};
+
+const drop = (state: State, matches: (record: SessionRecord) => boolean): void => {
+  state.epoch++;
+  for (const [token, { record }] of state.kept.entries()) if (matches(record)) state.kept.delete(token);
+};
+
+/** Not an epoch of its own: `keepable` has said of look-ups under way what this would say. */
+const dropHash = (state: State, key: string): void => {
+  const token = state.tokens.get(key);
+  if (token !== undefined) state.kept.delete(token);
+};
+
+/** Wires the cache. */
+export const createSessionCache = (options: SessionCacheOptions): SessionCache => {
+  const tokens = new Map<string, string>();
+  const state: State = {
+    ...options,
+    kept: new LRUCache({ max: options.entriesMax, dispose: (kept) => tokens.delete(kept.hash) }),
+    tokens,
+    refused: new LRUCache({ max: refusedEntriesMax }),
+    underway: new Map(),
+    epoch: 0,
+  };
+  return {
+    find: (token) => find(state, token),
+    forget: (sessionId) => drop(state, (record) => record.sessionId === sessionId),
+    forgetHash: (key) => dropHash(state, key),
+    forgetTarget: (kind, id) => drop(state, (record) => record.kind === kind && record.id === id),
+    forgetAll: () => drop(state, () => true),
+  };
+};

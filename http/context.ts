@@ -1,0 +1,36 @@
+/**
+ * What dispatch works with: the parts of one listener, wired once. Types only.
+ *
+ * facade.ts and admin.ts build one each; call.ts carries it along with every request.
+ */
+import type { Logger } from 'pino';
+import type { PermissionSource } from './auth/ports.ts';
+import type { SessionCache } from './auth/sessions.ts';
+import type { CompiledRow } from './check.ts';
+import type { TrustedProxies } from './client-address.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Exchange } from './exchange.ts';
+import type { Limiter } from './limits/limiter.ts';
+import type { Matcher } from './match.ts';
+import type { AnyRow, App } from './route.ts';
+
+export interface RequestMeters {
+  /** `index` is the row's position in the table, -1 when no row was found. */
+  answered(index: number, status: number, milliseconds: number): void;
+}
+
+export interface DispatchContext {
+  readonly app: App;
+  readonly matcher: Matcher<CompiledRow>;
+  readonly sessions: SessionCache;
+  readonly permissions: PermissionSource;
+  readonly limiter: Limiter;
+  readonly deadlines: Deadlines;
+  readonly trustedProxies: TrustedProxies;
+  readonly meters: RequestMeters;
+  readonly logger: Pick<Logger, 'error'>;
+  readonly bodyBytesMax: number;
+  readonly draining: () => boolean;
+  /** Runs after the route is found: the admin listener's operator check. Throws a `DomainError`. */
+  readonly guard?: (row: AnyRow, exchange: Exchange) => void;
+}

@@ -1,0 +1,152 @@
+/**
+ * Rate limits of this node: one bounded table per limit, and the header lines that tell a client where it
+ * stands.
+ *
+ * Keys are client addresses (login, bot_create, bot_meta, auth_test) or session ids (stats). A full table
+ * forgets the key unused for longest. Where several nodes share a store, all limits but stats are counted
+ * there (`takeShared`), and here only while it is away. On the hot limit (stats) a reply carries only
+ * `RateLimit` while more than a fifth is left. Called by dispatch.ts.
+ */
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../engine/errors.ts';
+import type { LimitWord } from '../route.ts';
+import { type Decision, decide, type Policy } from './gcra.ts';
+
+/** Settings of one limit: so many requests per so many seconds, that many at once. */
+export interface LimitSetting {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly burst: number;
+}
+export type LimitSettings = Readonly<Record<LimitWord, LimitSetting>>;
+
+export const defaultLimits: LimitSettings = {
+  login: { requests: 5, seconds: 60, burst: 5 },
+  bot_create: { requests: 5, seconds: 60, burst: 5 },
+  bot_meta: { requests: 10, seconds: 60, burst: 10 },
+  auth_test: { requests: 60, seconds: 60, burst: 60 },
+  stats: { requests: 1_000, seconds: 1, burst: 2_000 },
+};
+
+/** Limits of the whole fleet. Rejects when the store is away or slow. */
+export interface SharedRates {
+  /** Counts one request if it is allowed. `aheadMs` is how far the key is booked after it. */
+  take(policy: Policy, key: string): Promise<{ readonly allowed: boolean; readonly aheadMs: number }>;
+}
+
+export interface Limiter {
+  /** Counts one request. Returns header lines; throws `rate_limited` carrying them in `headers`. */
+  take(word: LimitWord, key: string, nowMs: number): string;
+  /**
+   * The same over all nodes that share the store; at once when this node knows the answer or has no store.
+   */
+  takeShared(word: LimitWord, key: string, nowMs: number): string | Promise<string>;
+}
+
+/** Thrown on 429, with the header lines beside the error body. */
+export class RateLimited extends DomainError {
+  readonly headers: string;
+
+  constructor(decision: Decision, headers: string) {
+    const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
+    super('rate_limited', `Too many requests. Please wait ${seconds} s.`, {}, seconds);
+    this.headers = headers;
+  }
+}
+
+interface Table {
+  readonly policy: Policy;
+  readonly policyText: string;
+  readonly hot: boolean;
+  readonly tats: LRUCache<string, number>;
+}
+
+const keysMax = 100_000;
+
+/** `RateLimit` (draft 10), and unless it is brief the policy and the plain numbers. */
+export const limitLines = (
+  table: Pick<Table, 'policy' | 'policyText'>,
+  decision: Decision,
+  brief: boolean,
+): string => {
+  const { name, burst } = table.policy;
+  const resetSeconds = Math.ceil(decision.resetMs / 1_000);
+  const first = `\r\nRateLimit: "${name}";r=${decision.remaining};t=${resetSeconds}`;
+  if (brief) return first;
+  return (
+    `${first}\r\nRateLimit-Policy: ${table.policyText}\r\nX-RateLimit-Limit: ${burst}` +
+    `\r\nX-RateLimit-Remaining: ${decision.remaining}\r\nX-RateLimit-Reset: ${resetSeconds}`
+  );
+};
+
+const newTable = (name: LimitWord, setting: LimitSetting): Table => {
+  const intervalMs = (setting.seconds * 1_000) / setting.requests;
+  const windowSeconds = Math.ceil((setting.burst * intervalMs) / 1_000);
+  return {
+    policy: { name, burst: setting.burst, intervalMs },
+    policyText: `"${name}";q=${setting.burst};w=${windowSeconds}`,
+    hot: name === 'stats',
+    tats: new LRUCache({ max: keysMax }),
+  };
+};
+
+const take = (table: Table, key: string, nowMs: number): string => {
+  const decision = decide(table.policy, table.tats.get(key) ?? 0, nowMs);
+  if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
+  table.tats.set(key, decision.tatMs);
+  return limitLines(table, decision, table.hot && decision.remaining * 5 > table.policy.burst);
+};
+
+const decisionOf = (
+  { burst, intervalMs }: Policy,
+  answer: { readonly allowed: boolean; readonly aheadMs: number },
+  nowMs: number,
+): Decision => {
+  const leftMs = burst * intervalMs - answer.aheadMs;
+  return {
+    allowed: answer.allowed,
+    tatMs: nowMs + answer.aheadMs,
+    remaining: Math.max(0, Math.floor(leftMs / intervalMs + 1e-9)),
+    retryAfterMs: answer.allowed ? 0 : Math.max(0, intervalMs - leftMs),
+    resetMs: answer.aheadMs,
+  };
+};
+
+interface Sharing {
+  readonly table: Table;
+  readonly rates: SharedRates;
+}
+
+/** What this node has let through alone can refuse without asking; only the store can allow. */
+const takeShared = ({ table, rates }: Sharing, key: string, nowMs: number): Promise<string> => {
+  const own = decide(table.policy, table.tats.get(key) ?? 0, nowMs);
+  if (!own.allowed) throw new RateLimited(own, limitLines(table, own, false));
+  return rates.take(table.policy, key).then(
+    (answer) => {
+      const decision = decisionOf(table.policy, answer, nowMs);
+      if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
+      table.tats.set(key, own.tatMs);
+      return limitLines(table, decision, false);
+    },
+    // The store is away: every node counts for itself, so a client gets at most as many times more.
+    () => take(table, key, nowMs),
+  );
+};
+
+/** Wires one table per limit. */
+export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Limiter => {
+  const tables: Record<LimitWord, Table> = {
+    login: newTable('login', settings.login),
+    bot_create: newTable('bot_create', settings.bot_create),
+    bot_meta: newTable('bot_meta', settings.bot_meta),
+    auth_test: newTable('auth_test', settings.auth_test),
+    stats: newTable('stats', settings.stats),
+  };
+  return {
+    take: (word, key, nowMs) => take(tables[word], key, nowMs),
+    takeShared: (word, key, nowMs) => {
+      const table = tables[word];
+      return rates === undefined ? take(table, key, nowMs) : takeShared({ table, rates }, key, nowMs);
+    },
+  };
+};

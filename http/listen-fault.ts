@@ -1,0 +1,30 @@
+/**
+ * Why a port could not be bound, in words a person can act on. uWebSockets.js only says that it failed, so
+ * the same bind is tried once more by Node, which names the reason. Called by server.ts.
+ */
+import { createServer } from 'node:net';
+
+const words = (code: string | undefined, host: string, port: number): string => {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is already in use. Stop what listens there, or choose another port.`;
+    case 'EACCES':
+      return `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine. Use 127.0.0.1, 0.0.0.0 or one of its own.`;
+    default:
+      return `Cannot listen on ${host}:${port}${code === undefined ? '' : ` (${code})`}.`;
+  }
+};
+
+/** Resolves to the error to report. */
+export const bindFault = (host: string, port: number): Promise<Error> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(new Error(words(error.code, host, port))));
+    probe.listen({ host, port, exclusive: true }, () => {
+      probe.close(() => resolve(new Error(words(undefined, host, port))));
+    });
+  });

@@ -1,0 +1,158 @@
+/**
+ * Finds the row of a request: a trie over percent-decoded path segments.
+ *
+ * Owns the grammar of paths: segments are decoded once; an encoded slash, an empty segment (so also a
+ * trailing slash), `.`, `..` and control characters match nothing. A fixed segment beats `@{name}`, which
+ * beats `{name}`. The matcher finds the path first and the method second, so a known path with another
+ * method is told apart from an unknown path. Pure. Used by dispatch.ts and by `npm run routes`.
+ */
+import type { Method } from './route.ts';
+
+/** Segments in the longest row path, with room: longer request paths are refused unread. */
+const segmentsMax = 12;
+
+interface Node<T> {
+  /** How its segment becomes a parameter. */
+  readonly named: 'fixed' | 'at' | 'any';
+  readonly fixed: Map<string, Node<T>>;
+  at: Node<T> | null;
+  any: Node<T> | null;
+  readonly methods: Map<string, T>;
+  allow: string;
+}
+
+export interface Found<T> {
+  /** The row, or `undefined` when the path knows no such method. */
+  readonly row: T | undefined;
+  /** Values of the path's parameters, in order. */
+  readonly values: string[];
+  /** The methods of this path as an `Allow` header, HEAD and OPTIONS included. */
+  readonly allow: string;
+}
+
+export interface Matcher<T> {
+  /** `null` for an unknown path. HEAD finds the GET row. */
+  find(method: string, path: string): Found<T> | null;
+}
+
+export interface Entry<T> {
+  readonly method: Method;
+  readonly path: string;
+  readonly row: T;
+}
+
+const newNode = <T>(named: Node<T>['named']): Node<T> => ({
+  named,
+  fixed: new Map(),
+  at: null,
+  any: null,
+  methods: new Map(),
+  allow: '',
+});
+
+/** Names of the parameters of a row's path, in order. */
+export const parameterNames = (path: string): string[] =>
+  [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1] as string);
+
+const childOf = <T>(node: Node<T>, segment: string): Node<T> => {
+  if (/^@\{[a-z_]+\}$/.test(segment)) {
+    node.at ??= newNode('at');
+    return node.at;
+  }
+  if (/^\{[a-z_]+\}$/.test(segment)) {
+    node.any ??= newNode('any');
+    return node.any;
+  }
+  if (/[{}%]/.test(segment) || segment === '') throw new Error(`a row's path has a bad segment "${segment}"`);
+  const known = node.fixed.get(segment) ?? newNode<T>('fixed');
+  node.fixed.set(segment, known);
+  return known;
+};
+
+const insert = <T>(root: Node<T>, entry: Entry<T>): void => {
+  if (!entry.path.startsWith('/')) throw new Error(`a row's path must begin with a slash: ${entry.path}`);
+  let node = root;
+  if (entry.path !== '/') for (const segment of entry.path.slice(1).split('/')) node = childOf(node, segment);
+  if (node.methods.has(entry.method)) throw new Error(`two rows for ${entry.method} ${entry.path}`);
+  node.methods.set(entry.method, entry.row);
+  const names = [...node.methods.keys()];
+  if (names.includes('GET')) names.push('HEAD');
+  node.allow = [...names, 'OPTIONS'].join(', ');
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
+const forbidden = /[\u0000-\u001f\u007f/]/;
+
+const decodeSegment = (raw: string): string | null => {
+  let segment = raw;
+  if (raw.includes('%')) {
+    try {
+      segment = decodeURIComponent(raw);
+    } catch {
+      return null; // Malformed percent-encoding names nothing.
+    }
+  }
+  if (segment === '' || segment === '.' || segment === '..' || forbidden.test(segment)) return null;
+  return segment;
+};
+
+/** The decoded segments of a path, or `null` when it can match nothing. */
+export const splitPath = (path: string): string[] | null => {
+  if (path === '/') return [];
+  if (path.charCodeAt(0) !== 47) return null;
+  const segments = path.split('/', segmentsMax + 2);
+  if (segments.length > segmentsMax + 1) return null;
+  segments.shift();
+  for (let index = 0; index < segments.length; index++) {
+    const segment = decodeSegment(segments[index] as string);
+    if (segment === null) return null;
+    segments[index] = segment;
+  }
+  return segments;
+};
+
+/** A path on its way down the trie. */
+interface Walk {
+  readonly segments: readonly string[];
+  /** Filled on the way, and emptied again on the way back from a dead end. */
+  readonly values: string[];
+}
+
+const take = <T>(child: Node<T>, walk: Walk, from: number): Node<T> | null => {
+  const kept = walk.values.length;
+  const segment = walk.segments[from] as string;
+  walk.values.push(child.named === 'at' ? segment.slice(1) : segment);
+  const end = descend(child, walk, from + 1);
+  if (end === null) walk.values.length = kept;
+  return end;
+};
+
+/** The node of the segments from `from` on, fixed ones first. Its depth is bounded by `segmentsMax`. */
+const descend = <T>(node: Node<T>, walk: Walk, from: number): Node<T> | null => {
+  if (from === walk.segments.length) return node.methods.size > 0 ? node : null;
+  const segment = walk.segments[from] as string;
+  const fixed = node.fixed.get(segment);
+  const found = fixed === undefined ? null : descend(fixed, walk, from + 1);
+  if (found !== null) return found;
+  if (node.at !== null && segment.length > 1 && segment.charCodeAt(0) === 64) {
+    const end = take(node.at, walk, from);
+    if (end !== null) return end;
+  }
+  return node.any === null ? null : take(node.any, walk, from);
+};
+
+/** Builds the matcher. Throws when two rows claim the same method and path. */
+export const createMatcher = <T>(entries: readonly Entry<T>[]): Matcher<T> => {
+  const root = newNode<T>('fixed');
+  for (const entry of entries) insert(root, entry);
+  return {
+    find: (method, path) => {
+      const segments = splitPath(path);
+      if (segments === null) return null;
+      const values: string[] = [];
+      const node = descend(root, { segments, values }, 0);
+      if (node === null) return null;
+      return { row: node.methods.get(method === 'HEAD' ? 'GET' : method), values, allow: node.allow };
+    },
+  };
+};

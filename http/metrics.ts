@@ -1,0 +1,195 @@
+/**
+ * What the process reports to Prometheus: requests by row, and everything the engine's meters tell.
+ *
+ * Owns the names of all metrics (docs/operations.md lists them). What is called per request or per item
+ * costs nanoseconds; prom-client's own metrics are used where a tick or a flush is the unit. Nothing here
+ * throws into its callers. Served by routes/admin/health.ts.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { EngineMeters } from '../engine/ports.ts';
+import type { RequestMeters } from './context.ts';
+import { registerTimings } from './timings.ts';
+
+export interface Metrics {
+  readonly engine: EngineMeters;
+  readonly requests: RequestMeters;
+  /** Prometheus text. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Statuses run up to this; rows are counted in one flat array. */
+const statusesMax = 600;
+
+const countRequests = (registry: Registry, labels: readonly string[]): Uint32Array => {
+  const counts = new Uint32Array(labels.length * statusesMax);
+  new Counter({
+    name: 'rollcall_http_requests_total',
+    help: 'Requests answered, by row and status; 499 is a client that left.',
+    labelNames: ['row', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      counts.forEach((count, slot) => {
+        if (count === 0) return;
+        const row = labels[Math.floor(slot / statusesMax)] as string;
+        this.inc({ row, status: String(slot % statusesMax) }, count);
+      });
+    },
+  });
+  return counts;
+};
+
+const requestMeters = (registry: Registry, rowNames: readonly string[]): RequestMeters => {
+  const labels = [...rowNames, 'none'];
+  const counts = countRequests(registry, labels);
+  const timings = registerTimings(registry, {
+    name: 'rollcall_http_request_seconds',
+    help: 'From the request line read to the answer written, by row.',
+    labelName: 'row',
+    labels,
+  });
+  return {
+    answered: (index, status, milliseconds) => {
+      const label = index === -1 || index >= rowNames.length ? rowNames.length : index;
+      const slot = label * statusesMax + status;
+      counts[slot] = (counts[slot] as number) + 1;
+      timings.observe(label, milliseconds);
+    },
+  };
+};
+
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const sizes = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
+
+const batchMeters = (registers: Registry[]) => {
+  const items = new Histogram({
+    name: 'rollcall_batch_items',
+    help: 'Items per committed batch.',
+    buckets: sizes,
+    registers,
+  });
+  const commit = new Histogram({
+    name: 'rollcall_batch_commit_seconds',
+    help: 'From sealing a batch to its confirmation by the hot store.',
+    buckets: seconds,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'rollcall_commit_failures_total',
+    help: 'Failed commits, by what is known of their outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const broken = new Counter({
+    name: 'rollcall_gate_broken_total',
+    help: 'Times the output gate of a shard broke, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  return {
+    batchCommitted: (count: number, milliseconds: number): void => {
+      items.observe(count);
+      commit.observe(milliseconds / 1_000);
+    },
+    commitFailed: (outcome: string): void => failures.inc({ outcome }),
+    gateBroken: (reason: string): void => broken.inc({ reason }),
+    ...freshnessMeters(registers),
+  };
+};
+
+const freshnessMeters = (registers: Registry[]) => {
+  const polled = new Counter({
+    name: 'rollcall_freshness_shards_polled_total',
+    help: 'Shards whose version was compared with the hot store.',
+    registers,
+  });
+  const moved = new Counter({
+    name: 'rollcall_freshness_shards_moved_total',
+    help: 'Shards found changed by other nodes; what was cached of them was dropped.',
+    registers,
+  });
+  return {
+    refreshed: (shards: number, changed: number): void => {
+      polled.inc(shards);
+      moved.inc(changed);
+    },
+  };
+};
+
+const flushMeters = (registers: Registry[]) => {
+  const time = new Histogram({
+    name: 'rollcall_flush_seconds',
+    help: 'Time of one flush round to SQL.',
+    buckets: seconds,
+    registers,
+  });
+  const rows = new Counter({
+    name: 'rollcall_flushed_rows_total',
+    help: 'Rows carried to SQL, by what they are.',
+    labelNames: ['what'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'rollcall_flush_failures_total',
+    help: 'Failed flush rounds, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const buried = new Counter({
+    name: 'rollcall_dead_letters_total',
+    help: 'Rows that SQL refused and that were put aside.',
+    registers,
+  });
+  return {
+    flushed: (entities: number, votes: number, milliseconds: number): void => {
+      time.observe(milliseconds / 1_000);
+      rows.inc({ what: 'entities' }, entities);
+      rows.inc({ what: 'votes' }, votes);
+    },
+    flushFailed: (reason: string): void => failures.inc({ reason }),
+    buried: (count: number): void => buried.inc(count),
+  };
+};
+
+const levelMeters = (registers: Registry[]) => {
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  const pending = gauge('rollcall_pending_items', 'Items waiting in open batches and in flight.');
+  const actors = gauge('rollcall_actors', 'Live actors.');
+  const dirty = gauge('rollcall_backlog_entities', 'Entities changed since they were last flushed.');
+  const outbox = gauge('rollcall_outbox_votes', 'Accepted votes not yet in SQL.');
+  const lag = gauge('rollcall_flush_lag_seconds', 'Age of the oldest change that is not in SQL.');
+  return {
+    pending: (items: number): void => pending.set(items),
+    actors: (live: number): void => actors.set(live),
+    backlog: (size: { readonly entities: number; readonly votes: number }, oldestAgeMs: number): void => {
+      dirty.set(size.entities);
+      outbox.set(size.votes);
+      lag.set(oldestAgeMs / 1_000);
+    },
+  };
+};
+
+/** Creates the registry and everything in it. `rowNames` in the order of the table. */
+export const createMetrics = (rowNames: readonly string[]): Metrics => {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'rollcall_' });
+  const gate = registerTimings(registry, {
+    name: 'rollcall_gate_wait_seconds',
+    help: 'How long an answer waited for its batch.',
+    labelName: '',
+    labels: [''],
+  });
+  return {
+    engine: {
+      ...batchMeters(registers),
+      ...flushMeters(registers),
+      ...levelMeters(registers),
+      gateWaited: (milliseconds) => gate.observe(0, milliseconds),
+    },
+    requests: requestMeters(registry, rowNames),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+};

@@ -1,0 +1,150 @@
+/**
+ * Sessions as clients list, mint, revoke and test them.
+ *
+ * A token exists only in the reply that hands it out: stored is its SHA-256. What a caller may give away is
+ * judged by engine/rules/sessions.ts from what he holds on the entity.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { DomainError } from '../../engine/errors.ts';
+import { isEntityKind } from '../../engine/ids.ts';
+import type { Permission } from '../../engine/rules/permissions.ts';
+import { judgeMinting, permissionsNamed } from '../../engine/rules/sessions.ts';
+import { formatToken, parseToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { SessionOfToken, SessionRow, SessionTarget } from '../../storage/catalogue/sessions.ts';
+import { type App, type Caller, created, message, ok, type Reply } from '../route.ts';
+import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
+import { notFound, timestamp } from './values.ts';
+
+const secretBytes = 32;
+
+/** What a schema cannot say about the body. Throws `session_type_unsupported` or `validation_failed`. */
+export const checkSessionBody = (body: SessionBody): void => {
+  if (body.type !== 'api') {
+    throw new DomainError('session_type_unsupported', 'Only sessions of the type "api" can be created.', {
+      '/type': 'must be "api"',
+    });
+  }
+  permissionsOf(body.perm_limits);
+};
+
+const permissionsOf = (words: readonly string[]): readonly Permission[] => {
+  const permissions = permissionsNamed(words);
+  if (permissions !== null) return permissions;
+  throw new DomainError('validation_failed', 'The body is not valid: /perm_limits.', {
+    '/perm_limits': 'must name known permission ids (see GET /teams/meta/permissions)',
+  });
+};
+
+const sessionOf = (row: SessionRow): Session => ({
+  created_at: timestamp(row.created_at),
+  expiry: timestamp(row.expiry),
+  id: row.id,
+  name: row.name,
+  perm_limits: [...row.perm_limits],
+  target_id: row.target_id,
+  target_type: row.target_type,
+  type: row.type,
+});
+
+/** `GET …/sessions`: metadata only. */
+export const showSessions = async (app: App, target: SessionTarget): Promise<Reply> => {
+  const rows = await app.catalogue.sessions.list(target);
+  return ok({ sessions: rows.map(sessionOf) });
+};
+
+/** What the caller holds on the target: everything when he is it, or is the team that owns it. */
+const heldBy = async (app: App, caller: Caller, target: SessionTarget): Promise<readonly string[]> => {
+  if (caller.kind === target.kind && caller.id === target.id) return ['owner'];
+  if (!isEntityKind(target.kind)) return [];
+  const user = caller.kind === 'user' ? caller.id : '';
+  const standing = await app.catalogue.permissionsOn(target.kind, target.id, user);
+  if (standing === null) throw notFound(target.kind);
+  if (caller.kind === 'team' && standing.teamId === caller.id) return ['owner'];
+  return standing.permissions;
+};
+
+const judge = (requested: readonly Permission[], held: readonly string[], caller: Caller): void => {
+  const verdict = judgeMinting({ requested, held, limits: caller.limits });
+  if (verdict.kind === 'not_held') {
+    const { permission } = verdict;
+    throw new DomainError('permission_missing', `You cannot give away ${permission}.`, { permission });
+  }
+  if (verdict.kind === 'unlimited_refused') {
+    const words = 'Only the owner may create an unlimited session: name the permissions in perm_limits.';
+    throw new DomainError('permission_missing', words, { permission: 'owner' });
+  }
+};
+
+/** `POST …/sessions`. The token is in this reply and nowhere else. */
+export const mintSession = async (
+  app: App,
+  request: { readonly caller: Caller; readonly body: SessionBody },
+  target: SessionTarget,
+): Promise<Reply> => {
+  const { caller, body } = request;
+  const permLimits = permissionsOf(body.perm_limits);
+  judge(permLimits, await heldBy(app, caller, target), caller);
+  const token = formatToken(target, randomBytes(secretBytes));
+  const id = uuidv7();
+  const session = {
+    id,
+    target,
+    type: 'api',
+    name: body.name,
+    permLimits,
+    tokenHash: hash('sha256', token, 'buffer'),
+    lastsSeconds: body.expiry,
+    mintedBy: caller.kind === 'user' ? caller.id : '',
+    mintedWith: caller.kind === 'user' ? null : caller.sessionId,
+  } as const;
+  const sessionsMax = app.settings.sessionsPerEntityMax;
+  const outcome = await app.catalogue.sessions.insert(session, sessionsMax);
+  if (outcome === 'refused') {
+    const permission = 'manage_sessions';
+    throw new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
+  }
+  if (outcome === 'limit_reached') {
+    const words = `At most ${sessionsMax} API sessions per entity: revoke one first.`;
+    throw new DomainError('limit_reached', words, { limit: String(sessionsMax) });
+  }
+  const reply: SessionCreated = { session_id: id, target_id: target.id, token };
+  return created(reply);
+};
+
+/** `DELETE …/sessions/{session_id}`: the token is dead here at once. Rejects with `not_found`. */
+export const revokeSession = async (app: App, target: SessionTarget, sessionId: string): Promise<Reply> => {
+  const removed = await app.catalogue.sessions.remove(target, sessionId);
+  app.sessions.forget(sessionId);
+  if (!removed) throw notFound('session');
+  return message('Session revoked.', { session_id: sessionId });
+};
+
+/** The token without a kind word before it; `null` when that word contradicts the kind. */
+const bareToken = (token: string, kind: TokenKind): string | null => {
+  const match = /^(?:(user|bot|server|team)\s+)?(\S+)$/i.exec(token.trim());
+  if (match === null) return null;
+  const claimed = match[1]?.toLowerCase();
+  return claimed === undefined || claimed === kind ? (match[2] ?? null) : null;
+};
+
+const findTested = async (app: App, body: AuthTestBody): Promise<SessionOfToken | null> => {
+  const token = bareToken(body.token, body.auth_type);
+  if (token === null || parseToken(token) === null) return null;
+  const session = await app.catalogue.sessions.byTokenHash(hash('sha256', token, 'buffer'));
+  if (session === null || session.expiresAtMs <= app.clock.nowMs()) return null;
+  return session.kind === body.auth_type && session.id === body.target_id ? session : null;
+};
+
+/** `POST /auth/test`: asks SQL itself, so a revoked token is told at once. */
+export const testToken = async (app: App, body: AuthTestBody): Promise<Reply> => {
+  const session = await findTested(app, body);
+  const reply: AuthTest = {
+    authorized: session !== null,
+    banned: session?.banned ?? false,
+    data: session === null ? {} : { session_id: session.sessionId, perm_limits: [...session.limits] },
+    id: body.target_id,
+    target_type: body.auth_type,
+  };
+  return ok(reply);
+};

@@ -1,0 +1,188 @@
+/**
+ * Teams and members as clients make, change and delete them.
+ *
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a change is
+ * committed it drops what this node cached; after a deletion the engine hears of it before the answer goes.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import {
+  type MemberRefusal,
+  ownedTeamsMax,
+  type TeamActor,
+  teamMembersMax,
+} from '../../engine/rules/members.ts';
+import { expandPermissions, type Permission } from '../../engine/rules/permissions.ts';
+import { permissionsNamed } from '../../engine/rules/sessions.ts';
+import type { TeamOutcome } from '../../storage/catalogue/team-edits.ts';
+import type { MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
+import { type App, type Caller, created, noContent, ok, type Reply } from '../route.ts';
+import type { Seo } from '../schema/common.ts';
+import type {
+  MemberBody,
+  MemberEditBody,
+  TeamBody,
+  TeamCreated,
+  TeamEditBody,
+} from '../schema/team-edits.ts';
+import { notFound } from './values.ts';
+
+const actorOf = (caller: Caller): TeamActor => ({
+  kind: caller.kind === 'team' ? 'team' : 'user',
+  id: caller.id,
+  limits: caller.limits,
+});
+
+const missing = (permission: Permission): DomainError =>
+  new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
+const limitReached = (words: string, limit: number): DomainError =>
+  new DomainError('limit_reached', words, { limit: String(limit) });
+
+/** The words as permissions. Throws `validation_failed`. */
+export const permissionsOf = (words: readonly string[]): readonly Permission[] => {
+  const permissions = permissionsNamed(words);
+  if (permissions !== null) return permissions;
+  throw new DomainError('validation_failed', 'The body is not valid: /perms.', {
+    '/perms': 'must name known permission ids (see GET /teams/meta/permissions)',
+  });
+};
+
+/** `POST /teams`. */
+export const createTeam = async (app: App, caller: Caller, body: TeamBody): Promise<Reply> => {
+  const outcome = await app.catalogue.teams.edits.create(caller.id, {
+    name: body.name,
+    short: body.short ?? '',
+    tags: body.tags ?? [],
+    extraLinks: body.extra_links ?? [],
+    nsfw: body.nsfw ?? false,
+  });
+  if (outcome.kind === 'limit_reached') {
+    throw limitReached(`You own ${ownedTeamsMax} teams already, which is the most.`, ownedTeamsMax);
+  }
+  const reply: TeamCreated = { team_id: outcome.id };
+  return created(reply);
+};
+
+const refuseTeam = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainError => {
+  if (outcome.kind === 'permission_missing') return missing(outcome.permission);
+  if (outcome.kind === 'not_found') return notFound('team');
+  const words = 'The team still owns bots or servers: delete or transfer them first.';
+  return new DomainError('team_not_empty', words);
+};
+
+/** `PATCH /teams/{tid}`: absent and `null` fields stay as they are. */
+export const editTeam = async (
+  app: App,
+  who: { readonly teamId: string; readonly caller: Caller },
+  body: TeamEditBody,
+): Promise<Reply> => {
+  const outcome = await app.catalogue.teams.edits.edit(who.teamId, actorOf(who.caller), {
+    name: body.name ?? null,
+    short: body.short ?? null,
+    tags: body.tags ?? null,
+    extraLinks: body.extra_links ?? null,
+    nsfw: body.nsfw ?? null,
+  });
+  if (outcome.kind !== 'done') throw refuseTeam(outcome);
+  app.catalogue.teams.drop(who.teamId);
+  return noContent;
+};
+
+/** `DELETE /teams/{tid}`: its tokens are dead and it is unknown everywhere when this resolves. */
+export const deleteTeam = async (app: App, teamId: string, caller: Caller): Promise<Reply> => {
+  await app.engine.flushed('team', teamId);
+  const outcome = await app.catalogue.teams.edits.remove(teamId, actorOf(caller));
+  if (outcome.kind !== 'done') throw refuseTeam(outcome);
+  app.catalogue.teams.drop(teamId);
+  app.sessions.forgetTarget('team', teamId);
+  await app.engine.deliver('team', teamId);
+  return noContent;
+};
+
+const refusalErrors: Record<Exclude<MemberRefusal['reason'], 'permission_missing'>, () => DomainError> = {
+  already_member: () => new DomainError('already_exists', 'This user is a member already.'),
+  members_full: () => limitReached(`A team has at most ${teamMembersMax} members.`, teamMembersMax),
+  unknown_member: () => notFound('member'),
+  last_owner: () => new DomainError('last_owner', 'The team would have no owner: make another one first.'),
+  last_data_holder: () =>
+    new DomainError('last_data_holder', 'The team would have no data holder: make another one first.'),
+  last_member: () => new DomainError('last_member', 'The last member cannot go: delete the team instead.'),
+};
+
+const refuseMember = (
+  outcome: Exclude<MemberOutcome | RemovalOutcome, { kind: 'done' | 'removed' }>,
+): DomainError => {
+  if (outcome.kind === 'unknown_team') return notFound('team');
+  if (outcome.kind === 'unknown_user') {
+    const context = { '/user_id': 'must be the id of a known user who is not a bot' };
+    return new DomainError('validation_failed', 'The body is not valid: /user_id.', context);
+  }
+  if (outcome.reason === 'permission_missing') return missing(outcome.permission);
+  return refusalErrors[outcome.reason]();
+};
+
+/** Path and caller of an operation on one member. */
+export interface MemberPath {
+  readonly params: { readonly tid: string; readonly mid: string };
+  readonly caller: Caller;
+}
+
+/** `PUT /teams/{tid}/members`. */
+export const addMember = async (
+  app: App,
+  who: { readonly teamId: string; readonly caller: Caller },
+  body: MemberBody,
+): Promise<Reply> => {
+  const request = { teamId: who.teamId, userId: body.user_id, actor: actorOf(who.caller) };
+  const outcome = await app.catalogue.teams.members.add(request, permissionsOf(body.perms));
+  if (outcome.kind !== 'done') throw refuseMember(outcome);
+  return noContent;
+};
+
+/** `PATCH /teams/{tid}/members/{mid}`: what is absent, `null` or `[]` stays as it is. */
+export const editMember = async (app: App, path: MemberPath, body: MemberEditBody): Promise<Reply> => {
+  const { tid: teamId, mid: userId } = path.params;
+  const words = body.perms ?? [];
+  const outcome = await app.catalogue.teams.members.edit(
+    { teamId, userId, actor: actorOf(path.caller) },
+    {
+      permissions: words.length === 0 ? null : permissionsOf(words),
+      dataHolder: body.data_holder ?? null,
+      mentionable: body.mentionable ?? null,
+    },
+  );
+  if (outcome.kind !== 'done') throw refuseMember(outcome);
+  return noContent;
+};
+
+/** `DELETE /teams/{tid}/members/{mid}`: what he minted for the team is dead when this resolves. */
+export const removeMember = async (app: App, path: MemberPath): Promise<Reply> => {
+  const { tid: teamId, mid: userId } = path.params;
+  const outcome = await app.catalogue.teams.members.remove({ teamId, userId, actor: actorOf(path.caller) });
+  if (outcome.kind !== 'removed') throw refuseMember(outcome);
+  for (const sessionId of outcome.revoked) app.sessions.forget(sessionId);
+  return noContent;
+};
+
+/** `GET /users/{id}/{target_type}/{target_id}/perms`: `owner` is shown as all there are. */
+export const showPermissions = async (
+  app: App,
+  target: { readonly kind: 'bot' | 'server' | 'team'; readonly id: string },
+  userId: string,
+): Promise<Reply> => {
+  const standing = await app.catalogue.permissionsOn(target.kind, target.id, userId);
+  if (standing === null) throw notFound(target.kind);
+  return ok({ perms: expandPermissions(standing.permissions) });
+};
+
+/** `GET /teams/{id}/seo`: by id, vanity code or name. */
+export const showTeamSeo = async (app: App, word: string): Promise<Reply> => {
+  const { teams } = app.catalogue;
+  let profile = await teams.profile(word);
+  if (profile === null) {
+    const id = await teams.idByName(word);
+    profile = id === null ? null : await teams.profile(id);
+  }
+  if (profile === null) throw notFound('team');
+  const seo: Seo = { avatar: '', id: profile.id, name: profile.name, short: profile.short };
+  return ok(seo);
+};

@@ -1,0 +1,68 @@
+/**
+ * Small conversions between rows, counters and the wire: timestamps, people, exact integers, maybe-promises.
+ *
+ * Pure. Used by the other files of this folder only.
+ */
+import type { HotState } from '../../engine/entity/state.ts';
+import { DomainError } from '../../engine/errors.ts';
+import type { PersonRow } from '../../storage/catalogue/people.ts';
+import type { User } from '../schema/common.ts';
+
+/** Goes on at once with a value, later with a promise: hot requests then create no promise. */
+export const soon = <Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> => (value instanceof Promise ? value.then(next) : next(value));
+
+export const timestamp = (date: Date): string => date.toISOString();
+export const timestampOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
+/** JSON text of a time in ms, where 0 is "never". */
+export const timestampText = (atMs: number): string =>
+  atMs === 0 ? 'null' : `"${new Date(atMs).toISOString()}"`;
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): number };
+
+/**
+ * A decimal string as something that serialises to exactly these digits, also beyond 2^53. Only the type
+ * checker takes it for a number: serialise it, never calculate with it.
+ */
+export const exactInteger = (decimal: string): number => rawJSON(decimal);
+
+/** A person as SQL knows him, else the stand-in of the documents: his id in place of a name. */
+export const userOf = (
+  row: PersonRow | null,
+  standIn: { readonly id: string; readonly bot: boolean },
+): User =>
+  row === null
+    ? {
+        avatar: '',
+        bot: standIn.bot,
+        display_name: standIn.id,
+        extra_data: {},
+        flags: [],
+        id: standIn.id,
+        status: 'offline',
+        username: standIn.id,
+      }
+    : {
+        avatar: row.avatar,
+        bot: row.bot,
+        display_name: row.display_name,
+        extra_data: { ...row.extra_data },
+        flags: [...row.flags],
+        id: row.id,
+        status: row.status,
+        username: row.username,
+      };
+
+export const isPremium = (premiumUntil: Date | null, nowMs: number): boolean =>
+  premiumUntil !== null && premiumUntil.getTime() > nowMs;
+
+export const votesOf = (state: HotState): number => state.upvotes - state.downvotes;
+
+export const notFound = (kind: string): DomainError =>
+  new DomainError('not_found', `There is no such ${kind}.`);
+
+/** The words of a comma-separated query value. */
+export const wordsOf = (list: string | undefined): readonly string[] =>
+  list === undefined ? [] : list.split(',').map((word) => word.trim());

@@ -1,0 +1,169 @@
+/**
+ * A route is a row: one plain object per operation, from which come the matcher's entry, the checks,
+ * the handler's types, the error documentation and the OpenAPI entry.
+ *
+ * A row file holds rows and handlers of at most 12 lines. A handler gets `(app, request)` and returns a
+ * `Reply`; it never sees the socket. What a token may do is said in `auth` with words that
+ * `auth/authorise.ts` understands, never with code.
+ */
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Engine } from '../engine/engine.ts';
+import type { ErrorCode } from '../engine/errors.ts';
+import type { EntityKind } from '../engine/ids.ts';
+import type { Clock } from '../engine/ports.ts';
+import type { Permission } from '../engine/rules/permissions.ts';
+import type { TokenKind } from '../engine/rules/token.ts';
+import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import type { SessionCache } from './auth/sessions.ts';
+
+/** Everything a handler may reach. */
+export interface App {
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  /** To forget a session when it is revoked, or all of what was deleted. */
+  readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
+  readonly clock: Clock;
+  readonly settings: FacadeSettings;
+}
+
+/** Settings of the facade that handlers read. */
+export interface FacadeSettings {
+  readonly sessionsPerEntityMax: number;
+  readonly bodyBytesMax: number;
+}
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Who is calling, after authentication. */
+export interface Caller {
+  readonly kind: TokenKind;
+  readonly id: string;
+  readonly sessionId: string;
+  readonly sessionType: 'login' | 'api';
+  /** Permission ids the session is limited to; empty is unlimited. */
+  readonly limits: readonly string[];
+  /** The user it acts for may not vote. Kept with the session, so that a vote asks SQL nothing. */
+  readonly voteBanned: boolean;
+}
+
+/**
+ * What a row asks of the caller, in order of the checks (docs/behaviour.md, "Order of checks"):
+ * - `public`: tokens are ignored, even bad ones;
+ * - `bot`: any bot token, limited or not;
+ * - `self`: an unlimited user session of the user named by the path parameter `user`;
+ * - `user`: an unlimited user session;
+ * - `entity`: one of `kinds`, and `permission` on the entity named by the path parameters `type` and `id`
+ *   (a user for himself, an entity's own token, a team token for what the team owns, a member who holds it).
+ *   With `unless`, an unlimited session of the user named by that path parameter needs no permission.
+ */
+export type Auth =
+  | { readonly word: 'public' }
+  | { readonly word: 'bot' }
+  | { readonly word: 'user' }
+  | { readonly word: 'self'; readonly user: string }
+  | {
+      readonly word: 'entity';
+      readonly kinds: readonly TokenKind[];
+      readonly permission: Permission;
+      /** Path parameter with the kind of entity, or the kind itself as `=bot`. */
+      readonly type: string;
+      /** Path parameter with the entity's id. */
+      readonly id: string;
+      /** Path parameter with a user who needs no permission here; the handler judges what he may do. */
+      readonly unless?: string;
+    };
+
+/** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
+export type LimitWord = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';
+
+/** How a reply may be kept: by default `no-store` with a token and `no-cache` + ETag without. */
+export type Caching = 'no-store' | 'entity' | 'list';
+
+export interface Row<
+  Params extends TObject = TObject,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+> {
+  /** camelCase, unique; the OpenAPI operationId. */
+  readonly name: string;
+  readonly method: Method;
+  /** With `{name}` for one whole segment, or `@{name}` for a segment that starts with an at sign. */
+  readonly path: string;
+  /** Contract section, the OpenAPI tag. */
+  readonly section: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly auth: Auth;
+  readonly limit?: LimitWord;
+  /** Banned users may do this all the same (docs/behaviour.md, "Tokens"). */
+  readonly bannedAllowed?: boolean;
+  readonly caching: Caching;
+  readonly params: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** Success replies by status; `null` for no body. Each schema carries `examples`. */
+  readonly replies: Readonly<Record<number, TSchema | null>>;
+  /** Codes beyond those every row has (see `errorsOf` in openapi.ts). */
+  readonly errors: readonly ErrorCode[];
+  /**
+   * Rules of the request alone that a schema cannot say. Runs after validation and before any entity is
+   * looked up (so before 404 and 403); throws a `DomainError`.
+   */
+  readonly check?: (request: Request<Params, Query, Body>) => void;
+  readonly handle: (app: App, request: Request<Params, Query, Body>) => Reply | Promise<Reply>;
+}
+
+/** What the handler gets: everything checked, coerced and typed. */
+export interface Request<Params extends TObject, Query extends TObject, Body extends TSchema> {
+  readonly params: Static<Params>;
+  readonly query: Static<Query>;
+  readonly body: Static<Body>;
+  /** The body as it was sent, `''` when none: for integers beyond 2^53, which parsing rounds. */
+  readonly bodyText: string;
+  /** `null` on public rows. */
+  readonly caller: Caller | null;
+  /** Canonical client address (docs/behaviour.md, "Client address"). */
+  readonly clientAddress: string;
+  /** A HEAD request counts nothing. */
+  readonly head: boolean;
+}
+
+/** A handler's answer: a value to serialise, bytes ready to send, or nothing. */
+export interface Reply {
+  readonly status: number;
+  readonly json?: unknown;
+  /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
+  readonly text?: string;
+  /** For a reply object that is handed out again: keeps the tag of its text, `''` until it is worked out. */
+  readonly tag?: { etag: string };
+  /**
+   * Already serialised JSON in pieces, for answers of unbounded length. The server pulls the next piece only
+   * when the socket has room, and stops pulling (`return()`) when the client is gone. An error in the middle
+   * cuts the connection, so that half an answer is never taken for a whole one.
+   */
+  readonly stream?: AsyncIterable<string>;
+  /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
+  readonly bytes?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Types a row by its schemas, then forgets the types so that rows fit one table. */
+export const route = <Params extends TObject, Query extends TObject, Body extends TSchema>(
+  row: Row<Params, Query, Body>,
+): AnyRow => row as unknown as AnyRow;
+
+// biome-ignore lint/suspicious/noExplicitAny: the one erased row type (docs: ARCHITECTURE.md, "Rows").
+export type AnyRow = Row<any, any, any>;
+
+export const ok = (json: unknown): Reply => ({ status: 200, json });
+export const created = (json: unknown): Reply => ({ status: 201, json });
+export const text = (body: string): Reply => ({ status: 200, text: body });
+export const noContent: Reply = { status: 204 };
+/** ApiResponse (contract §2.1). */
+export const message = (words: string, context: Record<string, string> = {}): Reply => ({
+  status: 200,
+  json: { message: words, context },
+});
+
+/** Entity kinds a feature accepts, after a trailing `s` is taken off (contract §4 rule 3). */
+export type TargetTypes = readonly (EntityKind | 'user')[];

@@ -1,0 +1,68 @@
+/**
+ * Rows of the private listener that need no token: is the process alive, does it want traffic, its metrics.
+ *
+ * `/readyz` is what a load balancer asks: it turns 503 as soon as the public side drains, before it stops
+ * listening. Gathered by admin.ts.
+ */
+import { Type } from 'typebox';
+import type { Metrics } from '../../metrics.ts';
+import { type AnyRow, type Reply, route } from '../../route.ts';
+
+const Health = Type.Object(
+  { status: Type.String(), notes: Type.Array(Type.String()) },
+  { examples: [{ status: 'ready', notes: [] }] },
+);
+const base = {
+  method: 'GET',
+  section: 'Health',
+  auth: { word: 'public' },
+  caching: 'no-store',
+  params: Type.Object({}),
+  errors: [],
+} as const;
+
+const health = (status: number, word: string, notes: readonly string[]): Reply => ({
+  status,
+  json: { status: word, notes },
+});
+
+export const healthRows = (parts: {
+  readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+  readonly draining: () => boolean;
+  /** What else the operator should know now. */
+  readonly troubles: () => readonly string[];
+}): readonly AnyRow[] => [
+  route({
+    ...base,
+    name: 'livez',
+    path: '/livez',
+    summary: 'Whether the process runs.',
+    replies: { 200: Health },
+    handle: () => health(200, 'alive', []),
+  }),
+  route({
+    ...base,
+    name: 'readyz',
+    path: '/readyz',
+    summary: 'Whether the node wants traffic.',
+    replies: { 200: Health, 503: Health },
+    handle: (app) => {
+      if (parts.draining()) return health(503, 'draining', []);
+      const { ready, notes: own } = app.engine.health();
+      const notes = [...own, ...parts.troubles()];
+      return ready ? health(200, 'ready', notes) : health(503, 'not ready', notes);
+    },
+  }),
+  route({
+    ...base,
+    name: 'metrics',
+    path: '/metrics',
+    summary: 'Metrics in the Prometheus text format.',
+    replies: { 200: Type.String() },
+    handle: async () => ({
+      status: 200,
+      text: await parts.metrics.text(),
+      headers: { 'Content-Type': parts.metrics.contentType },
+    }),
+  }),
+];

@@ -1,0 +1,100 @@
+/**
+ * Rows of packs (contract §4.4): the list, one pack, and a user's own packs.
+ */
+import { perPage } from '../../engine/rules/pages.ts';
+import { showPackPage } from '../replies/lists.ts';
+import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '../replies/pack-edits.ts';
+import { showPack } from '../replies/packs.ts';
+import { pageOf } from '../replies/request.ts';
+import { type AnyRow, type Auth, route } from '../route.ts';
+import { NoParams, PageQuery, pageOf as pageSchema, Seo } from '../schema/common.ts';
+import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
+import { Pack, PackParams, packExample } from '../schema/packs.ts';
+
+const section = 'Packs';
+const ownAuth: Auth = { word: 'self', user: 'uid' };
+
+export const packRows: readonly AnyRow[] = [
+  route({
+    name: 'listPacks',
+    method: 'GET',
+    path: '/packs/@all',
+    section,
+    summary: 'Lists all packs, newest first.',
+    auth: { word: 'public' },
+    caching: 'list',
+    params: NoParams,
+    query: PageQuery,
+    replies: { 200: pageSchema(Pack, perPage.packs, packExample) },
+    errors: ['page_invalid'],
+    handle: (app, { query }) => showPackPage(app, pageOf(query)),
+  }),
+  route({
+    name: 'getPack',
+    method: 'GET',
+    path: '/packs/{id}',
+    section,
+    summary: 'One pack by its url.',
+    auth: { word: 'public' },
+    caching: 'entity',
+    params: PackParams,
+    replies: { 200: Pack },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPack(app, params.id),
+  }),
+  route({
+    name: 'getPackSeo',
+    method: 'GET',
+    path: '/packs/{id}/seo',
+    section,
+    summary: 'What search engines show of a pack; by url or name.',
+    auth: { word: 'public' },
+    caching: 'entity',
+    params: PackParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPackSeo(app, params.id),
+  }),
+  route({
+    name: 'createPack',
+    method: 'PUT',
+    path: '/users/{id}/packs',
+    section,
+    summary: 'Creates a pack of bots and servers.',
+    auth: { word: 'self', user: 'id' },
+    caching: 'no-store',
+    params: NewPackParams,
+    body: PackBody,
+    replies: { 204: null },
+    errors: ['already_exists', 'limit_reached'],
+    check: ({ body }) => checkPackBody(body),
+    handle: (app, { params, body }) => createPack(app, params.id, body),
+  }),
+  route({
+    name: 'editPack',
+    method: 'PATCH',
+    path: '/users/{uid}/packs/{id}',
+    section,
+    summary: "Changes a pack of one's own. Absent fields stay as they are; lists are replaced whole.",
+    auth: ownAuth,
+    caching: 'no-store',
+    params: OwnPackParams,
+    body: PackEditBody,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params, body }) => editPack(app, params, body),
+  }),
+  route({
+    name: 'deletePack',
+    method: 'DELETE',
+    path: '/users/{uid}/packs/{id}',
+    section,
+    summary: "Deletes a pack of one's own. Irreversible; its votes become void.",
+    auth: ownAuth,
+    caching: 'no-store',
+    params: OwnPackParams,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params }) => deletePack(app, params),
+  }),
+];

@@ -1,0 +1,114 @@
+/**
+ * Schemas that many sections share: field kinds, the generic reply, users, pages, targets.
+ *
+ * Every object of a reply is closed over all its fields: an unset timestamp, UUID or User is `null`, an unset
+ * string `""`, an unset integer 0 (docs/behaviour.md, "Replies"). Used by the schema and route files only.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'RFC 3339, UTC, milliseconds.',
+  examples: ['2026-03-01T12:00:00.000Z'],
+});
+export const Uuid = Type.String({
+  format: 'uuid',
+  examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
+});
+/** A value that may be unset. */
+export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const Text = Type.String();
+export const Flag = Type.Boolean();
+export const Words = Type.Array(Type.String());
+/** A count of something; never negative. */
+export const Count = Type.Integer({ minimum: 0 });
+/** A vote sum; negative when downvotes prevail. */
+export const Sum = Type.Integer();
+
+/** No control characters: SQL text cannot hold a NUL, and no id or name needs the others. */
+export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
+
+const idOf = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
+export const UserId = idOf('Id of a user.', '728871946456137770');
+export const BotId = idOf('Id of a bot.', '815553000470478850');
+export const BotIdOrVanity = idOf('Id or vanity code of a bot.', '815553000470478850');
+export const ServerIdOrVanity = idOf('Id or vanity code of a server.', '758641373074423808');
+export const TeamIdOrVanity = idOf('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
+export const PackUrl = idOf('Address slug of a pack; upper and lower case are the same.', 'night-owls');
+export const TargetId = idOf('Id of the entity.', '815553000470478850');
+export const TargetType = Type.String({
+  minLength: 1,
+  maxLength: 32,
+  description: 'Kind of entity; a trailing `s` is accepted. Others: 400 `target_type_unsupported`.',
+  examples: ['bot', 'servers'],
+});
+
+export const PageQuery = Type.Object({
+  page: Type.Optional(
+    Type.String({
+      description: 'Page number from 1, 1 when absent. Anything else: 400 `page_invalid`.',
+      examples: ['1'],
+    }),
+  ),
+});
+export const NoParams = Type.Object({});
+
+export const ApiResponse = Type.Object(
+  { message: Text, context: Type.Record(Type.String(), Type.String()) },
+  { examples: [{ message: 'Stats recorded.', context: {} }] },
+);
+
+export const userExample = {
+  avatar: 'https://cdn.example.org/avatars/728871946456137770.webp',
+  bot: false,
+  display_name: 'Robin',
+  extra_data: {},
+  flags: [],
+  id: '728871946456137770',
+  status: 'online',
+  username: 'robin',
+};
+export const User = Type.Object(
+  {
+    avatar: Text,
+    bot: Flag,
+    display_name: Text,
+    extra_data: Type.Record(Type.String(), Type.Unknown()),
+    flags: Words,
+    id: Text,
+    status: Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' }),
+    username: Text,
+  },
+  { examples: [userExample] },
+);
+export type User = Static<typeof User>;
+
+export const ExtraLink = Type.Object(
+  { name: Text, value: Text },
+  { examples: [{ name: 'Website', value: 'https://example.org' }] },
+);
+export type ExtraLink = Static<typeof ExtraLink>;
+
+export const Seo = Type.Object(
+  { avatar: Text, id: Text, name: Text, short: Text },
+  {
+    examples: [
+      {
+        avatar: 'https://cdn.example.org/avatars/815553000470478850.webp',
+        id: '815553000470478850',
+        name: 'lighthouse',
+        short: 'Keeps watch over your server, day and night.',
+      },
+    ],
+  },
+);
+export type Seo = Static<typeof Seo>;
+
+/** One page of a list. `count` is the number of all rows that match the list. */
+export const pageOf = <Item extends TSchema>(item: Item, perPage: number, example: unknown) =>
+  Type.Object(
+    { count: Count, per_page: Count, results: Type.Array(item) },
+    { examples: [{ count: 1, per_page: perPage, results: [example] }] },
+  );

@@ -1,0 +1,60 @@
+/**
+ * Bodies of packs (contract §4.4).
+ */
+import { type Static, Type } from 'typebox';
+import { PackUrl, plainText, UserId } from './common.ts';
+import { lineOf, proseOf, tagsOf } from './fields.ts';
+
+export const NewPackParams = Type.Object({ id: UserId });
+export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
+
+const idsOf = (example: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: plainText, examples: [example] }), {
+    maxItems: 10,
+    uniqueItems: true,
+  });
+const bots = idsOf('815553000470478850');
+const servers = idsOf('758641373074423808');
+const name = lineOf(3, 20, 'Night owls');
+const short = proseOf(10, 100, 'Bots for people who never sleep.');
+const tags = tagsOf(1);
+
+export const PackBody = Type.Object(
+  {
+    bots: Type.Optional(bots),
+    name,
+    servers: Type.Optional(servers),
+    short,
+    tags,
+    url: Type.String({
+      pattern: '^[A-Za-z0-9-]{3,20}$',
+      description: 'The address; kept in lower case.',
+      examples: ['night-owls'],
+    }),
+  },
+  {
+    examples: [
+      {
+        bots: ['815553000470478850'],
+        name: 'Night owls',
+        servers: [],
+        short: 'Bots for people who never sleep.',
+        tags: ['fun'],
+        url: 'night-owls',
+      },
+    ],
+  },
+);
+export type PackBody = Static<typeof PackBody>;
+
+export const PackEditBody = Type.Object(
+  {
+    bots: Type.Optional(bots),
+    name: Type.Optional(name),
+    servers: Type.Optional(servers),
+    short: Type.Optional(short),
+    tags: Type.Optional(tags),
+  },
+  { examples: [{ short: 'Bots for people who hardly ever sleep.' }] },
+);
+export type PackEditBody = Static<typeof PackEditBody>;

@@ -1,0 +1,113 @@
+/**
+ * Schemas of sessions and of the token test (contract §2.10, §4.1).
+ */
+import { type Static, Type } from 'typebox';
+import { tokenKinds } from '../../engine/rules/token.ts';
+import { Flag, plainText, TargetId, TargetType, Text, Timestamp, Uuid, Words } from './common.ts';
+
+/** Ten years of 365 days. */
+const sessionSecondsMax = 315_360_000;
+/** More than there are permissions; repeated words are folded. */
+const permLimitsMax = 64;
+
+export const SessionsParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const SessionParams = Type.Object({
+  target_type: TargetType,
+  target_id: TargetId,
+  session_id: Uuid,
+});
+
+const sessionExample = {
+  created_at: '2026-03-01T12:00:00.000Z',
+  expiry: '2027-03-01T12:00:00.000Z',
+  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16',
+  name: 'stats poster',
+  perm_limits: [],
+  target_id: '815553000470478850',
+  target_type: 'bot',
+  type: 'api',
+};
+export const Session = Type.Object(
+  {
+    created_at: Timestamp,
+    expiry: Timestamp,
+    id: Uuid,
+    name: Text,
+    perm_limits: Words,
+    target_id: Text,
+    target_type: Text,
+    type: Type.String({ description: '`login` or `api`.' }),
+  },
+  { examples: [sessionExample] },
+);
+export type Session = Static<typeof Session>;
+export const Sessions = Type.Object(
+  { sessions: Type.Array(Session) },
+  { examples: [{ sessions: [sessionExample] }] },
+);
+
+export const SessionBody = Type.Object(
+  {
+    expiry: Type.Integer({
+      minimum: 1,
+      maximum: sessionSecondsMax,
+      description: 'Seconds the session lasts.',
+      examples: [31_536_000],
+    }),
+    name: Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['stats poster'] }),
+    perm_limits: Type.Array(Type.String({ examples: ['view_sessions'] }), {
+      maxItems: permLimitsMax,
+      description:
+        'Permission ids the session is limited to. Empty is unlimited, which only the owner may ask for.',
+    }),
+    type: Type.String({ description: 'Must be `api`.', examples: ['api'] }),
+  },
+  { examples: [{ expiry: 31_536_000, name: 'stats poster', perm_limits: [], type: 'api' }] },
+);
+export type SessionBody = Static<typeof SessionBody>;
+
+export const SessionCreated = Type.Object(
+  { session_id: Uuid, target_id: Text, token: Text },
+  {
+    examples: [
+      {
+        session_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16',
+        target_id: '815553000470478850',
+        token: '<ACCESS_TOKEN>',
+      },
+    ],
+  },
+);
+export type SessionCreated = Static<typeof SessionCreated>;
+
+export const AuthTestBody = Type.Object(
+  {
+    auth_type: Type.Enum([...tokenKinds], { examples: ['bot'] }),
+    target_id: Type.String({ maxLength: 128, examples: ['815553000470478850'] }),
+    token: Type.String({ maxLength: 512, examples: ['<ACCESS_TOKEN>'] }),
+  },
+  { examples: [{ auth_type: 'bot', target_id: '815553000470478850', token: '<ACCESS_TOKEN>' }] },
+);
+export type AuthTestBody = Static<typeof AuthTestBody>;
+
+export const AuthTest = Type.Object(
+  {
+    authorized: Flag,
+    banned: Flag,
+    data: Type.Record(Type.String(), Type.Unknown()),
+    id: Text,
+    target_type: Text,
+  },
+  {
+    examples: [
+      {
+        authorized: true,
+        banned: false,
+        data: { session_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16', perm_limits: [] },
+        id: '815553000470478850',
+        target_type: 'bot',
+      },
+    ],
+  },
+);
+export type AuthTest = Static<typeof AuthTest>;

@@ -1,0 +1,55 @@
+/**
+ * Schemas of vanity codes (contract §2.17, §4.9).
+ */
+import { type Static, Type } from 'typebox';
+import { plainText, TargetId, TargetType, Text, Timestamp, Uuid } from './common.ts';
+
+export const VanityParams = Type.Object({
+  code: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: plainText,
+    description: 'A vanity code in any case, or the id of a bot, server or team.',
+    examples: ['keepers'],
+  }),
+});
+const uuidShape = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+export const isUuid = (word: string): boolean => new RegExp(`^${uuidShape}$`).test(word);
+export const VanityQuery = Type.Object({
+  itag: Type.Optional(
+    Type.String({
+      pattern: `^(true|false|${uuidShape})$`,
+      description: 'A UUID resolves by that itag; `true` takes the code in the path as the itag.',
+      examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14'],
+    }),
+  ),
+});
+export type VanityQuery = Static<typeof VanityQuery>;
+
+export const Vanity = Type.Object(
+  { code: Text, created_at: Timestamp, itag: Uuid, target_id: Text, target_type: Text },
+  {
+    examples: [
+      {
+        code: 'keepers',
+        created_at: '2026-01-10T09:30:00.000Z',
+        itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14',
+        target_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10',
+        target_type: 'team',
+      },
+    ],
+  },
+);
+export type Vanity = Static<typeof Vanity>;
+
+export const VanityTargetParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const VanityBody = Type.Object(
+  {
+    code: Type.String({
+      maxLength: 128,
+      description: '2 to 32 of `a-z 0-9 - _`; upper case is folded.',
+      examples: ['keepers'],
+    }),
+  },
+  { examples: [{ code: 'keepers' }] },
+);

@@ -1,0 +1,326 @@
+/**
+ * The only file that sees uWebSockets.js: sockets in, exchanges out.
+ *
+ * Owns listening, body reading under a cap, writing, streaming with back-pressure, and draining.
+ * Invariants: an exchange is written to at most once and never after its abort; every request that is not
+ * answered at once has an abort handler (the process would die without); a reply that closes its connection
+ * is written outside the parser's call, because uWebSockets.js would otherwise go on to serve the bytes
+ * behind it. Requests that a client pipelines behind one that has to wait cost it the connection: the
+ * parser below drops it.
+ */
+
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import { isAscii, isUtf8 } from 'node:buffer';
+import { STATUS_CODES } from 'node:http';
+import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
+import { bindFault } from './listen-fault.ts';
+import { RequestHeaders, takeHeader } from './request-headers.ts';
+import { pump, type StreamSink } from './stream.ts';
+
+export interface Server {
+  /** Resolves to the port; rejects with words for the operator (port taken, no such address). */
+  listen(host: string, port: number): Promise<number>;
+  /**
+   * Stops listening, waits for what is in flight, closes every connection. Resolves after `deadlineMs` at
+   * the latest.
+   */
+  drain(deadlineMs: number): Promise<void>;
+  readonly draining: boolean;
+  /** Requests not answered yet. */
+  readonly inFlight: number;
+}
+
+export interface ServerOptions {
+  readonly handle: (exchange: Exchange) => void;
+  /** Several processes may listen on one port. By default it is exclusive. */
+  readonly shared: boolean;
+  /** First part of generated request ids: 8 characters of this process. */
+  readonly requestIdPrefix: string;
+}
+
+interface State extends ServerOptions {
+  readonly app: uws.TemplatedApp;
+  socket: us_listen_socket | null;
+  draining: boolean;
+  inFlight: number;
+  requests: number;
+  /** Called when the last request in flight was answered while draining. */
+  emptied: (() => void) | null;
+}
+
+const exclusivePort = 1;
+const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
+
+/** True while the parser calls us: writes are corked then, and must not close. */
+let parsing = false;
+let gathering: RequestHeaders = new RequestHeaders();
+const gather = (name: string, value: string): void => takeHeader(gathering, name, value);
+
+const statusLines: readonly string[] = Array.from(
+  { length: 600 },
+  (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
+);
+
+class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly queryText: string;
+  readonly headers: RequestHeaders;
+  readonly requestId: string;
+  open = true;
+  readonly #server: State;
+  readonly #response: HttpResponse;
+  #owner: ExchangeOwner | null = null;
+  #aborted = false;
+  #held = false;
+  #counted = false;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #bytesMax = 0;
+  #sink: StreamSink | null = null;
+
+  constructor(server: State, response: HttpResponse, request: HttpRequest) {
+    this.#server = server;
+    this.#response = response;
+    this.method = request.getCaseSensitiveMethod();
+    this.path = request.getUrl();
+    this.queryText = request.getQuery() ?? '';
+    this.headers = new RequestHeaders();
+    gathering = this.headers;
+    request.forEach(gather);
+    const given = this.headers.requestId;
+    this.requestId =
+      given !== '' && requestIdShape.test(given)
+        ? given
+        : server.requestIdPrefix + (++server.requests).toString(36).padStart(6, '0');
+  }
+
+  peerAddress(): string {
+    return this.#aborted ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1');
+  }
+
+  watch(owner: ExchangeOwner): void {
+    this.#owner = owner;
+  }
+
+  /** Attaches the abort handler, and counts the request as in flight. */
+  hold(): void {
+    if (this.#held) return;
+    this.#held = true;
+    this.#counted = true;
+    this.#server.inFlight++;
+    this.#response.onAborted(() => this.#abort());
+  }
+
+  #abort(): void {
+    this.#aborted = true;
+    this.open = false;
+    this.#chunks = [];
+    this.#settle();
+    this.#sink?.gone();
+    this.#owner?.gone();
+  }
+
+  /** The request no longer holds up a drain. */
+  #settle(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
+    const server = this.#server;
+    server.inFlight--;
+    if (server.draining && server.inFlight === 0) server.emptied?.();
+  }
+
+  collect(bytesMax: number, owner: ExchangeOwner): void {
+    this.#bytesMax = bytesMax;
+    this.#owner = owner;
+    if (this.headers.contentLength > bytesMax) {
+      owner.bodyReady('', 'too_large');
+      return;
+    }
+    this.#response.onData((chunk, last) => {
+      parsing = true;
+      try {
+        this.#take(chunk, last);
+      } finally {
+        parsing = false;
+      }
+    });
+  }
+
+  #take(chunk: ArrayBuffer, last: boolean): void {
+    if (!this.open || this.#bytes > this.#bytesMax) return;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#bytesMax) {
+      this.#deliver(null, 'too_large');
+      return;
+    }
+    if (last && this.#chunks.length === 0) {
+      this.#deliver(Buffer.from(chunk), null);
+      return;
+    }
+    this.#chunks.push(Buffer.from(chunk.slice(0)));
+    if (last) this.#deliver(Buffer.concat(this.#chunks), null);
+  }
+
+  #deliver(bytes: Buffer | null, fault: BodyFault | null): void {
+    this.#chunks = [];
+    if (bytes === null || fault !== null) this.#owner?.bodyReady('', fault);
+    else if (isAscii(bytes)) this.#owner?.bodyReady(bytes.toString('latin1'), null);
+    else if (isUtf8(bytes)) this.#owner?.bodyReady(bytes.toString('utf8'), null);
+    else this.#owner?.bodyReady('', 'not_utf8');
+  }
+
+  send(reply: WireReply): void {
+    if (!this.open) return;
+    this.open = false;
+    if (parsing && !reply.close && reply.stream === undefined) {
+      this.#write(reply);
+      return;
+    }
+    this.hold();
+    if (parsing) setImmediate(() => this.#writeLater(reply));
+    else this.#writeLater(reply);
+  }
+
+  #writeLater(reply: WireReply): void {
+    if (!this.#aborted) this.#response.cork(() => this.#write(reply));
+  }
+
+  #write(reply: WireReply): void {
+    const response = this.#response;
+    if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
+    // One call for all header lines: each call costs time, and uWebSockets.js copies the text as it is.
+    response.writeHeader('X-Request-Id', this.requestId + reply.headers);
+    if (reply.stream !== undefined && this.method !== 'HEAD') {
+      this.#stream(reply.stream);
+      return;
+    }
+    const { body, close } = reply;
+    if (this.method === 'HEAD') this.#writeHead(reply);
+    else if (body !== null) response.end(body, close);
+    else if (close || (reply.status !== 204 && reply.status !== 304)) response.end('', close);
+    else response.endWithoutBody();
+    this.#settle();
+  }
+
+  /** The length without the body. Only `end` closes a connection, so a reply that closes says length 0. */
+  #writeHead(reply: WireReply): void {
+    const { body, close } = reply;
+    if (close) {
+      this.#response.end('', true);
+      return;
+    }
+    if (body !== null) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    this.#response.endWithoutBody();
+  }
+
+  #stream(pieces: AsyncIterable<string>): void {
+    const response = this.#response;
+    let writable = (): void => {};
+    response.onWritable(() => {
+      writable();
+      return true;
+    });
+    this.#sink = pump(pieces, {
+      write: (piece) => {
+        let room = true;
+        response.cork(() => {
+          room = response.write(piece);
+        });
+        return room;
+      },
+      whenWritable: (task) => {
+        writable = task;
+      },
+      end: () => {
+        response.cork(() => response.end());
+        this.#settle();
+      },
+      cut: () => response.close(),
+    });
+  }
+
+  cut(): void {
+    if (!this.#aborted) this.#response.close();
+  }
+}
+
+const receive = (state: State, response: HttpResponse, request: HttpRequest): void => {
+  parsing = true;
+  try {
+    const exchange = new UwsExchange(state, response, request);
+    state.handle(exchange);
+    if (exchange.open) exchange.hold();
+  } finally {
+    parsing = false;
+  }
+};
+
+type Listen = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void;
+
+const listen = (state: State, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    // The four-argument form is missing from the package's types.
+    const bind = state.app.listen.bind(state.app) as unknown as Listen;
+    bind(host, port, state.shared ? 0 : exclusivePort, (socket) => {
+      if (socket === false) return void bindFault(host, port).then(reject, reject);
+      state.socket = socket;
+      resolve(uws.us_socket_local_port(socket as unknown as uws.us_socket));
+    });
+  });
+
+const emptied = (state: State, deadlineMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    if (state.inFlight === 0) return resolve();
+    const timer = setTimeout(resolve, deadlineMs);
+    state.emptied = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+
+/** Time for the kernel to take the last answers before connections are closed, ms. */
+const lastWriteMs = 20;
+
+const drain = async (state: State, deadlineMs: number): Promise<void> => {
+  state.draining = true;
+  if (state.socket !== null) uws.us_listen_socket_close(state.socket);
+  state.socket = null;
+  await emptied(state, deadlineMs);
+  await new Promise((resolve) => setTimeout(resolve, lastWriteMs));
+  state.app.close();
+};
+
+/**
+ * Creates a server that hands every request to `handle`, which must answer each exchange once, now or
+ * later.
+ */
+export const createServer = (options: ServerOptions): Server => {
+  // Leaves out the header that names the server software; missing from the package's types.
+  (uws as unknown as { _cfg: (word: string) => void })._cfg('999999990007');
+  const state: State = {
+    ...options,
+    app: uws.App(),
+    socket: null,
+    draining: false,
+    inFlight: 0,
+    requests: 0,
+    emptied: null,
+  };
+  state.app.any('/*', (response, request) => receive(state, response, request));
+  return {
+    listen: (host, port) => listen(state, host, port),
+    drain: (deadlineMs) => drain(state, deadlineMs),
+    get draining() {
+      return state.draining;
+    },
+    get inFlight() {
+      return state.inFlight;
+    },
+  };
+};

@@ -1,0 +1,47 @@
+/**
+ * Pumps an answer of unbounded length to a client that may be slow: the next piece is asked for only when
+ * the socket has room. An error in the middle cuts the connection, so that half an answer is never taken
+ * for a whole; a client that leaves ends the iteration. Called by server.ts.
+ */
+
+/** Where the pieces go. None of these is called after `gone`. */
+export interface StreamTarget {
+  /** False when the socket's buffer is full. */
+  write(piece: string): boolean;
+  /** Runs `task` when there is room again. */
+  whenWritable(task: () => void): void;
+  end(): void;
+  cut(): void;
+}
+
+export interface StreamSink {
+  /** The client left. */
+  gone(): void;
+}
+
+/** Starts pumping. Owns the iteration until its end, its error or `gone`. */
+export const pump = (pieces: AsyncIterable<string>, target: StreamTarget): StreamSink => {
+  let left = false;
+  let wake = (): void => {};
+  target.whenWritable(() => wake());
+  const run = async (): Promise<void> => {
+    for await (const piece of pieces) {
+      if (left) return; // Leaving the loop calls the iterator's return().
+      if (piece === '' || target.write(piece)) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      if (left) return;
+    }
+    if (!left) target.end();
+  };
+  run().catch(() => {
+    if (!left) target.cut();
+  });
+  return {
+    gone: () => {
+      left = true;
+      wake();
+    },
+  };
+};
