@@ -1,0 +1,73 @@
+/**
+ * `npm run ops -- export FILE|-`: writes the whole directory as JSON lines.
+ *
+ * A file appears under its name only when it is complete and synced; it is readable by its owner alone.
+ */
+import { once } from 'node:events';
+import { open, rename, rm } from 'node:fs/promises';
+import { exportSnapshot, type Sink } from '../../storage/export/export.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import { CommandError, counted, interruptedExitCode, type Terminal } from './command.ts';
+import { createProgress, type ProgressStream } from './progress.ts';
+
+/** Resolves to the exit code. */
+export const runExport = async (sql: Sql, terminal: Terminal, path: string): Promise<number> => {
+  const total = await countLines(sql);
+  const progress = createProgress(terminal.err, 'Exporting');
+  const options = { onProgress: (done: number) => progress.update(done, total) };
+  const write = (sink: Sink) => exportSnapshot(sql, stoppable(sink, terminal.signal), options);
+  try {
+    const lines = path === '-' ? await write(streamSink(terminal.out)) : await toFile(path, write);
+    progress.stop();
+    terminal.err.write(`${counted(lines, 'line')} exported\n`);
+    return 0;
+  } catch (error) {
+    progress.stop();
+    // `export - | head`: who reads has enough.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
+    if (error !== interrupted) throw error;
+    terminal.err.write('Interrupted; the export is not complete.\n');
+    return interruptedExitCode;
+  }
+};
+
+const interrupted = new Error('interrupted');
+
+const stoppable =
+  (sink: Sink, signal: AbortSignal): Sink =>
+  async (text) => {
+    if (signal.aborted) throw interrupted;
+    await sink(text);
+  };
+
+const streamSink =
+  (stream: ProgressStream): Sink =>
+  async (text) => {
+    if (!stream.write(text)) await once(stream, 'drain');
+  };
+
+const toFile = async (path: string, write: (sink: Sink) => Promise<number>): Promise<number> => {
+  const unfinished = `${path}.unfinished`;
+  const file = await open(unfinished, 'w', 0o600).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'ENOENT' ? 'there is no such folder' : error.message;
+    throw new CommandError(`Cannot write ${path}: ${why}.`);
+  });
+  try {
+    const lines = await write(async (text) => void (await file.write(text)));
+    await file.sync();
+    await file.close();
+    await rename(unfinished, path);
+    return lines;
+  } catch (error) {
+    await file.close();
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+};
+
+const countLines = async (sql: Sql): Promise<number> => {
+  const rows = await sql<{ lines: number }[]>`
+    select (select count(*) from users) + (select count(*) from totals) + (select count(*) from votes)
+      + (select count(*) from sessions) as lines`;
+  return rows[0]?.lines ?? 0;
+};

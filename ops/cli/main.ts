@@ -1,0 +1,130 @@
+/**
+ * `npm run ops -- COMMAND`: the operator's command line.
+ *
+ * Parses the words, opens the stores of the settings, runs one command, closes them. Results go to standard
+ * output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted
+ * (what was done stays, and the command can be repeated).
+ */
+import { parseArgs } from 'node:util';
+import { openStores, type Stores } from '../../storage/open.ts';
+import { migrate } from '../../storage/sql/migrate.ts';
+import { systemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import { CommandError, type Terminal } from './command.ts';
+import { runExport } from './export.ts';
+import { runImport } from './import.ts';
+import { kindOf, runInspect } from './inspect.ts';
+import { commandHelps, commandText, nearest, usageText } from './usage.ts';
+
+interface Words {
+  readonly command: string;
+  readonly operands: readonly string[];
+  readonly skipBad: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+const operandCounts: Readonly<Record<string, number>> = { import: 1, export: 1, inspect: 2 };
+
+const parse = (argv: readonly string[]): Words => {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        'skip-bad': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    const [command = '', ...operands] = positionals;
+    return { command, operands, skipBad: values['skip-bad'], json: values.json, help: values.help };
+  } catch (error) {
+    throw new CommandError((error as Error).message.split('. ')[0] ?? 'unknown option', 2);
+  }
+};
+
+/** Says what is wrong with the words before any store is opened. */
+const assertWords = ({ command, operands, skipBad, json }: Words): void => {
+  const known = commandHelps.map(({ name }) => name);
+  const help = commandHelps.find(({ name }) => name === command);
+  if (help === undefined) {
+    const meant = nearest(command, known);
+    const hint = meant === null ? `Commands are ${known.join(', ')}.` : `Did you mean "${meant}"?`;
+    throw new CommandError(`There is no command "${command}". ${hint}`, 2);
+  }
+  const wanted = operandCounts[command];
+  const misplaced = (skipBad && command !== 'import') || (json && command !== 'inspect');
+  if ((wanted !== undefined && operands.length !== wanted) || misplaced) {
+    throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
+  }
+  if (command === 'inspect') kindOf(operands[0] ?? '');
+};
+
+/** Opens stores for one task and closes them after it; tests lend theirs. */
+export type WithStores = (
+  terminal: Terminal,
+  task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
+) => Promise<number>;
+
+/** Runs one command line. Resolves to the exit code; never rejects. */
+export const runCommandLine = async (
+  argv: readonly string[],
+  terminal: Terminal,
+  withStores: WithStores = withStoresOfSettings,
+): Promise<number> => {
+  try {
+    const words = parse(argv);
+    if (words.command === '' && !words.help) {
+      terminal.err.write(usageText());
+      return 2;
+    }
+    if (words.command === '' || words.command === 'help' || words.help) return showHelp(words, terminal);
+    assertWords(words);
+    return await withStores(terminal, (stores) => run(words, stores, terminal));
+  } catch (error) {
+    terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof CommandError ? error.exitCode : 1;
+  }
+};
+
+const showHelp = ({ command, operands }: Words, terminal: Terminal): number => {
+  const topic = command === 'help' ? operands[0] : command;
+  const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
+  if (topic !== undefined && topic !== '' && help === undefined && topic !== 'help') {
+    assertWords({ command: topic, operands: [], skipBad: false, json: false, help: false });
+  }
+  terminal.out.write(help ? commandText(help) : usageText());
+  return 0;
+};
+
+const run = (words: Words, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
+  const [first = '', second = ''] = words.operands;
+  if (words.command === 'import')
+    return runImport(stores.sql, terminal, { path: first, skipBad: words.skipBad });
+  if (words.command === 'export') return runExport(stores.sql, terminal, first);
+  return runInspect(stores, terminal, { kind: kindOf(first), id: second, json: words.json });
+};
+
+const withStoresOfSettings: WithStores = async (terminal, task) => {
+  const onTrouble = (words: string, error: unknown): void =>
+    void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
+  const stores = await openStores(readConfig(), { clock: systemClock.nowMs, onTrouble });
+  try {
+    for (const note of stores.notes) terminal.err.write(`${note}\n`);
+    await migrate(stores.sql);
+    return await task(stores);
+  } finally {
+    await stores.close();
+  }
+};
+
+if (import.meta.main) {
+  const stop = new AbortController();
+  // The first signal lets the step under way finish; the second ends at once, which the stores survive.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
+  }
+  const { stdout: out, stderr: err } = process;
+  process.exitCode = await runCommandLine(process.argv.slice(2), { out, err, signal: stop.signal });
+}

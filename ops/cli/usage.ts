@@ -1,0 +1,85 @@
+/**
+ * What the operator's command line can do, in words; and what was probably meant by what it cannot.
+ */
+
+export interface CommandHelp {
+  readonly name: string;
+  readonly usage: string;
+  readonly summary: string;
+  readonly details: readonly string[];
+}
+
+export const commandHelps: readonly CommandHelp[] = [
+  {
+    name: 'import',
+    usage: 'import FILE [--skip-bad]',
+    summary: 'add users, teams, servers, bots, packs, votes and sessions from JSON lines',
+    details: [
+      'The format is explained in docs/import-format.md. Importing a file twice changes nothing; an',
+      'interrupted import goes on where it stopped when it is started again with the same file.',
+      '',
+      '  --skip-bad   write bad lines to FILE.rejected with their reasons and go on; without it the import',
+      '               stops at the first bad line, before anything of its batch is written',
+    ],
+  },
+  {
+    name: 'export',
+    usage: 'export FILE|-',
+    summary: 'write the whole directory as JSON lines, to a file or to standard output',
+    details: [
+      'The result can be imported again. It holds the hashes of tokens, not the tokens; keep it private all',
+      'the same, for it also holds bans and staff notes. The file is replaced when the export is complete.',
+    ],
+  },
+  {
+    name: 'inspect',
+    usage: 'inspect KIND ID [--json]',
+    summary: 'show what the catalogue, SQL and the hot store know about one entity',
+    details: [
+      'KIND is bot, server, team or pack; ID is the id, or the url of a pack.',
+      '',
+      '  --json   the same as one JSON object',
+    ],
+  },
+  { name: 'help', usage: 'help [COMMAND]', summary: 'show this, or more about one command', details: [] },
+];
+
+/** Where the stores are, said once for all commands. */
+const closing = [
+  'Commands use the stores that the settings name (DATA_DIR; see config.example). The embedded stores belong',
+  'to one process at a time: stop the server first.',
+];
+
+export const usageText = (): string => {
+  const width = Math.max(...commandHelps.map(({ usage }) => usage.length));
+  const lines = commandHelps.map(({ usage, summary }) => `  ${usage.padEnd(width)}   ${summary}`);
+  return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...closing, ''].join('\n');
+};
+
+export const commandText = (help: CommandHelp): string =>
+  [`Usage: npm run ops -- ${help.usage}`, '', `${capital(help.summary)}.`, ...help.details, ''].join('\n');
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The known word that is at most two slips away, or `null`. */
+export const nearest = (word: string, known: readonly string[]): string | null => {
+  const ranked = known
+    .map((candidate) => ({ candidate, slips: slipsBetween(word.toLowerCase(), candidate) }))
+    .sort((a, b) => a.slips - b.slips);
+  const best = ranked[0];
+  return best !== undefined && best.slips <= 2 ? best.candidate : null;
+};
+
+/** Edit distance; both words are short. */
+const slipsBetween = (one: string, other: string): number => {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+};

@@ -1,0 +1,115 @@
+/**
+ * Demo tokens and the file that hands them out: DATA_DIR/demo.json, readable by its owner alone.
+ *
+ * A token stands in the file and nowhere else; SQL has its SHA-256. The file is replaced whole, so a reader
+ * never sees half of it. It is kept as long as all of its tokens are alive. Called by demo.ts.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { formatToken, parseToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { SessionRecord } from '../../storage/import/schema.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import type { DemoCast } from './generate.ts';
+
+const holder = Type.Object({ id: Type.String(), token: Type.String() });
+const file = Type.Object({
+  url: Type.String(),
+  admin_url: Type.String(),
+  admin_token: Type.String(),
+  user: holder,
+  second_user: holder,
+  bot: holder,
+  server: holder,
+  team: holder,
+  pack: Type.Object({ url: Type.String() }),
+});
+const validator = Compile(file);
+
+/** What stands in demo.json. */
+export type DemoFile = Static<typeof file>;
+/** The part that the load makes; addresses and the operator's token are added when it is written. */
+export type DemoAccess = Omit<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
+export type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
+
+export const demoFileName = 'demo.json';
+const tenYearsMs = 10 * 365 * 86_400_000;
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+export interface Minted {
+  readonly access: DemoAccess;
+  readonly sessions: readonly SessionRecord[];
+}
+
+/** New tokens for the cast, and the session rows that make them valid for ten years. */
+export const mintDemoTokens = (cast: DemoCast, nowMs: number): Minted => {
+  const sessions: SessionRecord[] = [];
+  const mint = (kind: TokenKind, id: string): Static<typeof holder> => {
+    const token = formatToken({ kind, id }, randomBytes(32));
+    sessions.push({
+      kind: 'session',
+      id: randomUUID(),
+      target_type: kind,
+      target_id: id,
+      type: kind === 'user' ? 'login' : 'api',
+      name: 'demo',
+      token_hash: hashOf(token).toString('hex'),
+      minted_by: cast.user,
+      created_at: new Date(nowMs).toISOString(),
+      expiry: new Date(nowMs + tenYearsMs).toISOString(),
+    });
+    return { id, token };
+  };
+  const access = {
+    user: mint('user', cast.user),
+    second_user: mint('user', cast.secondUser),
+    bot: mint('bot', cast.bot),
+    server: mint('server', cast.server),
+    team: mint('team', cast.team),
+    pack: { url: cast.pack },
+  };
+  return { access, sessions };
+};
+
+/** The file's content, or `null` when there is none or it is not one of ours. */
+export const readDemoFile = (directory: string): DemoFile | null => {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(join(directory, demoFileName), 'utf8'));
+  } catch {
+    // Missing or damaged: a new one is written from what SQL knows.
+    return null;
+  }
+  return validator.Check(value) ? (value as DemoFile) : null;
+};
+
+/** Writes the file, mode 0600, in one step. */
+export const writeDemoFile = (directory: string, content: DemoFile): void => {
+  const path = join(directory, demoFileName);
+  writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(`${path}.new`, 0o600);
+  renameSync(`${path}.new`, path);
+};
+
+/** Whether every token of the file is well-formed, belongs to whom it says, and lives. */
+export const demoTokensLive = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
+  const holders: [TokenKind, Static<typeof holder>][] = [
+    ['user', content.user],
+    ['user', content.second_user],
+    ['bot', content.bot],
+    ['server', content.server],
+    ['team', content.team],
+  ];
+  for (const [kind, { id, token }] of holders) {
+    const parts = parseToken(token);
+    if (parts?.kind !== kind || parts.id !== id) return false;
+    const rows = await sql`
+      select from sessions where token_hash = ${hashOf(token)} and target_type = ${kind}
+        and target_id = ${id} and expiry > now()`;
+    if (rows.length === 0) return false;
+  }
+  return true;
+};

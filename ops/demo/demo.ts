@@ -1,0 +1,95 @@
+/**
+ * Loads the demo directory into an empty store and hands out its tokens.
+ *
+ * A mark in SQL (settings row `demo`) tells an unfinished load from a finished one and from somebody's own
+ * directory: only an empty store gets the demo, and one cut off is repeated with the same seed and time,
+ * which adds what is missing. Called by the composition root at start, before anything listens.
+ */
+import { randomBytes } from 'node:crypto';
+import { importLines } from '../../storage/import/import.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import {
+  type DemoAccess,
+  type DemoAddresses,
+  type DemoFile,
+  demoTokensLive,
+  mintDemoTokens,
+  readDemoFile,
+  writeDemoFile,
+} from './access.ts';
+import { type DemoDirectory, generateDemo } from './generate.ts';
+
+const seed = 20_240_229;
+
+/** `begun` stands in SQL for a load that was not finished; both know the time it was made for. */
+interface Mark {
+  readonly state: 'begun' | 'loaded';
+  readonly nowMs: number;
+}
+
+export interface DemoOptions {
+  /** DATA_DIR, where demo.json goes. */
+  readonly directory: string;
+  /** An empty `admin_token` keeps the file's, or makes one. */
+  readonly addresses: DemoAddresses;
+  readonly nowMs: number;
+}
+
+/**
+ * What a start needs: loads the demo when the store is empty or a load was cut off, and keeps demo.json true.
+ * Resolves to `null`, and touches nothing, when the store holds a directory that is not the demo.
+ */
+export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoFile | null> => {
+  const mark = await readMark(sql);
+  if (mark === null && !(await isEmpty(sql))) return null;
+  const kept = readDemoFile(options.directory);
+  const alive = mark?.state === 'loaded' && kept !== null && (await demoTokensLive(sql, kept));
+  const access = alive ? kept : await loadDemo(sql, options.nowMs);
+  const content = contentOf(access, options.addresses, kept);
+  if (!alive || JSON.stringify(content) !== JSON.stringify(kept)) writeDemoFile(options.directory, content);
+  return content;
+};
+
+/**
+ * Brings the demo directory into the store, as far as it is not there, and mints new tokens for its cast.
+ * Ledger when it resolves. Takes about a second on the embedded store.
+ */
+export const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
+  const mark = (await readMark(sql)) ?? { state: 'begun', nowMs };
+  if (mark.state === 'begun') await writeMark(sql, mark);
+  const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
+  const now = new Date(mark.nowMs).toISOString();
+  if (mark.state === 'begun') await importLines(sql, records.map(lineOf), { now });
+  await writeMark(sql, { ...mark, state: 'loaded' });
+  const { access, sessions } = mintDemoTokens(cast, nowMs);
+  // Old tokens are lost when new ones are needed. Who was deleted since gets none, and that stops nobody.
+  await sql`delete from sessions where name = 'demo' and minted_by = ${cast.user}`;
+  await importLines(sql, sessions.map(lineOf), { now, skipBad: true });
+  return access;
+};
+
+const lineOf = (record: unknown): string => JSON.stringify(record);
+
+const contentOf = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
+  const { user, second_user, bot, server, team, pack } = access;
+  const admin_token = addresses.admin_token || kept?.admin_token || randomBytes(24).toString('base64url');
+  return { ...addresses, admin_token, user, second_user, bot, server, team, pack };
+};
+
+const isEmpty = async (sql: Sql): Promise<boolean> => {
+  const rows = await sql<{ used: boolean }[]>`
+    select exists (select from users) or exists (select from totals) as used`;
+  return rows[0]?.used === false;
+};
+
+const readMark = async (sql: Sql): Promise<Mark | null> => {
+  const rows = await sql<{ value: string }[]>`select value from settings where name = 'demo'`;
+  const [state, nowMs] = rows[0]?.value.split(' ') ?? [];
+  return state === 'begun' || state === 'loaded' ? { state, nowMs: Number(nowMs) } : null;
+};
+
+const writeMark = async (sql: Sql, mark: Mark): Promise<void> => {
+  await sql`
+    insert into settings (name, value) values ('demo', ${`${mark.state} ${mark.nowMs}`})
+    on conflict (name) do update set value = excluded.value`;
+};

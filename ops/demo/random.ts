@@ -1,0 +1,48 @@
+/**
+ * Seeded randomness for the demo directory: the same seed and time give the same directory.
+ *
+ * Never used for anything secret: demo tokens come from the system's randomness.
+ */
+export interface Dice {
+  /** 0 ≤ x < 1. */
+  next(): number;
+  /** An integer from `min` to `max`, both included. */
+  integer(min: number, max: number): number;
+  chance(probability: number): boolean;
+  pick<Item>(items: readonly Item[]): Item;
+  /** Distinct items, in random order. */
+  sample<Item>(items: readonly Item[], count: number): Item[];
+  uuid(): string;
+}
+
+/** Mulberry32: small, fast, and good enough to look natural. */
+export const createDice = (seed: number): Dice => {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const integer = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
+  const sample = <Item>(items: readonly Item[], count: number): Item[] => {
+    const rest = [...items];
+    const size = Math.min(count, rest.length);
+    return Array.from({ length: size }, () => rest.splice(integer(0, rest.length - 1), 1)[0] as Item);
+  };
+  const hexadecimal = (digits: number): string =>
+    Array.from({ length: digits }, () => integer(0, 15).toString(16)).join('');
+  return {
+    next,
+    integer,
+    sample,
+    chance: (probability) => next() < probability,
+    pick: <Item>(items: readonly Item[]) => items[integer(0, items.length - 1)] as Item,
+    uuid: () =>
+      `${hexadecimal(8)}-${hexadecimal(4)}-4${hexadecimal(3)}-a${hexadecimal(3)}-${hexadecimal(12)}`,
+  };
+};
+
+/** Popularity as it is in nature: the first has `top`, the hundredth about a hundredth of it. */
+export const popularity = (dice: Dice, rank: number, top: number): number =>
+  Math.max(0, Math.floor((top / (rank + 1) ** 1.05) * (0.75 + dice.next() / 2)));

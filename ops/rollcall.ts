@@ -1,0 +1,311 @@
+/**
+ * The composition root: opens the stores, starts the engine, listens; and stops all that in reverse.
+ *
+ * Start order: folder lock → stores → schema → shared secrets → demo → engine → private listener → public
+ * one. Nothing is counted before the engine has compared the stores, and nobody is answered before that. Stop
+ * order: the private listener says 503, the public one takes no new work and answers what is in flight, the
+ * engine flushes, the stores close (the embedded one takes its snapshot), the private listener goes last.
+ * Called by main.ts, by tests and by benches; `hooks` is for tests that put a fault between two parts.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type Logger, pino } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { createEngine } from '../engine/create.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Shard } from '../engine/ids.ts';
+import { assertLimits } from '../engine/limits.ts';
+import type { CommitRules, HotStore, Ledger } from '../engine/ports.ts';
+import { sharesOf } from '../engine/shares.ts';
+import { createAdmin } from '../http/admin.ts';
+import { createSessionCache } from '../http/auth/sessions.ts';
+import { createFacade, type Facade } from '../http/facade.ts';
+import { createMetrics, type Metrics } from '../http/metrics.ts';
+import type { App } from '../http/route.ts';
+import { createSparingLog } from '../http/sparing-log.ts';
+import { rows } from '../http/table.ts';
+import { createCatalogue } from '../storage/catalogue/catalogue.ts';
+import { type Fleet, getOrCreateSecret, openFleet } from '../storage/fleet.ts';
+import { createLedger } from '../storage/ledger.ts';
+import { openStores, type Stores } from '../storage/open.ts';
+import { migrate } from '../storage/sql/migrate.ts';
+import { systemClock } from './clock.ts';
+import { type Config, commitRulesOf, demoWanted } from './config.ts';
+import type { DemoFile } from './demo/access.ts';
+import { prepareDemo } from './demo/demo.ts';
+import { limitSettingsOf } from './limit-settings.ts';
+import { operatorTokenOf } from './operator-token.ts';
+import { every } from './timers.ts';
+
+/** Puts something between the engine and its stores: faults and crash points of tests. */
+export interface Hooks {
+  readonly hot?: (hot: HotStore) => HotStore;
+  readonly ledger?: (ledger: Ledger) => Ledger;
+}
+
+export interface Running {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly demo: DemoFile | null;
+  readonly engine: Engine;
+  /** What the operator should know: weaker durability, a restored snapshot. */
+  readonly notes: readonly string[];
+  /**
+   * Resolves, to words for the operator, when this process cannot go on (the embedded SQL ended): stop it and
+   * let a supervisor start a new one. Most nodes never see it.
+   */
+  readonly lost: Promise<string>;
+  /** Drains and closes everything. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const heartbeatMs = 30_000;
+/** Where several nodes share the flushing, one that stops is missed soon. */
+const sharedHeartbeatMs = 2_000;
+const nodeAliveMs = 8_000;
+const sweepMs = 60_000;
+/** Without SQL there is nowhere to flush to, and a new process is wanted soon. */
+const lostDrainMsMax = 1_000;
+
+/** Starts one node. Rejects with words for the operator, leaving nothing open. */
+export const start = async (config: Config, hooks: Hooks = {}): Promise<Running> => {
+  assertLimits();
+  const logger: Logger = pino({ name: 'rollcall', level: config.logLevel });
+  const loss = createLoss();
+  const stores = await openStores(config, {
+    clock: systemClock.nowMs,
+    onTrouble: (words, error) => logger.error({ error: String(error) }, words),
+    onLost: (words, error) => {
+      logger.fatal({ error: String(error) }, words);
+      loss.report(`${words}: ${String(error)}`);
+    },
+  });
+  try {
+    return await startOn(stores, config, { hooks, logger, loss });
+  } catch (error) {
+    await stores.close();
+    throw error;
+  }
+};
+
+interface Loss {
+  /** `''` while all is well. */
+  words: string;
+  readonly reported: Promise<string>;
+  report(words: string): void;
+}
+
+const createLoss = (): Loss => {
+  let resolve: (words: string) => void;
+  const reported = new Promise<string>((fulfil) => {
+    resolve = fulfil;
+  });
+  const loss: Loss = {
+    words: '',
+    reported,
+    report: (words) => {
+      loss.words = words;
+      resolve(words);
+    },
+  };
+  return loss;
+};
+
+/** Who this node is in the fleet, and which shards are its to flush. */
+interface Shares {
+  readonly node: string;
+  mine: readonly Shard[] | null;
+}
+
+interface Extras {
+  readonly hooks: Hooks;
+  readonly logger: Logger;
+  readonly loss: Loss;
+}
+
+const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<Running> => {
+  const { sql } = stores;
+  await migrate(sql);
+  const node = stores.shared ? `${hostname()}.${randomUUID().slice(0, 8)}` : hostname();
+  const fleet = await openFleet(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
+  const shares: Shares = { node, mine: null };
+  if (stores.shared) shares.mine = sharesOf(node, await fleet.nodes(nodeAliveMs));
+  const operatorToken = config.adminToken || operatorTokenOf(config.dataDir);
+  const metrics = createMetrics(rows.map((row) => row.name));
+  const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
+  const app = createApp(stores, config, engine);
+  const facade = createPublic(app, config, { ...extras, metrics });
+  const state = { draining: false };
+  const admin = createAdmin({
+    app,
+    metrics,
+    logger: extras.logger,
+    operatorToken,
+    draining: () => state.draining || extras.loss.words !== '',
+    troubles: () => stores.troubles(),
+  });
+  const prepare = (addresses: Addresses): Promise<DemoFile | null> =>
+    demoWanted(config)
+      ? prepareDemo(sql, {
+          directory: config.dataDir,
+          addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
+          nowMs: systemClock.nowMs(),
+        })
+      : Promise.resolve(null);
+  const expected = addressesOf(config, config.port, config.adminPort);
+  const early = await prepare(expected);
+  const { url, adminUrl } = await listen(config, facade, admin);
+  const known = url === expected.url && adminUrl === expected.adminUrl;
+  const demo = known ? early : await prepare({ url, adminUrl });
+  const cancelTimers = startTimers({ stores, fleet, shares, logger: extras.logger });
+  const { loss } = extras;
+  const stop = stopper({ state, facade, admin, engine, fleet, stores, config, cancelTimers, loss });
+  return { url, adminUrl, demo, engine, notes: stores.notes, lost: loss.reported, stop };
+};
+
+interface Addresses {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+const addressesOf = (config: Config, port: number, adminPort: number): Addresses => ({
+  url: config.publicUrl || addressOf(config.host, port),
+  adminUrl: addressOf(config.adminHost, adminPort),
+});
+
+/** The private listener first, so that a probe sees the node before clients do. */
+const listen = async (config: Config, facade: Facade, admin: Facade): Promise<Addresses> => {
+  const adminPort = await admin.listen(config.adminHost, config.adminPort);
+  const port = await facade.listen(config.host, config.port).catch(async (error: unknown) => {
+    await admin.drain(0);
+    throw error;
+  });
+  return addressesOf(config, port, adminPort);
+};
+
+const addressOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+
+interface EngineExtras {
+  readonly fleet: Fleet;
+  readonly metrics: Metrics;
+  readonly shares: Shares;
+}
+
+const startEngine = async (
+  stores: Stores,
+  config: Config,
+  { hooks, fleet, metrics, shares }: Extras & EngineExtras,
+): Promise<Engine> => {
+  const rules: CommitRules = commitRulesOf(config, await fleet.outages());
+  const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
+  const ledger = createLedger(stores.sql);
+  const engine = createEngine({
+    hot: hooks.hot?.(stores.hot) ?? stores.hot,
+    ledger: hooks.ledger?.(ledger) ?? ledger,
+    clock: systemClock,
+    meters: metrics.engine,
+    producer: `${hostname()}.${randomUUID()}`,
+    rules: () => rules,
+    visitorSecret: Buffer.from(visitorSecret, 'hex'),
+    newId: uuidv7,
+    flushIntervalMs: config.flushIntervalMs,
+    actorsMax: config.actorsMax,
+    reflush: stores.reflush,
+    shared: stores.shared,
+    flushShards: () => shares.mine,
+  });
+  await engine.start();
+  return engine;
+};
+
+const createApp = (
+  stores: Stores,
+  config: Config,
+  engine: Engine,
+): App & { readonly sessions: ReturnType<typeof createSessionCache> } => {
+  const catalogue = createCatalogue(stores.sql);
+  const sessions = createSessionCache({
+    source: catalogue.sessions,
+    clock: systemClock,
+    entriesMax: sessionsCachedMax,
+    keepMs: sessionsKeptMs,
+  });
+  const settings = { sessionsPerEntityMax: config.sessionsPerEntityMax, bodyBytesMax: config.bodyBytesMax };
+  return { engine, catalogue, sessions, clock: systemClock, settings };
+};
+
+const sessionsCachedMax = 100_000;
+const sessionsKeptMs = 60_000;
+
+const createPublic = (
+  app: ReturnType<typeof createApp>,
+  config: Config,
+  { metrics, logger }: Extras & { readonly metrics: Metrics },
+): Facade =>
+  createFacade({
+    app,
+    rows,
+    sessions: app.sessions,
+    permissions: app.catalogue,
+    meters: metrics.requests,
+    logger: createSparingLog(logger, systemClock),
+    limits: limitSettingsOf(config),
+    trustedProxies: config.trustedProxies,
+  });
+
+const startTimers = (parts: {
+  readonly stores: Stores;
+  readonly fleet: Fleet;
+  readonly shares: Shares;
+  readonly logger: Extras['logger'];
+}): (() => void) => {
+  const { stores, fleet, shares } = parts;
+  const beat = async (): Promise<void> => {
+    await fleet.heartbeat();
+    if (stores.shared) shares.mine = sharesOf(shares.node, await fleet.nodes(nodeAliveMs));
+  };
+  const failed = (what: string) => (error: Error) =>
+    parts.logger.error({ error: error.message }, `${what} failed`);
+  const cancels = [
+    every(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
+    every(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
+  ];
+  return () => {
+    for (const cancel of cancels) cancel();
+  };
+};
+
+interface Stoppable {
+  readonly state: { draining: boolean };
+  readonly facade: Facade;
+  readonly admin: Facade;
+  readonly engine: Engine;
+  readonly fleet: Fleet;
+  readonly stores: Stores;
+  readonly config: Config;
+  readonly cancelTimers: () => void;
+  readonly loss: Loss;
+}
+
+const stopper = (parts: Stoppable): (() => Promise<void>) => {
+  let stopping: Promise<void> | null = null;
+  return () => {
+    stopping ??= stop(parts);
+    return stopping;
+  };
+};
+
+const stop = async (parts: Stoppable): Promise<void> => {
+  const { loss } = parts;
+  const drainMs = loss.words === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
+  parts.state.draining = true;
+  parts.cancelTimers();
+  await parts.facade.drain(drainMs);
+  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
+  await parts.fleet.leave().catch(() => {
+    // SQL is away: the mark stays older than it could be, and the silence counts from it.
+  });
+  await parts.stores.close();
+  await parts.admin.drain(0);
+};

@@ -1,0 +1,156 @@
+/**
+ * Every setting an operator may change, as one schema: name, default, bounds; the unit is the name's last
+ * word.
+ *
+ * The environment variable of `flushIntervalMs` is FLUSH_INTERVAL_MS, and so on. What each one does and costs
+ * is told in `config.example`; a test keeps the two equal. Limits that are part of the promise and not for
+ * operators are in `engine/limits.ts`. Read only by `ops/config.ts`.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { limits } from '../engine/limits.ts';
+
+const hourMs = 3_600_000;
+
+const count = (value: number, maximum: number) =>
+  Type.Integer({ default: value, minimum: 1, maximum, example: String(value) });
+const port = (value: number) =>
+  Type.Integer({ default: value, minimum: 0, maximum: 65_535, example: String(value) });
+const text = (value: string, about: { pattern: string; expected: string; example: string }) =>
+  Type.String({ default: value, ...about });
+const host = text('127.0.0.1', {
+  pattern: '^[A-Za-z0-9_.:%-]{1,253}$',
+  expected: 'a host name or an address',
+  example: '127.0.0.1',
+});
+/** The hot store remembers last votes for two buckets, so no window may be longer than one. */
+const voteWait = (value: number) =>
+  Type.Number({
+    default: value,
+    minimum: 0.01,
+    maximum: limits.voteBucketMs / hourMs,
+    example: String(value),
+  });
+
+export const settingsSchema = Type.Object({
+  port: port(8_080),
+  host,
+  publicUrl: text('', {
+    pattern: '^(https?://[^/?#\\s]+(/[^?#\\s]*[^/?#\\s])?)?$',
+    expected: 'an http or https address without a slash at the end, or nothing',
+    example: 'https://api.example.org',
+  }),
+  adminPort: port(9_090),
+  adminHost: host,
+  adminToken: text('', {
+    pattern: '^([A-Za-z0-9_.~-]{32,256})?$',
+    expected: '32 to 256 letters, digits or _ . ~ -, or nothing',
+    example: 'd0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1',
+  }),
+  trustedProxies: Type.Array(
+    Type.String({
+      pattern: '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
+      expected: 'addresses or networks, separated by commas',
+    }),
+    { default: [], maxItems: 64, example: '10.0.0.0/8,::1' },
+  ),
+  bodyBytesMax: Type.Integer({
+    default: 1_048_576,
+    minimum: 65_536,
+    maximum: 16_777_216,
+    example: '1048576',
+  }),
+  drainMs: Type.Integer({ default: 5_000, minimum: 100, maximum: 60_000, example: '5000' }),
+  logLevel: Type.Union(
+    [
+      Type.Literal('trace'),
+      Type.Literal('debug'),
+      Type.Literal('info'),
+      Type.Literal('warn'),
+      Type.Literal('error'),
+      Type.Literal('silent'),
+    ],
+    { default: 'info', example: 'info' },
+  ),
+
+  dataDir: text('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
+  redisUrl: Type.Array(
+    Type.String({
+      pattern: '^rediss?://[^\\s,]+$',
+      expected: 'redis:// or rediss:// addresses, separated by commas, or nothing',
+    }),
+    { default: [], maxItems: 64, example: 'redis://127.0.0.1:6379' },
+  ),
+  databaseUrl: text('', {
+    pattern: '^(postgres(ql)?://\\S+)?$',
+    expected: 'a postgres:// address, or nothing',
+    example: 'postgres://rollcall@127.0.0.1:5432/rollcall',
+  }),
+  demo: Type.Union([Type.Literal('auto'), Type.Literal('on'), Type.Literal('off')], {
+    default: 'auto',
+    example: 'off',
+  }),
+  flushIntervalMs: Type.Integer({ default: 1_000, minimum: 50, maximum: 60_000, example: '1000' }),
+  snapshotIntervalMinutes: Type.Integer({ default: 10, minimum: 1, maximum: 1_440, example: '10' }),
+  actorsMax: Type.Integer({
+    default: limits.actorsMax,
+    minimum: 1_000,
+    maximum: 10_000_000,
+    example: String(limits.actorsMax),
+  }),
+
+  voteWaitHours: voteWait(12),
+  voteWaitPremiumHours: voteWait(4),
+  voteWaitWeekendHours: voteWait(6),
+  votesPerWeekendRequest: count(2, 10),
+  uptimeCheckMinutes: Type.Integer({ default: 5, minimum: 1, maximum: 60, example: '5' }),
+  uptimeFreshMinutes: Type.Integer({ default: 15, minimum: 1, maximum: 1_440, example: '15' }),
+  visitorsPerEntityMax: Type.Integer({
+    default: 1_000_000,
+    minimum: 1_000,
+    maximum: 100_000_000,
+    example: '1000000',
+  }),
+
+  loginSessionDays: count(30, 3_650),
+  loginsPerMinute: count(5, 1_000_000),
+  botCreationsPerMinute: count(5, 1_000_000),
+  botMetaPerMinute: count(10, 1_000_000),
+  authTestsPerMinute: count(60, 1_000_000),
+  statsPostsPerSecond: count(1_000, 1_000_000),
+  statsPostsBurst: count(2_000, 1_000_000),
+
+  sessionsPerEntityMax: count(100, 10_000),
+  teamsPerUserMax: count(50, 10_000),
+  packsPerUserMax: count(100, 10_000),
+  remindersPerUserMax: count(200, 10_000),
+  pushSubscriptionsPerUserMax: count(20, 1_000),
+  membersPerTeamMax: count(200, 10_000),
+});
+
+/** All settings, checked and in their own types. */
+export type Settings = Static<typeof settingsSchema>;
+export type SettingName = keyof Settings & string;
+
+/** `flushIntervalMs` → `FLUSH_INTERVAL_MS`. */
+export const variableOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+
+/**
+ * What a setting's schema says beyond its type: `expected` in words where a pattern alone would be obscure.
+ */
+export type SettingSchema = TSchema & {
+  readonly type?: 'integer' | 'number' | 'string' | 'array';
+  readonly default: string | number | readonly string[];
+  readonly example: string;
+  readonly expected?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly items?: { readonly expected: string };
+  readonly anyOf?: readonly { readonly const: string }[];
+};
+/** The schema as a list, in the order written above. */
+export const settingRows = Object.entries(settingsSchema.properties) as unknown as readonly [
+  SettingName,
+  SettingSchema,
+][];

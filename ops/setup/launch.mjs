@@ -1,0 +1,57 @@
+/**
+ * Starts a script or tool on the installed Node and stays out of its way: it owns the terminal, gets every
+ * signal once, and its exit (code or signal) becomes ours.
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/**
+ * Type stripping is announced as experimental by Node 22; we rely on it, so the warning only hides others.
+ */
+const nodeFlags = ['--disable-warning=ExperimentalWarning'];
+
+/** Runs `words` (script and arguments, or `--bin`, tool and arguments). Resolves to the exit code. */
+export const launch = (root, words) => {
+  const script =
+    words[0] === '--bin' ? join(root, 'node_modules', '.bin', words[1] ?? '') : join(root, words[0]);
+  const rest = words.slice(words[0] === '--bin' ? 2 : 1);
+  const bin = join(root, 'node_modules', '.bin');
+  const child = spawn(join(bin, 'node'), [...nodeFlags, script, ...rest], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
+  });
+  const stopForwarding = forwardSignals(child);
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      stopForwarding();
+      console.error(
+        `The installed Node does not start: ${error.message}.` +
+          '\nDelete node_modules and run the same command again.',
+      );
+      resolve(1);
+    });
+    child.once('exit', (code, signal) => {
+      stopForwarding();
+      resolve(code ?? 128 + constants.signals[signal]);
+    });
+  });
+};
+
+/**
+ * A terminal sends Ctrl-C to the whole foreground group, the child included, so it is forwarded only where no
+ * terminal does that: a script that treats a second Ctrl-C as "at once" must not see two for one.
+ */
+const forwardSignals = (child) => {
+  const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => {
+    const handler = () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    };
+    process.on(signal, handler);
+    return [signal, handler];
+  });
+  return () => {
+    for (const [signal, handler] of handlers) process.off(signal, handler);
+  };
+};
