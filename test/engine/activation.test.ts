@@ -1,0 +1,207 @@
+/**
+ * How an entity comes to life from the hot store or from its row.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { activate, createLoader } from '../../engine/activation.ts';
+import { StorageError } from '../../engine/errors.ts';
+import { toShard } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { HotStore, InitItem, LoadRequest } from '../../engine/ports.ts';
+import type { Decided } from '../../engine/shard.ts';
+import { rules } from '../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, stateIn } from './kit.ts';
+
+const test = suite('activation');
+
+const bot = (id: string) => ({ kind: 'bot', id }) as const;
+
+interface World extends Kit {
+  readonly calls: (readonly LoadRequest[])[];
+  readonly hotStore: HotStore;
+  readonly renewed: number[];
+  sequence: number;
+  activate(id: string): ReturnType<typeof activate>;
+}
+
+const createWorld = async (): Promise<World> => {
+  const kit = await createKit();
+  const calls: (readonly LoadRequest[])[] = [];
+  const hotStore: HotStore = {
+    ...kit.hot,
+    load: (requests) => {
+      calls.push(requests);
+      return kit.hot.load(requests);
+    },
+  };
+  const load = createLoader(hotStore, kit.clock);
+  const world: World = {
+    ...kit,
+    calls,
+    hotStore,
+    renewed: [],
+    sequence: 0,
+    activate: (id) => {
+      const renew = async (shards: readonly number[]): Promise<void> => {
+        world.renewed.push(...shards);
+        await kit.hot.publish(shards.map((shard) => ({ shard: toShard(shard), generation: 9 })));
+      };
+      const send = (item: InitItem): Promise<Decided> => commitOne(world, item);
+      return activate(
+        { ledger: kit.ledger.port, clock: kit.clock, hot: hotStore, renew, send },
+        load,
+        bot(id),
+      );
+    },
+  };
+  return world;
+};
+
+const commitOne = async (world: World, item: InitItem): Promise<Decided> => {
+  world.sequence += 1;
+  const { shard, address } = item.target;
+  const producer = `test ${world.sequence}`;
+  const [reply] = await world.hot.commit([{ shard, producer, sequence: 1, items: [item] }], rules);
+  const decision = reply?.decisions?.[0];
+  if (reply === undefined || decision === undefined) throw new Error('no decision');
+  return { decision, state: reply.states.get(address) ?? null, generation: reply.generation };
+};
+
+test('all looks of one tick are one call', async () => {
+  const world = await createWorld();
+  const load = createLoader(world.hotStore, world.clock);
+
+  const replies = await world.until(Promise.all(['a', 'b', 'c'].map((id) => load(bot(id)))));
+
+  assert.is(world.calls.length, 1);
+  assert.equal(
+    replies.map((reply) => reply.outcome),
+    ['absent', 'absent', 'absent'],
+  );
+});
+
+test('a look of the next tick is another call', async () => {
+  const world = await createWorld();
+  const load = createLoader(world.hotStore, world.clock);
+  await world.until(load(bot('a')));
+
+  await world.until(load(bot('b')));
+
+  assert.is(world.calls.length, 2);
+});
+
+test('more looks than a call may hold go in several', async () => {
+  const world = await createWorld();
+  const load = createLoader(world.hotStore, world.clock);
+  const ids = Array.from({ length: limits.loadBatchMax + 1 }, (_, index) => `bot-${index}`);
+
+  await world.until(Promise.all(ids.map((id) => load(bot(id)))));
+
+  assert.equal(
+    world.calls.map((call) => call.length),
+    [limits.loadBatchMax, 1],
+  );
+});
+
+test('a failed call fails every look of it', async () => {
+  const world = await createWorld();
+  const load = createLoader(world.hotStore, world.clock);
+  world.hot.hooks.beforeOther = () => {
+    throw new Error('away');
+  };
+
+  const errors = await world.until(
+    Promise.all(['a', 'b'].map((id) => load(bot(id)).catch((error: Error) => error.message))),
+  );
+
+  assert.equal(errors, ['away', 'away']);
+});
+
+test('an entity the hot store knows needs no look at the ledger', async () => {
+  const world = await createWorld();
+  await commitOne(world, initOf(botRef('a', 7)));
+
+  const found = await world.until(world.activate('a'));
+
+  assert.is(found?.ref.incarnation, 7);
+  assert.is(found?.generation, 1);
+});
+
+test('an entity only the ledger knows starts with the numbers of its row', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  const row = world.ledger.totals.get(ref.incarnation);
+  if (row) row.totals = { ...row.totals, clicks: 40, uniqueClicks: 4, upvotes: 3 };
+
+  const found = await world.until(world.activate('a'));
+
+  assert.equal([found?.state.clicks, found?.state.upvotes, found?.state.flushedVotes], [40, 3, 3]);
+  assert.equal(stateIn(world.hot, ref), found?.state);
+});
+
+test('an entity nobody knows is not found', async () => {
+  const world = await createWorld();
+
+  assert.is(await world.until(world.activate('a')), null);
+});
+
+test('a row that is newer than the shard makes it take a new generation first', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 8, version: 100 });
+
+  const found = await world.until(world.activate('a'));
+
+  assert.equal(world.renewed, [ref.shard]);
+  assert.is(found?.generation, 9);
+});
+
+test('a buried listing is not found, also while its row is still there', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  const item = { kind: 'forget', target: ref } as const;
+  await world.hot.commit([{ shard: ref.shard, producer: 'test', sequence: 1, items: [item] }], rules);
+
+  assert.is(await world.until(world.activate('a')), null);
+  assert.is(stateIn(world.hot, ref), null);
+});
+
+test('a new listing under the id of a buried one comes to life', async () => {
+  const world = await createWorld();
+  const old = world.ledger.list('bot', 'a');
+  world.ledger.remove(old);
+  const item = { kind: 'forget', target: old } as const;
+  await world.hot.commit([{ shard: old.shard, producer: 'test', sequence: 1, items: [item] }], rules);
+  const ref = world.ledger.list('bot', 'a');
+
+  const found = await world.until(world.activate('a'));
+
+  assert.is(found?.ref.incarnation, ref.incarnation);
+});
+
+test('two nodes that initialise the same entity find the same numbers', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  const first = await world.until(world.activate('a'));
+  const item = { kind: 'click', target: ref, visitor: '1' } as const;
+  await world.hot.commit([{ shard: ref.shard, producer: 'other', sequence: 1, items: [item] }], rules);
+
+  const late = await commitOne(world, initOf(ref));
+
+  assert.is(first?.state.clicks, 0);
+  assert.is(late.decision.kind, 'applied');
+  assert.is(late.state?.clicks, 1);
+});
+
+test('a store that never settles what it holds is an error, not a small number', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 100 });
+
+  const error = await world.until(world.activate('a')).catch((reason: unknown) => reason);
+
+  assert.instance(error, StorageError);
+  assert.is(world.renewed.length, limits.reactivationsMax);
+});
+
+test.run();

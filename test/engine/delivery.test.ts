@@ -1,0 +1,159 @@
+/**
+ * Adjustments on their way from the ledger to the hot store.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { deliverAdjustments } from '../../engine/delivery.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { AdjustItem, Adjustment, Decision, Item, Ledger } from '../../engine/ports.ts';
+import { botRef } from './kit.ts';
+
+const test = suite('delivery');
+
+const adjust = (id: number, target: EntityRef, sequence: number): Adjustment => ({
+  id,
+  item: {
+    kind: 'adjust',
+    target,
+    sequence,
+    upvotes: -1,
+    downvotes: 0,
+    releaseBeforeMs: 0,
+    release: [],
+    hold: [],
+  },
+});
+
+interface World {
+  readonly sent: string[];
+  readonly settled: number[];
+  readonly ledger: Pick<Ledger, 'adjustments' | 'adjustmentsSettled'>;
+  decide: (item: Item) => Decision;
+}
+
+const createWorld = (open: readonly Adjustment[]): World => {
+  const settled: number[] = [];
+  return {
+    sent: [],
+    settled,
+    decide: () => ({ kind: 'applied' }),
+    ledger: {
+      adjustments: async (limit, target) =>
+        open
+          .filter(
+            ({ id, item }) =>
+              !settled.includes(id) && (!target || item.target.incarnation === target.incarnation),
+          )
+          .slice(0, limit),
+      adjustmentsSettled: async (ids) => {
+        settled.push(...ids);
+      },
+    },
+  };
+};
+
+const run = (world: World, target?: EntityRef): Promise<number> =>
+  deliverAdjustments(
+    {
+      ledger: world.ledger as Ledger,
+      send: async (item) => {
+        const sequence = item.kind === 'adjust' ? (item as AdjustItem).sequence : item.kind;
+        world.sent.push(`${item.target.id} ${sequence}`);
+        return world.decide(item);
+      },
+    },
+    target,
+  );
+
+const one = botRef('one', 1);
+const two = botRef('two', 2);
+
+test('adjustments go out in the order of the ledger, and are settled', async () => {
+  const world = createWorld([adjust(1, one, 1), adjust(2, two, 1), adjust(3, one, 2)]);
+
+  assert.is(await run(world), 3);
+
+  assert.equal(world.sent, ['one 1', 'two 1', 'one 2']);
+  assert.equal(world.settled, [1, 2, 3]);
+});
+
+test('nothing open, nothing settled', async () => {
+  const world = createWorld([]);
+
+  assert.is(await run(world), 0);
+
+  assert.equal(world.settled, []);
+});
+
+test('a listing that is stuck holds up its own later adjustments, and nobody else', async () => {
+  const world = createWorld([adjust(1, one, 2), adjust(2, one, 3), adjust(3, two, 1)]);
+  world.decide = (item) => ({ kind: item.target.id === 'one' ? 'gap' : 'applied' });
+
+  assert.is(await run(world), 1);
+
+  assert.equal(world.sent, ['one 2', 'two 1']);
+  assert.equal(world.settled, [3]);
+});
+
+test('what can be delivered later stays open: gap, absent, overflow', async () => {
+  for (const kind of ['gap', 'absent', 'overflow'] as const) {
+    const world = createWorld([adjust(1, one, 1)]);
+    world.decide = () => ({ kind });
+
+    assert.is(await run(world), 0);
+
+    assert.equal(world.settled, []);
+  }
+});
+
+test('the dead need no adjustments: theirs are settled', async () => {
+  const world = createWorld([adjust(1, one, 1), { id: 2, item: { kind: 'forget', target: one } }]);
+  world.decide = (item) => ({ kind: item.kind === 'forget' ? 'applied' : 'forgotten' });
+
+  assert.is(await run(world), 2);
+
+  assert.equal(world.settled, [1, 2]);
+});
+
+test('an incarnation that is stuck does not hold up a later one of the same id', async () => {
+  const again = botRef('one', 5);
+  const world = createWorld([adjust(1, one, 2), adjust(2, again, 1)]);
+  world.decide = (item) => ({ kind: item.target.incarnation === 1 ? 'gap' : 'applied' });
+
+  await run(world);
+
+  assert.equal(world.settled, [2]);
+});
+
+test('one listing can be asked for alone', async () => {
+  const world = createWorld([adjust(1, one, 1), adjust(2, two, 1)]);
+
+  await run(world, two);
+
+  assert.equal(world.sent, ['two 1']);
+});
+
+test('a round is bounded', async () => {
+  const many = Array.from({ length: limits.adjustmentsPerRound + 1 }, (_, index) =>
+    adjust(index, one, index),
+  );
+  const world = createWorld(many);
+
+  assert.is(await run(world), limits.adjustmentsPerRound);
+  assert.is(await run(world), 1);
+});
+
+test('when the store does not answer, nothing is settled that was not told', async () => {
+  const world = createWorld([adjust(1, one, 1)]);
+  world.decide = () => {
+    throw new Error('no answer');
+  };
+
+  const failed = await run(world).catch((error: Error) => error.message);
+
+  assert.is(failed, 'no answer');
+  assert.equal(world.settled, []);
+});
+
+test.run();

@@ -1,0 +1,256 @@
+/**
+ * Applying one item to one entity: each kind of item, each decision, by example.
+ * Plain data in and out; the conformance suite shows that stores do the same.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { applyItem, type Lookups, type Slot } from '../../../engine/entity/apply.ts';
+import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
+import type { LastVote } from '../../../engine/entity/votes.ts';
+import { entityRef, toIncarnation } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { AdjustItem, InitItem, Item, VoteItem } from '../../../engine/ports.ts';
+
+const test = suite('apply');
+
+const nowMs = Date.parse('2026-11-18T12:00:00Z');
+const hourMs = 3_600_000;
+const rules = {
+  windows: {
+    standard: { waitMs: 12 * hourMs, perUser: 1 },
+    premium: { waitMs: 4 * hourMs, perUser: 1 },
+    weekend: { waitMs: 6 * hourMs, perUser: 2 },
+  },
+  uptime: { checkMs: 300_000, freshMs: 900_000, outages: [] },
+  visitorsMax: 3,
+};
+const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules };
+const target = entityRef('bot', '123456789012345678', 5);
+const facts = { ...emptyFacts, revision: 4, listed: true, listedSinceMs: nowMs - 3 * hourMs };
+
+const living = (change: Partial<HotState> = {}): Slot & { state: HotState } => ({
+  incarnation: toIncarnation(5),
+  state: { ...emptyTotals, uptimeCheckedMs: nowMs, flushedVotes: 0, version: 7, facts, ...change },
+});
+const buried = (incarnation: number): Slot => ({ incarnation: toIncarnation(incarnation), state: null });
+const known = (votes: readonly LastVote[] = [], visitors: readonly string[] = []): Lookups => ({
+  votes: (_user, fromMs, toMs) => votes.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
+  visited: (visitor) => visitors.includes(visitor),
+});
+const run = (item: Item, slot: Slot | null, lookups = known()) =>
+  applyItem(item, slot, { ...context, ...lookups });
+
+const init = (row = { generation: 2, version: 10 }): InitItem => ({
+  kind: 'init',
+  target,
+  facts,
+  totals: emptyTotals,
+  row,
+});
+const vote: VoteItem = { kind: 'vote', target, user: 'u', upvote: true, atMs: nowMs, itags: ['a', 'b'] };
+const adjust = (change: Partial<AdjustItem>): AdjustItem => ({
+  kind: 'adjust',
+  target,
+  sequence: 1,
+  upvotes: 0,
+  downvotes: 0,
+  releaseBeforeMs: 0,
+  release: [],
+  hold: [],
+  ...change,
+});
+const others: readonly Item[] = [
+  { kind: 'stats', target, atMs: nowMs },
+  { kind: 'click', target, visitor: '1' },
+  { kind: 'invite', target },
+  vote,
+  adjust({}),
+  { kind: 'facts', target, facts, atMs: nowMs },
+];
+
+test('nothing but init and forget touches an entity that is not known', () => {
+  for (const item of others) {
+    for (const slot of [null, { ...living(), incarnation: toIncarnation(4) }, buried(4)]) {
+      const outcome = run(item, slot);
+      assert.equal(outcome.decision, { kind: 'absent' }, item.kind);
+      assert.is(outcome.slot, slot);
+    }
+  }
+});
+
+test('nothing touches a listing that is dead, or followed by a later one', () => {
+  for (const item of [...others, init()]) {
+    for (const slot of [buried(5), buried(6), { ...living(), incarnation: toIncarnation(6) }]) {
+      const outcome = run(item, slot);
+      assert.equal(outcome.decision, { kind: 'forgotten' }, item.kind);
+      assert.is(outcome.slot, slot);
+    }
+  }
+});
+
+test('forget buries the listing, and is already done for a dead or older one', () => {
+  const forget: Item = { kind: 'forget', target };
+
+  assert.equal(run(forget, null), { decision: { kind: 'applied' }, slot: buried(5), effects: [] });
+  assert.equal(run(forget, living()).slot, buried(5));
+  assert.equal(run(forget, living()).effects, [{ kind: 'bury', incarnation: 5 }]);
+  for (const slot of [buried(5), buried(6), { ...living(), incarnation: toIncarnation(6) }]) {
+    assert.is(run(forget, slot).slot, slot);
+    assert.equal(run(forget, slot).decision, { kind: 'applied' });
+  }
+});
+
+test('init brings the row in once, with the votes SQL knows as flushed', () => {
+  const totals = { ...emptyTotals, upvotes: 9, downvotes: 2 };
+  const born = run({ ...init(), totals }, null);
+
+  assert.equal(born.decision, { kind: 'applied' });
+  assert.equal(born.slot?.state, { ...totals, facts, flushedVotes: 7, version: 11 });
+  const again = run(init(), born.slot);
+  assert.is(again.slot, born.slot);
+});
+
+test('init of a later listing buries the earlier one', () => {
+  const outcome = run(init(), { ...living(), incarnation: toIncarnation(4) });
+
+  assert.is(outcome.slot?.incarnation, 5);
+  assert.equal(outcome.effects, [{ kind: 'bury', incarnation: 4 }]);
+});
+
+test('init is behind exactly when SQL saw a newer generation or version', () => {
+  const decide = (generation: number, version: number) =>
+    run(init({ generation, version }), null).decision.kind;
+
+  assert.is(decide(2, 10), 'applied');
+  assert.is(decide(2, 11), 'behind');
+  assert.is(decide(1, 999), 'applied');
+  assert.is(decide(3, 0), 'behind');
+});
+
+test('init with impossible totals is a bug, not a row', () => {
+  assert.throws(() => run({ ...init(), totals: { ...emptyTotals, clicks: -1 } }, null));
+});
+
+test('stats fold the past under the old status before the new one is merged', () => {
+  const slot = living({ status: 'offline', uptimeCheckedMs: nowMs - hourMs, lastStatsPostMs: nowMs - 1 });
+
+  const after = run({ kind: 'stats', target, atMs: nowMs, status: 'online' }, slot).slot?.state;
+
+  assert.equal([after?.uptime, after?.totalUptime, after?.status, after?.version], [0, 12, 'online', 11]);
+});
+
+test('a producer whose clock is ahead invents no checks and no later post', () => {
+  const slot = living({ uptimeCheckedMs: nowMs - hourMs });
+
+  const after = run({ kind: 'stats', target, atMs: nowMs + 24 * hourMs }, slot).slot?.state;
+
+  assert.equal([after?.totalUptime, after?.lastStatsPostMs], [12, nowMs]);
+});
+
+test('only bots have uptime', () => {
+  const team = entityRef('team', 't', 5);
+  const slot = living({ uptimeCheckedMs: nowMs - hourMs });
+
+  assert.is(run({ kind: 'stats', target: team, atMs: nowMs }, slot).slot?.state?.totalUptime, 0);
+});
+
+test('facts fold the past under the old facts, and never go back', () => {
+  const slot = living({ uptimeCheckedMs: nowMs - hourMs });
+  const unlisted = { ...emptyFacts, revision: 5 };
+
+  const after = run({ kind: 'facts', target, facts: unlisted, atMs: nowMs }, slot);
+
+  assert.equal([after.slot?.state?.totalUptime, after.slot?.state?.facts], [12, unlisted]);
+  for (const revision of [3, 4]) {
+    const stale = run({ kind: 'facts', target, facts: { ...unlisted, revision }, atMs: nowMs }, slot);
+    assert.is(stale.slot, slot);
+    assert.equal(stale.decision, { kind: 'applied' });
+  }
+});
+
+test('a visitor is unique once, and not at all above the cap', () => {
+  const click: Item = { kind: 'click', target, visitor: '-7' };
+
+  assert.equal(run(click, living()).effects, [{ kind: 'visitor', visitor: '-7' }]);
+  assert.is(run(click, living()).slot?.state?.uniqueClicks, 1);
+  assert.is(run(click, living(), known([], ['-7'])).slot?.state?.uniqueClicks, 0);
+  const full = run(click, living({ clicks: 3, uniqueClicks: 3 }));
+  assert.equal([full.slot?.state?.clicks, full.slot?.state?.uniqueClicks, full.effects], [4, 3, []]);
+});
+
+test('a counter that would pass 2^53 − 1 refuses and changes nothing', () => {
+  const top = limits.counterMax;
+  const cases: [Item, Partial<HotState>][] = [
+    [{ kind: 'click', target, visitor: '1' }, { clicks: top }],
+    [{ kind: 'invite', target }, { inviteClicks: top }],
+    [vote, { upvotes: top }],
+    [{ ...vote, upvote: false }, { downvotes: top }],
+    [adjust({ upvotes: 1 }), { upvotes: top }],
+    [adjust({ downvotes: 2 }), { downvotes: top - 1 }],
+  ];
+  for (const [item, state] of cases) {
+    const slot = living(state);
+    const outcome = run(item, slot);
+    assert.equal([outcome.decision.kind, outcome.effects], ['overflow', []], item.kind);
+    assert.is(outcome.slot, slot);
+  }
+});
+
+test('an accepted vote counts what the window grants, marks its voter, and enters the outbox', () => {
+  const saturdayMs = Date.parse('2026-11-21T12:00:00Z');
+  const cast = { ...vote, upvote: false, atMs: saturdayMs };
+  const outcome = applyItem(cast, living(), { ...context, ...known(), nowMs: saturdayMs });
+
+  assert.equal(outcome.decision, { kind: 'voted', count: 2 });
+  assert.equal([outcome.slot?.state?.upvotes, outcome.slot?.state?.downvotes], [0, 2]);
+  assert.equal(outcome.effects, [
+    { kind: 'mark', user: 'u', atMs: saturdayMs, flag: 'cast' },
+    { kind: 'outbox', vote: cast, count: 2 },
+  ]);
+});
+
+test('a vote without enough itags is a bug', () => {
+  assert.throws(() => run({ ...vote, itags: [] }, living()));
+});
+
+test('a refused vote leaves no trace', () => {
+  const slot = living();
+  const outcome = run(vote, slot, known([{ atMs: nowMs - hourMs, flag: 'cast' }]));
+
+  assert.equal(outcome.decision, { kind: 'refused', reason: 'wait', retryAtMs: nowMs + 11 * hourMs });
+  assert.equal([outcome.slot === slot, outcome.effects], [true, []]);
+});
+
+test('a vote that waited long is still judged by newer ones', () => {
+  const late = { ...vote, atMs: nowMs - 10 * 24 * hourMs };
+
+  assert.is(run(late, living(), known([{ atMs: nowMs - hourMs, flag: 'cast' }])).decision.kind, 'refused');
+});
+
+test('adjustments apply in order, each once', () => {
+  const slot = living({ adjustment: 3, upvotes: 10, downvotes: 1 });
+
+  assert.is(run(adjust({ sequence: 3, upvotes: -1 }), slot).slot, slot);
+  assert.equal(run(adjust({ sequence: 5 }), slot).decision, { kind: 'gap' });
+  const after = run(adjust({ sequence: 4, upvotes: -4, downvotes: -5, releaseBeforeMs: 77 }), slot).slot
+    ?.state;
+  assert.equal([after?.upvotes, after?.downvotes, after?.adjustment, after?.releasedBeforeMs], [6, 0, 4, 77]);
+});
+
+test('the time before which votes are released only grows', () => {
+  const slot = living({ releasedBeforeMs: 100 });
+
+  assert.is(run(adjust({ releaseBeforeMs: 50 }), slot).slot?.state?.releasedBeforeMs, 100);
+  assert.is(run(adjust({ releaseBeforeMs: 150 }), slot).slot?.state?.releasedBeforeMs, 150);
+});
+
+test('release and hold mark the votes the store still knows', () => {
+  const lookups = known([{ atMs: nowMs, flag: 'cast' }]);
+  const item = adjust({ release: [{ user: 'u', atMs: nowMs }], hold: [{ user: 'u', atMs: nowMs - 1 }] });
+
+  assert.equal(run(item, living(), lookups).effects, [
+    { kind: 'mark', user: 'u', atMs: nowMs, flag: 'released' },
+  ]);
+});
+
+test.run();

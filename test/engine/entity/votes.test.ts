@@ -1,0 +1,165 @@
+/**
+ * The rules of voting: windows at their edges, which votes hold their voter back, the order of refusals.
+ * By table and by property; a failing property prints its seed.
+ */
+import * as fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
+import {
+  decideVote,
+  holdingSinceMs,
+  isWeekend,
+  type LastVote,
+  longestWaitMs,
+  windowInForce,
+} from '../../../engine/entity/votes.ts';
+import { limits } from '../../../engine/limits.ts';
+
+const test = suite('votes');
+
+const hourMs = 3_600_000;
+const windows = {
+  standard: { waitMs: 12 * hourMs, perUser: 1 },
+  premium: { waitMs: 4 * hourMs, perUser: 1 },
+  weekend: { waitMs: 6 * hourMs, perUser: 2 },
+};
+const listed: Facts = { ...emptyFacts, listed: true, listedSinceMs: 1 };
+const wednesdayMs = Date.parse('2026-11-18T12:00:00Z');
+const fridayMs = Date.parse('2026-11-20T00:00:00Z');
+const mondayMs = Date.parse('2026-11-23T00:00:00Z');
+
+const ask = (change: {
+  facts?: Partial<Facts>;
+  votes?: LastVote[];
+  atMs?: number;
+  nowMs?: number;
+  releasedBeforeMs?: number;
+}) => {
+  const atMs = change.atMs ?? wednesdayMs;
+  const facts = { ...listed, ...change.facts };
+  const state = { ...emptyTotals, releasedBeforeMs: change.releasedBeforeMs ?? 0, facts };
+  return decideVote({ state, votes: change.votes ?? [], atMs, nowMs: change.nowMs ?? atMs, windows });
+};
+const wait = (retryAtMs: number) => ({ kind: 'refused', reason: 'wait', retryAtMs });
+
+test('the weekend runs from Friday 00:00 to Sunday 24:00 UTC, to the millisecond', () => {
+  assert.is(isWeekend(fridayMs - 1), false);
+  assert.is(isWeekend(fridayMs), true);
+  assert.is(isWeekend(mondayMs - 1), true);
+  assert.is(isWeekend(mondayMs), false);
+});
+
+test('the weekend agrees with the calendar at any time', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 4e12 }),
+      (atMs) => [5, 6, 0].includes(new Date(atMs).getUTCDay()) === isWeekend(atMs),
+    ),
+  );
+});
+
+test('premium goes before the weekend, until the instant it ends', () => {
+  const facts = { ...listed, premiumUntilMs: fridayMs + hourMs };
+
+  assert.equal(windowInForce(facts, fridayMs + hourMs - 1, windows), windows.premium);
+  assert.equal(windowInForce(facts, fridayMs + hourMs, windows), windows.weekend);
+  assert.equal(windowInForce(listed, wednesdayMs, windows), windows.standard);
+  assert.is(longestWaitMs(windows), 12 * hourMs);
+});
+
+for (const [name, facts, atMs, waitMs, count] of [
+  ['standard', {}, wednesdayMs, 12 * hourMs, 1],
+  ['weekend', {}, fridayMs + 20 * hourMs, 6 * hourMs, 2],
+  ['premium', { premiumUntilMs: mondayMs * 2 }, wednesdayMs, 4 * hourMs, 1],
+] as const) {
+  test(`a ${name} vote is refused until 1 ms before the end of the wait, accepted at it`, () => {
+    const votedMs = atMs - waitMs;
+    const votes: LastVote[] = [{ atMs: votedMs, flag: 'cast' }];
+
+    assert.equal(ask({ facts, votes, atMs: atMs - 1 }), wait(votedMs + waitMs));
+    assert.equal(ask({ facts, votes, atMs }), { kind: 'accepted', count });
+    assert.equal(ask({ facts, votes, atMs: atMs + 1 }), { kind: 'accepted', count });
+  });
+}
+
+test('the window in force now counts, also for an older vote', () => {
+  const votes: LastVote[] = [{ atMs: mondayMs - 7 * hourMs, flag: 'cast' }];
+
+  assert.is(ask({ votes, atMs: mondayMs - 1 }).kind, 'accepted');
+  assert.equal(ask({ votes, atMs: mondayMs }), wait(mondayMs + 5 * hourMs));
+});
+
+test('a vote of the future holds back as well', () => {
+  const votes: LastVote[] = [{ atMs: wednesdayMs + 1_500, flag: 'cast' }];
+
+  assert.equal(ask({ votes }), wait(wednesdayMs + 1_500 + 12 * hourMs));
+});
+
+test('refusals come in the documented order', () => {
+  const votes: LastVote[] = [{ atMs: wednesdayMs, flag: 'cast' }];
+  const ahead = { atMs: wednesdayMs + 9_000, nowMs: wednesdayMs };
+  const reason = (verdict: ReturnType<typeof ask>) =>
+    verdict.kind === 'refused' ? verdict.reason : verdict.kind;
+
+  assert.is(reason(ask({ facts: { voteBanned: true, listed: false }, votes, ...ahead })), 'vote_banned');
+  assert.is(reason(ask({ facts: { listed: false }, votes, ...ahead })), 'not_listed');
+  assert.is(reason(ask({ votes, ...ahead })), 'clock_ahead');
+  assert.is(reason(ask({ votes })), 'wait');
+});
+
+test('a vote may be ahead of the clock of the store by two seconds, not by 1 ms more', () => {
+  const nowMs = wednesdayMs;
+
+  assert.is(ask({ nowMs, atMs: nowMs + limits.clockAheadMaxMs }).kind, 'accepted');
+  assert.is(ask({ nowMs, atMs: nowMs + limits.clockAheadMaxMs + 1 }).kind, 'refused');
+});
+
+test('released votes hold nobody back, held ones do whatever was released before', () => {
+  const cases: [LastVote[], number, number][] = [
+    [[{ atMs: 50, flag: 'cast' }], 0, 50],
+    [[{ atMs: 50, flag: 'cast' }], 50, 50],
+    [[{ atMs: 50, flag: 'cast' }], 51, 0],
+    [[{ atMs: 50, flag: 'released' }], 0, 0],
+    [[{ atMs: 50, flag: 'held' }], 51, 50],
+    [
+      [
+        { atMs: 40, flag: 'cast' },
+        { atMs: 50, flag: 'released' },
+      ],
+      0,
+      40,
+    ],
+    [
+      [
+        { atMs: 60, flag: 'cast' },
+        { atMs: 50, flag: 'held' },
+      ],
+      0,
+      60,
+    ],
+    [[], 0, 0],
+  ];
+  for (const [votes, releasedBeforeMs, expected] of cases) {
+    assert.is(holdingSinceMs(votes, releasedBeforeMs), expected);
+  }
+});
+
+test('for any history, a vote is accepted exactly when the newest holding one is a whole wait away', () => {
+  const vote = fc.record({
+    atMs: fc.integer({ min: wednesdayMs - 30 * hourMs, max: wednesdayMs }),
+    flag: fc.constantFrom<LastVote['flag']>('cast', 'released', 'held'),
+  });
+  fc.assert(
+    fc.property(fc.array(vote, { maxLength: 8 }), fc.integer({ min: 0, max: 30 }), (votes, agoHours) => {
+      const releasedBeforeMs = wednesdayMs - agoHours * hourMs;
+      const holding = votes.filter(
+        (one) => one.flag === 'held' || (one.flag === 'cast' && one.atMs >= releasedBeforeMs),
+      );
+      const free = holding.every((one) => wednesdayMs - one.atMs >= 12 * hourMs);
+      assert.is(ask({ votes, releasedBeforeMs }).kind, free ? 'accepted' : 'refused');
+    }),
+  );
+});
+
+test.run();

@@ -1,0 +1,400 @@
+/**
+ * The flusher: rounds, halving, back-off, demands, drain.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DomainError, StorageError } from '../../engine/errors.ts';
+import { createFlusher, type Flusher } from '../../engine/flusher.ts';
+import type { EntityRef, Shard } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { FlushRound, Item, Ledger, Settlement } from '../../engine/ports.ts';
+import { rules } from '../sim/plan.ts';
+import { botRef, clickOn, createKit, epochMs, initOf, type Kit, stateIn } from './kit.ts';
+
+const test = suite('flusher');
+
+interface World extends Kit {
+  readonly flusher: Flusher;
+  readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
+  readonly settlements: Settlement[];
+  delivered: number;
+  /** What the flusher is told to flush. */
+  shards: readonly Shard[] | null;
+  /** Runs before every flush; what it throws is the flush's error. */
+  before: (round: FlushRound) => Promise<void> | void;
+}
+
+const createWorld = async (): Promise<World> => {
+  const kit = await createKit();
+  const rounds: World['rounds'] = [];
+  const settlements: Settlement[] = [];
+  const ledger = {
+    flush: async (round: FlushRound) => {
+      await world.before(round);
+      await kit.ledger.port.flush(round);
+      rounds.push({ atMs: kit.driver.nowMs(), round });
+    },
+    bury: kit.ledger.port.bury,
+  };
+  const world: World = {
+    ...kit,
+    rounds,
+    settlements,
+    delivered: 0,
+    shards: null,
+    before: () => {},
+    flusher: createFlusher({
+      hot: kit.hot,
+      ledger: ledger as unknown as Ledger,
+      clock: kit.clock,
+      meters: kit.meters,
+      intervalMs: 1_000,
+      shards: () => world.shards,
+      flushed: (settlement) => settlements.push(settlement),
+      deliver: async () => {
+        world.delivered += 1;
+        return 0;
+      },
+    }),
+  };
+  return world;
+};
+
+let producers = 0;
+const commit = async (world: World, ...items: Item[]): Promise<void> => {
+  for (const item of items) {
+    producers += 1;
+    const producer = `test ${producers}`;
+    await world.hot.commit([{ shard: item.target.shard, producer, sequence: 1, items: [item] }], rules);
+  }
+};
+const found = (world: World, id: string): EntityRef => world.ledger.list('bot', id);
+const voteOf = (target: EntityRef, user: string, itag: string): Item => ({
+  kind: 'vote',
+  target,
+  user,
+  upvote: true,
+  atMs: epochMs,
+  itags: [itag, `${itag}b`],
+});
+const rowError = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'row' });
+const busy = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'busy' });
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'resolved',
+    (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
+  );
+
+test('a round carries totals and votes in one transaction, and leaves nothing', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
+  world.flusher.start();
+
+  await world.pass(1_001);
+
+  assert.is(world.rounds.length, 1);
+  assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 1);
+  assert.is(world.ledger.votes.get('v1')?.user, 'u');
+  assert.equal(await world.hot.backlog(), { entities: 0, votes: 0 });
+  assert.is(stateIn(world.hot, ref)?.flushedVotes, 1);
+  assert.is(world.settlements[0]?.entities[0]?.flushedVotes, 1);
+  assert.equal(world.flusher.size(), { entities: 0, votes: 0 });
+});
+
+test('rounds come once per interval, and adjustments after each', async () => {
+  const world = await createWorld();
+  world.flusher.start();
+
+  await world.pass(3_500);
+
+  assert.is(world.delivered, 3);
+  assert.is(world.rounds.length, 0);
+});
+
+test('what moved while it was flushed stays dirty', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.before = async () => {
+    world.before = () => {};
+    await commit(world, clickOn(ref, '2'));
+  };
+  world.flusher.start();
+
+  await world.pass(1_001);
+  assert.is((await world.hot.backlog()).entities, 1);
+  assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 1);
+  await world.pass(1_000);
+
+  assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 2);
+  assert.is((await world.hot.backlog()).entities, 0);
+});
+
+test('nothing is settled that the ledger did not take', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
+  world.before = () => {
+    throw busy();
+  };
+  world.flusher.start();
+
+  await world.pass(1_500);
+
+  assert.equal(await world.hot.backlog(), { entities: 1, votes: 1 });
+  assert.is(world.settlements.length, 0);
+  assert.match(String(world.flusher.trouble()), /busy/);
+  assert.is(world.told.get('flush failed: busy'), 1);
+});
+
+test('while the ledger is away the pause doubles, and is bounded', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  const times: number[] = [];
+  world.before = () => {
+    times.push(world.driver.nowMs());
+    throw busy();
+  };
+  world.flusher.start();
+
+  await world.pass(30_000);
+
+  const pauses = times.slice(1).map((time, index) => time - (times[index] as number));
+  assert.equal(pauses.slice(0, 3), [2_000, limits.flushBackoffMaxMs, limits.flushBackoffMaxMs]);
+});
+
+test('when the ledger is back the backlog goes, and the trouble with it', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.before = () => {
+    throw busy();
+  };
+  world.flusher.start();
+  await world.pass(1_500);
+  world.before = () => {};
+
+  await world.pass(3_000);
+
+  assert.is(world.flusher.trouble(), null);
+  assert.is(world.rounds.length, 1);
+});
+
+test('halving finds the one poisoned vote and buries exactly it', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref));
+  for (let index = 0; index < 13; index++) await commit(world, voteOf(ref, `user-${index}`, `v${index}`));
+  world.before = (round) => {
+    if (round.votes.some((vote) => vote.user === 'user-5')) throw rowError();
+  };
+  world.flusher.start();
+
+  await world.pass(1_001);
+
+  assert.equal(
+    world.ledger.buried.map((row) => row.vote?.itag),
+    ['v5'],
+  );
+  assert.is(world.ledger.votes.size, 12);
+  assert.is(world.told.get('buried'), 1);
+  assert.equal(await world.hot.backlog(), { entities: 0, votes: 0 });
+});
+
+test('a poisoned entity is buried, and its neighbours are stored', async () => {
+  const world = await createWorld();
+  const refs = ['a', 'b', 'c', 'd', 'e'].map((id) => found(world, id));
+  for (const ref of refs) await commit(world, initOf(ref), clickOn(ref));
+  world.before = (round) => {
+    if (round.entities.some((entity) => entity.ref.id === 'c')) throw rowError();
+  };
+  world.flusher.start();
+
+  await world.pass(1_001);
+
+  assert.equal(
+    world.ledger.buried.map((row) => row.entity?.ref.id),
+    ['c'],
+  );
+  const stored = refs.filter((ref) => world.ledger.totals.get(ref.incarnation)?.totals.clicks === 1);
+  assert.equal(
+    stored.map((ref) => ref.id),
+    ['a', 'b', 'd', 'e'],
+  );
+});
+
+test('a ledger that fails while halving buries nothing', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), voteOf(ref, 'u1', 'v1'), voteOf(ref, 'u2', 'v2'));
+  world.before = (round) => {
+    throw round.votes.length + round.entities.length > 1 ? rowError() : busy();
+  };
+  world.flusher.start();
+
+  await world.pass(1_001);
+
+  assert.equal(world.ledger.buried, []);
+  assert.is((await world.hot.backlog()).votes, 2);
+});
+
+test('who needs past votes gets an early round', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  world.flusher.start();
+  await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
+
+  await world.until(world.flusher.flushed(ref.shard));
+
+  assert.ok(world.driver.nowMs() < 100);
+  assert.is(world.ledger.votes.size, 1);
+});
+
+test('who needs past votes of a shard without any waits for nothing', async () => {
+  const world = await createWorld();
+  const ref = botRef('a');
+
+  await world.until(world.flusher.flushed(ref.shard));
+
+  assert.is(world.rounds.length, 0);
+});
+
+test('a demand that comes during a round is served after it', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.before = () => world.driver.pause(200);
+  world.flusher.start();
+  await world.pass(1_100);
+  await commit(world, voteOf(ref, 'u', 'v1'));
+
+  await world.until(world.flusher.flushed(ref.shard));
+
+  assert.ok(world.ledger.votes.has('v1'));
+});
+
+test('a demand that is not met within a second is told so', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
+  world.before = () => {
+    throw busy();
+  };
+  world.flusher.start();
+
+  assert.is(await world.until(codeOf(world.flusher.flushed(ref.shard))), 'store_unavailable');
+
+  assert.is(world.driver.nowMs(), limits.flushWaitMs);
+});
+
+test('a demand is met by the votes of its time, also while new ones keep coming', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), voteOf(ref, 'first', 'v0'));
+  let coming = 0;
+  world.before = async () => {
+    coming += 1;
+    await world.driver.pause(30);
+    await commit(world, voteOf(ref, `later-${coming}`, `w${coming}`));
+  };
+  world.flusher.start();
+
+  await world.until(world.flusher.flushed(ref.shard));
+
+  assert.ok(world.ledger.votes.has('v0'));
+  assert.ok(coming <= 2, `${coming} rounds`);
+});
+
+test('a drain empties the backlog, then stops', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  world.flusher.start();
+  await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
+
+  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
+  const rounds = world.rounds.length;
+  await commit(world, clickOn(ref));
+  await world.pass(5_000);
+
+  assert.is(rounds, 1);
+  assert.is(world.rounds.length, 1);
+  assert.is(await world.until(codeOf(world.flusher.flushed(ref.shard))), 'resolved');
+});
+
+test('a drain leaves no timer behind: no round and no delivery begins beside it', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.flusher.start();
+  await world.pass(900);
+  world.before = () => world.driver.pause(2_500);
+
+  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
+
+  assert.is(world.rounds.length, 1);
+  assert.is(world.delivered, 0);
+});
+
+test('a drain ends by its deadline when the ledger hangs', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.before = () => new Promise(() => {});
+  world.flusher.start();
+  await world.pass(1_100);
+
+  await world.until(world.flusher.drain(world.clock.monotonicMs() + 700));
+
+  assert.is(world.driver.nowMs(), 1_800);
+});
+
+test('a drain ends at once when the ledger fails, and says why', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  await commit(world, initOf(ref), clickOn(ref));
+  world.before = () => {
+    throw busy();
+  };
+
+  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
+  assert.ok(world.driver.nowMs() < 100);
+  assert.match(String(world.flusher.trouble()), /busy/);
+});
+
+test('a stopped flusher makes no round', async () => {
+  const world = await createWorld();
+  world.flusher.start();
+  world.flusher.stop();
+
+  await world.pass(5_000);
+  assert.is(world.delivered, 0);
+});
+
+test('with shares, only their shards are flushed', async () => {
+  const world = await createWorld();
+  const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
+  await commit(world, initOf(mine), clickOn(mine));
+  await commit(world, initOf(theirs), clickOn(theirs));
+  world.shards = [mine.shard];
+  world.flusher.start();
+  await world.pass(2_500);
+  assert.equal(
+    world.rounds.flatMap(({ round }) => round.entities.map(({ ref }) => ref.id)),
+    [mine.id],
+  );
+});
+
+test('a drain among others flushes its own shares once, and does not wait for theirs', async () => {
+  const world = await createWorld();
+  const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
+  await commit(world, initOf(mine), clickOn(mine));
+  await commit(world, initOf(theirs), clickOn(theirs));
+  world.shards = [mine.shard];
+  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
+  assert.is(world.rounds.length, 1);
+  assert.equal(await world.hot.backlog(), { entities: 1, votes: 0 });
+});
+
+test.run();

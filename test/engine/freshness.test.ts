@@ -1,0 +1,217 @@
+/**
+ * Freshness: two whole engines on the same model stores, in virtual time. What the one acknowledged must be
+ * visible at the other within a second (I9), and a node's own writes must cost it nothing.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEngine } from '../../engine/create.ts';
+import type { Engine, EntityView } from '../../engine/engine.ts';
+import { limits } from '../../engine/limits.ts';
+import type { HotStore } from '../../engine/ports.ts';
+import { createRegistry } from '../../engine/registry.ts';
+import { rules } from '../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, sameShard, silence } from './kit.ts';
+
+const test = suite('freshness');
+
+interface World extends Kit {
+  readonly asked: number[];
+  start(name: string): Promise<Engine>;
+  see(engine: Engine, id: string): Promise<EntityView>;
+}
+
+const createWorld = async (options: { hot?: (hot: HotStore) => HotStore } = {}): Promise<World> => {
+  const kit = await createKit({ published: false });
+  const asked: number[] = [];
+  const counted: HotStore = {
+    ...kit.hot,
+    versions: (shards) => {
+      asked.push(shards.length);
+      return kit.hot.versions(shards);
+    },
+  };
+  let ids = 0;
+  const start = async (name: string): Promise<Engine> => {
+    const engine = createEngine({
+      hot: options.hot?.(counted) ?? counted,
+      ledger: kit.ledger.port,
+      clock: kit.clock,
+      meters: kit.meters,
+      producer: name,
+      rules: () => rules,
+      visitorSecret: new Uint8Array(32),
+      newId: () => `${name}-${++ids}`,
+      flushIntervalMs: 1_000,
+      actorsMax: 1_000,
+      shared: true,
+      reflush: false,
+    });
+    await kit.until(engine.start());
+    return engine;
+  };
+  return {
+    ...kit,
+    asked,
+    start,
+    see: (engine, id) => kit.until(Promise.resolve(engine.read('bot', id))),
+  };
+};
+
+const isLive = (engine: Engine, id: string): boolean => !(engine.read('bot', id) instanceof Promise);
+
+test('what one node acknowledged is visible at the other within a second, and at once at home', async () => {
+  const world = await createWorld();
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  world.ledger.list('bot', 'a');
+  assert.is((await world.see(other, 'a')).state.servers, '0');
+  await world.see(home, 'a');
+
+  for (const servers of ['5', '6', '7']) {
+    await world.until(home.postStats('a', { servers }));
+    assert.is((await world.see(home, 'a')).state.servers, servers);
+    await world.pass(900);
+    assert.is((await world.see(other, 'a')).state.servers, servers);
+  }
+});
+
+test('a node’s own writes move nothing: its actors stay', async () => {
+  const world = await createWorld();
+  const home = await world.start('home');
+  const [first, second] = sameShard(2) as [string, string];
+  for (const id of [first, second]) world.ledger.list('bot', id);
+  for (const id of [first, second]) await world.see(home, id);
+  await world.pass(1_000);
+  await world.see(home, first);
+  await world.see(home, second);
+  world.told.delete('moved');
+
+  for (let count = 0; count < 5; count++) {
+    await world.until(home.postStats(first, { servers: String(count) }));
+    await world.pass(limits.freshnessPollMs * 2);
+  }
+  assert.ok(isLive(home, first) && isLive(home, second));
+  assert.is(world.told.get('moved'), 0);
+});
+
+test('a look between a write of ours and its answer does not take it for somebody else’s', async () => {
+  const world = await createWorld();
+  const home = await world.start('home');
+  const [first, second] = sameShard(2) as [string, string];
+  for (const id of [first, second]) world.ledger.list('bot', id);
+  for (const id of [first, second]) await world.see(home, id);
+  await world.pass(1_000);
+  for (const id of [first, second]) await world.see(home, id);
+  world.hot.hooks.afterCommit = () => world.driver.pause(limits.freshnessPollMs * 2);
+
+  const posted = home.postStats(first, { servers: '1' });
+  await world.until(posted);
+  assert.ok(isLive(home, first) && isLive(home, second));
+});
+
+test('a change from before the first word about a shard is not taken for known', async () => {
+  const world = await createWorld();
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  const [first, second] = sameShard(2) as [string, string];
+  for (const id of [first, second]) world.ledger.list('bot', id);
+  await world.until(home.postStats(first, { servers: '1' }));
+  await world.until(home.postStats(second, { servers: '1' }));
+  await world.see(other, first);
+  await world.until(home.postStats(first, { servers: '2' }));
+  await world.until(other.postStats(second, { servers: '2' }));
+  await world.pass(900);
+
+  assert.is((await world.see(other, first)).state.servers, '2');
+});
+
+test('only shards with actors are asked for, in one call per interval', async () => {
+  const world = await createWorld();
+  const home = await world.start('home');
+  await world.pass(2_000);
+  assert.equal(world.asked, []);
+
+  const [first, second] = sameShard(2) as [string, string];
+  for (const id of [first, second, 'elsewhere']) world.ledger.list('bot', id);
+  for (const id of [first, second, 'elsewhere']) await world.see(home, id);
+  world.asked.length = 0;
+  await world.pass(limits.freshnessPollMs * 5 + 10);
+  assert.is(world.asked.length, 5);
+  assert.is(world.asked[0], 2);
+});
+
+test('while the store is away what is known stays readable, and polling goes on by itself', async () => {
+  let away = false;
+  const world = await createWorld({
+    hot: (hot) => ({
+      ...hot,
+      versions: (shards) => (away ? Promise.reject(silence()) : hot.versions(shards)),
+    }),
+  });
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  world.ledger.list('bot', 'a');
+  await world.see(other, 'a');
+  await world.pass(1_000);
+  await world.see(other, 'a');
+  away = true;
+  await world.pass(3_000);
+  assert.ok(isLive(other, 'a'));
+
+  await world.until(home.postStats('a', { servers: '9' }));
+  away = false;
+  await world.pass(900);
+  assert.is((await world.see(other, 'a')).state.servers, '9');
+});
+
+test('votes flushed by another node show in the approximate number within two looks', async () => {
+  const world = await createWorld();
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  const ref = world.ledger.list('bot', 'a');
+  world.ledger.edit(ref, { listed: true });
+  await world.until(other.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true }));
+  await world.until(home.flushed('bot', 'a'));
+  await world.pass(2_500);
+
+  const { state } = await world.see(other, 'a');
+  assert.is(state.flushedVotes, state.upvotes - state.downvotes);
+});
+
+test('a store that fell back is noticed, and gets a new generation before the next write', async () => {
+  const world = await createWorld();
+  const home = await world.start('home');
+  const ref = world.ledger.list('bot', 'a');
+  await world.see(home, 'a');
+  const before = structuredClone(world.hot.shards[ref.shard]);
+  await world.until(home.postStats('a', { servers: '5' }));
+  await world.pass(1_000);
+  Object.assign(world.hot.shards[ref.shard] as object, before);
+  await world.pass(limits.freshnessPollMs * 2);
+
+  assert.is(world.told.get('version fell'), 1);
+  assert.is((await world.see(home, 'a')).state.servers, '0');
+  const generation = world.hot.shards[ref.shard]?.generation ?? 0;
+  await world.until(home.postStats('a', { servers: '6' }));
+  assert.ok((world.hot.shards[ref.shard]?.generation ?? 0) > generation);
+});
+
+test('what was being looked up while its shard moved answers who waits, and is not kept', async () => {
+  const ref = botRef('a');
+  let answer = (): void => {};
+  const { totals, facts } = initOf(ref);
+  const registry = createRegistry({
+    actorsMax: 10,
+    meters: { actors: () => {} } as never,
+    activate: () =>
+      new Promise((resolve) => {
+        answer = () =>
+          resolve({ ref, generation: 1, state: { ...totals, facts, flushedVotes: 0, version: 1 } });
+      }),
+  });
+  const opening = registry.open('bot', 'a');
+  assert.equal(registry.shards(), [ref.shard]);
+  registry.discardShard(ref.shard, new Set());
+  answer();
+
+  assert.is((await opening).ref, ref);
+  assert.is(registry.at(ref.address), undefined);
+});
+
+test.run();

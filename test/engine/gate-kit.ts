@@ -1,0 +1,66 @@
+/**
+ * A gate on the model store, for the tests of the gate: what it sent, what it adopted, how it recovers.
+ *
+ * Not a test file. The store misbehaves through the model's hooks only.
+ */
+import { createGate, type Gate } from '../../engine/gate.ts';
+import type { Batch, BatchReply } from '../../engine/ports.ts';
+import { rules } from '../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, publishAll, type RecordedTurn, recordedTurn } from './kit.ts';
+
+export const ref = botRef('one');
+
+export interface World extends Kit {
+  readonly gate: Gate;
+  readonly sent: Batch[];
+  readonly adopted: { readonly reply: BatchReply; readonly foreign: boolean }[];
+  /** What `recover` does; the times it was called. */
+  recovery: { run: () => Promise<void>; times: number };
+  submit(turn: RecordedTurn): RecordedTurn;
+}
+
+export const createWorld = async (options: { published?: boolean } = {}): Promise<World> => {
+  const kit = await createKit(options);
+  const sent: Batch[] = [];
+  kit.hot.hooks.beforeCommit = (batches) => {
+    sent.push(...batches);
+  };
+  const adopted: World['adopted'] = [];
+  const recovery = { times: 0, run: () => publishAll(kit.hot, recovery.times + 1) };
+  const gate = createGate({
+    hot: kit.hot,
+    clock: kit.clock,
+    meters: kit.meters,
+    producer: 'node',
+    rules: () => rules,
+    adopt: (_batch, reply, foreign) => adopted.push({ reply, foreign }),
+    recover: () => {
+      recovery.times += 1;
+      return recovery.run();
+    },
+  });
+  const submit = (turn: RecordedTurn): RecordedTurn => {
+    gate.submit(turn);
+    return turn;
+  };
+  return { ...kit, gate, sent, adopted, recovery, submit };
+};
+
+/** The world with one initialised bot. */
+export const withBot = async (): Promise<World> => {
+  const world = await createWorld();
+  world.submit(recordedTurn(initOf(ref)));
+  await world.pass(1);
+  world.sent.length = 0;
+  world.adopted.length = 0;
+  return world;
+};
+
+export const failCommits = (world: World, errors: (Error | null)[], after = false): void => {
+  const hook = (batches: readonly Batch[]): void => {
+    world.sent.push(...batches);
+    const error = errors.shift();
+    if (error) throw error;
+  };
+  world.hot.hooks = after ? { afterCommit: hook } : { beforeCommit: hook };
+};

@@ -1,0 +1,141 @@
+/**
+ * The gate where the store lost data, or other nodes wrote meanwhile.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rules } from '../sim/plan.ts';
+import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
+import { botRef, clickOn, initOf, recordedTurn, refusal, silence, stateIn } from './kit.ts';
+
+const test = suite('gate losses');
+
+test('a gap is recovered before anything is sent, then the turns go under a new name', async () => {
+  const world = await withBot();
+  world.hot.shards[ref.shard]?.producers.clear();
+  world.recovery.run = async () => {
+    assert.is(world.sent.length, 1);
+    await world.driver.pause(20);
+  };
+
+  const turn = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(10);
+  world.submit(recordedTurn(clickOn(ref)));
+  assert.is(world.sent.length, 1);
+  await world.pass(50);
+
+  assert.is(world.recovery.times, 1);
+  assert.equal(
+    world.sent.map((batch) => [batch.producer, batch.sequence, batch.items.length]),
+    [
+      ['node', 2, 1],
+      ['node~1', 1, 2],
+    ],
+  );
+  assert.is(turn.decided?.decision.kind, 'applied');
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
+  assert.is(world.told.get('gap'), 1);
+});
+
+test('a store without a generation is recovered, and nothing is lost', async () => {
+  const world = await createWorld({ published: false });
+
+  const turn = world.submit(recordedTurn(initOf(ref)));
+  await world.pass(10);
+
+  assert.is(world.recovery.times, 1);
+  assert.is(world.told.get('uninitialised'), 1);
+  assert.is(turn.decided?.decision.kind, 'applied');
+});
+
+test('while recovery fails the turns are told not applied, and the shard stays shut', async () => {
+  const world = await withBot();
+  world.hot.shards[ref.shard]?.producers.clear();
+  world.recovery.run = () => Promise.reject(refusal());
+
+  const first = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(10);
+  const second = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(10);
+  assert.equal([first.failure?.outcome, second.failure?.outcome], ['not_applied', 'not_applied']);
+  assert.is(world.sent.length, 1);
+  assert.not(world.gate.healthy());
+  world.recovery.run = async () => {};
+  const third = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(10);
+
+  assert.is(third.decided?.decision.kind, 'applied');
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+  assert.ok(world.gate.healthy());
+});
+
+test('a shard that cannot recover does not stop the others of its lane', async () => {
+  const world = await withBot();
+  const other = botRef('other');
+  assert.is.not(other.shard, ref.shard);
+  world.hot.shards[ref.shard]?.producers.clear();
+  world.recovery.run = () => Promise.reject(refusal());
+
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(10);
+  world.submit(recordedTurn(clickOn(ref)));
+  const turn = world.submit(recordedTurn(initOf(other)));
+  await world.pass(10);
+
+  assert.is(turn.decided?.decision.kind, 'applied');
+});
+
+test('a doubtful batch that meets a gap is told unknown, and never numbered again', async () => {
+  const world = await withBot();
+  failCommits(world, [silence()]);
+
+  const turn = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+  world.hot.shards[ref.shard]?.producers.clear();
+  await world.pass(100);
+
+  assert.is(turn.failure?.outcome, 'unknown');
+  assert.is(stateIn(world.hot, ref)?.clicks, 0);
+});
+
+test('a version that fell is a loss: the shard gets a new generation', async () => {
+  const world = await withBot();
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+  const shard = world.hot.shards[ref.shard];
+  if (shard) shard.version = 0;
+
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(5);
+
+  assert.is(world.recovery.times, 1);
+  assert.is(world.told.get('version fell'), 1);
+});
+
+test('writes of other nodes are noticed by the version they leave', async () => {
+  const world = await withBot();
+  const producer = 'other node';
+  await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [clickOn(ref)] }], rules);
+
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+
+  assert.equal(
+    world.adopted.map(({ foreign }) => foreign),
+    [true, false],
+  );
+});
+
+test('a batch that changed nothing is not taken for a foreign write', async () => {
+  const world = await withBot();
+  world.submit(recordedTurn(clickOn(botRef('one', 9))));
+  await world.pass(2);
+
+  assert.equal(
+    world.adopted.map(({ foreign }) => foreign),
+    [false],
+  );
+});
+
+test.run();

@@ -1,0 +1,144 @@
+/**
+ * Which generation holds when the stores meet at start.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { reconcileGenerations, renewGenerations, StoresDisagree } from '../../engine/generations.ts';
+import { shardCount, toShard } from '../../engine/ids.ts';
+import type { Ledger } from '../../engine/ports.ts';
+import { calm, ledgerOverWire } from '../sim/faults.ts';
+import { createKit, type Kit, publishAll } from './kit.ts';
+
+const test = suite('generations');
+
+const ledgerOf = ({ driver, clock, ledger }: Kit): Ledger =>
+  ledgerOverWire(
+    {
+      driver,
+      clock,
+      profile: () => ({ ...calm, delayMaxMs: 0 }),
+      name: 'node',
+      counts: new Map(),
+      inFlight: { count: 0 },
+      life: () => 0,
+      bug: (error) => {
+        throw error;
+      },
+    },
+    ledger.port,
+  );
+
+const world = async (hotGeneration: number, ledgerGeneration: number): Promise<Kit & { sql: Ledger }> => {
+  const kit = await createKit({ published: false });
+  if (hotGeneration > 0) await publishAll(kit.hot, hotGeneration);
+  kit.ledger.generations.fill(ledgerGeneration);
+  return { ...kit, sql: ledgerOf(kit) };
+};
+const generationsOf = (kit: Kit): number[] => [...new Set(kit.hot.shards.map((shard) => shard.generation))];
+
+test('two empty stores begin with generation 1', async () => {
+  const kit = await world(0, 0);
+
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+  assert.is(stale.length, shardCount);
+  assert.equal(generationsOf(kit), [1]);
+  assert.equal(new Set(kit.ledger.generations), new Set([1]));
+});
+
+test('an emptied hot store gets a generation above what SQL has seen', async () => {
+  const kit = await world(0, 4);
+
+  await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+  assert.equal(generationsOf(kit), [5]);
+});
+
+test('two stores that agree are left alone', async () => {
+  const kit = await world(3, 3);
+
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+  assert.equal(stale, []);
+  assert.equal(generationsOf(kit), [3]);
+});
+
+test('a full hot store and a ledger that has never seen one refuse to start, and say why', async () => {
+  const kit = await world(3, 0);
+
+  const start = kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+  const error = await start.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, StoresDisagree);
+  assert.match(String(error), /SQL database has never seen this directory/);
+  assert.match(String(error), /restore its backup first/);
+  assert.equal(generationsOf(kit), [3]);
+});
+
+test('a hot store behind the ledger, and one ahead of it, both get a newer generation', async () => {
+  for (const [hot, sql] of [
+    [2, 6],
+    [6, 2],
+  ] as const) {
+    const kit = await world(hot, sql);
+
+    await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+    assert.equal(generationsOf(kit), [7]);
+  }
+});
+
+test('only the shards that need it are renewed', async () => {
+  const kit = await world(3, 3);
+  kit.ledger.generations[5] = 4;
+
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+  assert.equal(stale, [toShard(5)]);
+  assert.is(kit.hot.shards[5]?.generation, 5);
+  assert.is(kit.hot.shards[6]?.generation, 3);
+});
+
+test('a reflush renews every shard, so that all totals are sent again', async () => {
+  const kit = await world(3, 3);
+
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, true));
+
+  assert.is(stale.length, shardCount);
+  assert.equal(generationsOf(kit), [4]);
+});
+
+test('the ledger knows a generation before the hot store does', async () => {
+  const kit = await world(1, 1);
+  kit.hot.hooks.beforeOther = (verb) => {
+    if (verb === 'publish') assert.is(kit.ledger.generations[0], 2);
+  };
+
+  await kit.until(renewGenerations(kit.hot, kit.sql, [toShard(0)]));
+
+  assert.is(kit.hot.shards[0]?.generation, 2);
+  assert.is(kit.hot.shards[1]?.generation, 1);
+});
+
+test('two nodes that start at once for the first time both start', async () => {
+  const kit = await world(0, 0);
+
+  const both = Promise.all([
+    reconcileGenerations(kit.hot, kit.sql, false),
+    reconcileGenerations({ ...kit.hot, generations: () => slowly(kit) }, kit.sql, false),
+  ]);
+
+  await kit.until(both);
+  assert.is(generationsOf(kit).length, 1);
+});
+
+/** The hot store's answer, which sees what happened until the question arrived. */
+const slowly = async (kit: Kit): Promise<readonly number[]> => {
+  await kit.driver.pause(50);
+  return kit.hot.generations();
+};
+
+test.run();

@@ -1,0 +1,146 @@
+/**
+ * What the engine's tests stand on: virtual time, the model stores, counted meters, turns that remember their
+ * end.
+ *
+ * Not a test file. It replaces no module of the product: time and stores come in through their ports.
+ */
+import type { HotState } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { StorageError } from '../../engine/errors.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import { addressOf, entityRef, shardCount, toShard } from '../../engine/ids.ts';
+import type { EngineMeters, InitItem, Item } from '../../engine/ports.ts';
+import type { Decided, Turn, TurnFailure } from '../../engine/shard.ts';
+import { createHotModel, type HotModel } from '../model/hot-model.ts';
+import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
+import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
+
+export const epochMs = Date.UTC(2026, 0, 6, 12);
+
+export interface Kit {
+  readonly driver: Driver;
+  readonly clock: NodeClock;
+  readonly hot: HotModel;
+  readonly ledger: LedgerModel;
+  readonly meters: EngineMeters;
+  /** What the meters were told, by name. */
+  readonly told: Map<string, number>;
+  /** Lets virtual time pass. */
+  pass(ms: number): Promise<void>;
+  /** Runs until the promise settles, and gives its value or throws its error. */
+  until<Value>(promise: Promise<Value>): Promise<Value>;
+}
+
+export const createKit = async (options: { published?: boolean } = {}): Promise<Kit> => {
+  const driver = createDriver(1);
+  const clock = createNodeClock(driver, epochMs);
+  const hot = createHotModel({ clock: clock.nowMs });
+  const told = new Map<string, number>();
+  const count = (what: string, times = 1): void => {
+    told.set(what, (told.get(what) ?? 0) + times);
+  };
+  const kit: Kit = {
+    driver,
+    clock,
+    hot,
+    ledger: createLedgerModel(),
+    told,
+    meters: {
+      batchCommitted: (items) => count('items', items),
+      gateWaited: () => {},
+      commitFailed: (outcome) => count(outcome),
+      pending: () => {},
+      actors: () => {},
+      flushed: () => count('flushed'),
+      flushFailed: (reason) => count(`flush failed: ${reason}`),
+      backlog: () => {},
+      buried: (rows) => count('buried', rows),
+      gateBroken: (reason) => count(reason),
+      refreshed: (_shards, moved) => count('moved', moved),
+    },
+    pass: async (ms) => {
+      let over = false;
+      driver.after(ms, () => {
+        over = true;
+      });
+      await driver.run(() => over, 100_000);
+    },
+    until: async (promise) => {
+      let settled = false;
+      const mark = (): void => {
+        settled = true;
+      };
+      promise.then(mark, mark);
+      await driver.run(() => settled, 100_000);
+      if (!settled) throw new Error('nothing is left to happen, and the promise is open');
+      return promise;
+    },
+  };
+  if (options.published ?? true) await publishAll(hot, 1);
+  return kit;
+};
+
+export const publishAll = (hot: HotModel, generation: number): Promise<void> =>
+  hot.publish(Array.from({ length: shardCount }, (_, shard) => ({ shard: toShard(shard), generation })));
+
+/** A bot that exists; the same id is the same shard in every test. */
+export const botRef = (id: string, incarnation = 1): EntityRef => entityRef('bot', id, incarnation);
+
+/** Ids of bots that share a shard. */
+export const sameShard = (count: number): readonly string[] => {
+  const { shard } = botRef('bot-0');
+  const ids: string[] = [];
+  for (let index = 0; ids.length < count; index++)
+    if (botRef(`bot-${index}`).shard === shard) ids.push(`bot-${index}`);
+  return ids;
+};
+
+export const listedFacts = { ...emptyFacts, revision: 1, listed: true };
+
+export const initOf = (target: EntityRef): InitItem => ({
+  kind: 'init',
+  target,
+  facts: listedFacts,
+  totals: emptyTotals,
+  row: { generation: 0, version: 0 },
+});
+export const clickOn = (target: EntityRef, visitor = '1'): Item => ({ kind: 'click', target, visitor });
+export const inviteOn = (target: EntityRef): Item => ({ kind: 'invite', target });
+
+export interface RecordedTurn extends Turn {
+  decided: Decided | null;
+  failure: TurnFailure | null;
+  closedTimes: number;
+}
+
+/** A turn that remembers what became of it. */
+export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY): RecordedTurn => {
+  const turn: RecordedTurn = {
+    item,
+    deadlineMs,
+    place: 'open',
+    answered: false,
+    decided: null,
+    failure: null,
+    closedTimes: 0,
+    answer: (decided) => {
+      turn.decided = decided;
+    },
+    fail: (failure) => {
+      turn.failure = failure;
+    },
+    closed: () => {
+      turn.closedTimes += 1;
+    },
+  };
+  return turn;
+};
+
+/** What the hot store holds of a listing now. */
+export const stateIn = (hot: HotModel, ref: EntityRef): HotState | null =>
+  hot.shards[ref.shard]?.slots.get(addressOf(ref.kind, ref.id))?.state ?? null;
+
+export const refusal = (): StorageError =>
+  new StorageError('commit', { outcome: 'not_applied', reason: 'busy' });
+export const silence = (): StorageError =>
+  new StorageError('commit', { outcome: 'unknown', reason: 'unreachable' });

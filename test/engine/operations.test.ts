@@ -1,0 +1,391 @@
+/**
+ * The engine through its door, on the model stores and virtual time.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEngine } from '../../engine/create.ts';
+import type { Engine, EntityView } from '../../engine/engine.ts';
+import type { DomainError } from '../../engine/errors.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { Batch, HotStore, Item } from '../../engine/ports.ts';
+import { calm, hotOverWire, ledgerOverWire, type Wire } from '../sim/faults.ts';
+import { rules } from '../sim/plan.ts';
+import { createKit, epochMs, initOf, type Kit, silence, stateIn } from './kit.ts';
+
+const test = suite('operations');
+
+interface World extends Kit {
+  readonly engine: Engine;
+  readonly sent: Batch[];
+  /** What SQL answers to the next look at a row is held back until this settles. */
+  holdFind: Promise<void> | null;
+  hotBacklogVotes: number | null;
+}
+
+const createWorld = async (): Promise<World> => {
+  const kit = await createKit({ published: false });
+  const wire: Wire = {
+    driver: kit.driver,
+    clock: kit.clock,
+    profile: () => ({ ...calm, delayMaxMs: 0 }),
+    name: 'node',
+    counts: new Map(),
+    inFlight: { count: 0 },
+    life: () => 0,
+    bug: (error) => {
+      throw error;
+    },
+  };
+  const sent: Batch[] = [];
+  kit.hot.hooks.beforeCommit = (batches) => {
+    sent.push(...batches);
+  };
+  const ledger = ledgerOverWire(wire, kit.ledger.port);
+  const hot: HotStore = hotOverWire(wire, kit.hot);
+  let ids = 0;
+  const engine = createEngine({
+    hot: {
+      ...hot,
+      backlog: async () => {
+        const size = await hot.backlog();
+        return { ...size, votes: world.hotBacklogVotes ?? size.votes };
+      },
+    },
+    ledger: {
+      ...ledger,
+      find: async (targets) => {
+        const rows = await ledger.find(targets);
+        const held = world.holdFind;
+        world.holdFind = null;
+        await held;
+        return rows;
+      },
+    },
+    clock: kit.clock,
+    meters: kit.meters,
+    producer: 'node',
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => `id-${++ids}`,
+    flushIntervalMs: 1_000,
+    actorsMax: 100,
+    reflush: false,
+  });
+  const world: World = { ...kit, engine, sent, holdFind: null, hotBacklogVotes: null };
+  await kit.until(engine.start());
+  return world;
+};
+
+const createBot = (world: World, id = 'a'): EntityRef => world.ledger.list('bot', id);
+const itemsOf = (world: World, kind: Item['kind']): Item[] =>
+  world.sent.flatMap((batch) => batch.items.filter((item) => item.kind === kind));
+const voteOn = (world: World, user: string, id = 'a') =>
+  world.engine.vote({ kind: 'bot', id, user, upvote: true });
+const readNow = (world: World, id = 'a'): EntityView => {
+  const view = world.engine.read('bot', id);
+  if (view instanceof Promise) throw new Error('not live');
+  return view;
+};
+const errorOf = (promise: Promise<unknown>): Promise<DomainError | null> =>
+  promise.then(
+    () => null,
+    (error: unknown) => error as DomainError,
+  );
+
+test('a post is answered with what it changed, and the next read shows it at once', async () => {
+  const world = await createWorld();
+  createBot(world);
+
+  const view = await world.until(
+    world.engine.postStats('a', { servers: '18446744073709551557', shardList: ['1', '2'], status: 'idle' }),
+  );
+
+  const { servers, shardList, status, lastStatsPostMs } = view.state;
+  assert.equal([servers, shardList, status], ['18446744073709551557', '1,2', 'idle']);
+  assert.ok(lastStatsPostMs >= epochMs);
+  assert.equal(readNow(world).state, view.state);
+});
+
+test('a reader never sees what the store has not confirmed', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(world.engine.postStats('a', { servers: '1' }));
+  const seen: string[] = [];
+  const look = (): void => {
+    seen.push(readNow(world).state.servers);
+  };
+  world.hot.hooks = { beforeCommit: look, afterCommit: look };
+
+  await world.until(world.engine.postStats('a', { servers: '2' }));
+
+  assert.equal(seen, ['1', '1']);
+  assert.is(readNow(world).state.servers, '2');
+});
+
+test('fields that were not posted stay as they are', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(world.engine.postStats('a', { servers: '5', users: '9' }));
+
+  const view = await world.until(world.engine.postStats('a', { servers: '0' }));
+
+  assert.equal([view.state.servers, view.state.users], ['0', '9']);
+});
+
+test('a click is in the store after the tick, and counts a visitor once', async () => {
+  const world = await createWorld();
+  const ref = createBot(world);
+  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+
+  world.engine.click(view, '192.0.2.1');
+  world.engine.click(view, '192.0.2.1');
+  world.engine.invite(view);
+  assert.is(readNow(world).state.clicks, 0);
+  await world.pass(10);
+
+  const { clicks, uniqueClicks, inviteClicks } = readNow(world).state;
+  assert.equal([clicks, uniqueClicks, inviteClicks], [2, 1, 1]);
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
+});
+
+test('votes of one user on their way at once are one item, and one is accepted', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+
+  const outcomes = await world.until(Promise.all([1, 2, 3, 4].map(() => voteOn(world, 'u'))));
+
+  assert.equal(
+    outcomes.map((outcome) => outcome.kind),
+    ['voted', 'refused', 'refused', 'refused'],
+  );
+  assert.equal(outcomes[1], { kind: 'refused', reason: 'wait', waitMs: rules.windows.standard.waitMs });
+  assert.is(itemsOf(world, 'vote').length, 1);
+  assert.is(readNow(world).state.upvotes, 1);
+});
+
+test('votes of different users on one entity do not wait for each other', async () => {
+  const world = await createWorld();
+  createBot(world);
+
+  const outcomes = await world.until(Promise.all(['u', 'v', 'w'].map((user) => voteOn(world, user))));
+
+  assert.ok(outcomes.every((outcome) => outcome.kind === 'voted'));
+});
+
+test('a vote whose outcome is unknown leaves those behind it certainly uncounted', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw silence();
+  };
+
+  const both = [errorOf(voteOn(world, 'u')), errorOf(voteOn(world, 'u'))];
+  const [first, second] = await world.until(Promise.all(both));
+  const third = await world.until(errorOf(voteOn(world, 'u')));
+
+  assert.equal([first?.code, first?.context.outcome], ['deadline_passed', 'unknown']);
+  assert.equal([second?.code, second?.context.outcome], ['deadline_passed', 'not_applied']);
+  assert.is(third?.context.outcome, 'not_applied');
+});
+
+test('the voter is free again once the open outcome is settled', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw silence();
+  };
+  await world.until(errorOf(voteOn(world, 'u')));
+  world.hot.hooks = {};
+  await world.pass(1_000);
+
+  const outcome = await world.until(voteOn(world, 'u'));
+
+  // The window of the first, which was counted after all, is over by now.
+  assert.is(outcome.kind, 'voted');
+  assert.is(readNow(world).state.upvotes, 2);
+});
+
+test('above the high mark votes are refused until the outbox is below the low one', async () => {
+  const world = await createWorld();
+  createBot(world);
+  world.hotBacklogVotes = limits.outboxVotesHigh;
+  await world.pass(1_100);
+  const refused = await world.until(errorOf(voteOn(world, 'u')));
+  world.hotBacklogVotes = limits.outboxVotesLow + 1;
+  await world.pass(1_100);
+  const still = await world.until(errorOf(voteOn(world, 'u')));
+  world.hotBacklogVotes = limits.outboxVotesLow;
+  await world.pass(1_100);
+
+  const taken = await world.until(voteOn(world, 'u'));
+
+  assert.equal([refused?.code, refused?.context.outcome], ['overloaded', 'not_applied']);
+  assert.is(still?.code, 'overloaded');
+  assert.is(taken.kind, 'voted');
+});
+
+test('an entity that does not exist is not found by any operation', async () => {
+  const world = await createWorld();
+  const { engine } = world;
+
+  const errors = await world.until(
+    Promise.all(
+      [
+        engine.postStats('a', { servers: '1' }),
+        voteOn(world, 'u'),
+        engine.standing('bot', 'a', 'u'),
+        Promise.resolve(engine.read('bot', 'a')),
+      ].map(errorOf),
+    ),
+  );
+
+  assert.equal(
+    errors.map((error) => error?.code),
+    ['not_found', 'not_found', 'not_found', 'not_found'],
+  );
+});
+
+test('an entity the store lost is brought back by the next write, from its row', async () => {
+  const world = await createWorld();
+  const ref = createBot(world);
+  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.engine.click(view, '192.0.2.1');
+  await world.pass(2_100);
+  world.hot.shards[ref.shard]?.slots.clear();
+
+  const after = await world.until(world.engine.postStats('a', { servers: '3' }));
+
+  assert.equal([after.state.clicks, after.state.servers], [1, '3']);
+});
+
+test('standing tells the window in force, the last vote and the time left', async () => {
+  const world = await createWorld();
+  createBot(world);
+  const before = await world.until(world.engine.standing('bot', 'a', 'u'));
+  await world.until(voteOn(world, 'u'));
+  await world.pass(500);
+
+  const after = await world.until(world.engine.standing('bot', 'a', 'u'));
+
+  const { standard } = rules.windows;
+  assert.equal([before.votedAtMs, before.waitMs, before.window], [0, 0, standard]);
+  assert.is(after.waitMs, after.votedAtMs + standard.waitMs - world.clock.nowMs());
+  assert.ok(after.waitMs > 0);
+});
+
+test('an edit counts from the moment refresh resolves', async () => {
+  const world = await createWorld();
+  const ref = createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.ledger.edit(ref, { voteBanned: true });
+
+  await world.until(world.engine.refresh('bot', 'a'));
+
+  assert.equal(await world.until(voteOn(world, 'u')), { kind: 'refused', reason: 'vote_banned', waitMs: 0 });
+});
+
+test('an edit is not undone by an activation that holds the row from before it', async () => {
+  const world = await createWorld();
+  const ref = createBot(world);
+  world.holdFind = world.driver.pause(200);
+  const read = Promise.resolve(world.engine.read('bot', 'a'));
+  await world.pass(50);
+  world.ledger.edit(ref, { voteBanned: true });
+
+  await world.until(Promise.all([world.engine.refresh('bot', 'a'), read]));
+
+  assert.is(stateIn(world.hot, ref)?.facts.voteBanned, true);
+});
+
+test('a void takes the votes off the total and frees the voter', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(voteOn(world, 'u'));
+  await world.until(world.engine.flushed('bot', 'a'));
+  for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
+
+  await world.until(world.engine.deliver('bot', 'a'));
+
+  assert.is(readNow(world).state.upvotes, 0);
+  assert.is((await world.until(voteOn(world, 'u'))).kind, 'voted');
+});
+
+test('a removed entity is gone at once where its removal is delivered', async () => {
+  const world = await createWorld();
+  const ref = createBot(world);
+  await world.until(voteOn(world, 'u'));
+  world.ledger.remove(ref);
+
+  await world.until(world.engine.deliver('bot', 'a'));
+
+  assert.is((await world.until(errorOf(voteOn(world, 'v'))))?.code, 'not_found');
+  assert.is(stateIn(world.hot, ref), null);
+});
+
+test('an actor of an earlier listing never shows the numbers of the next one', async () => {
+  const world = await createWorld();
+  const old = createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.ledger.remove(old);
+  const ref = createBot(world);
+  const click: Item = { kind: 'click', target: ref, visitor: '1' };
+  const items: Item[] = [{ kind: 'forget', target: old }, initOf(ref), click];
+  await world.hot.commit([{ shard: ref.shard, producer: 'other node', sequence: 1, items }], rules);
+  world.ledger.edit(ref, { voteBanned: true });
+
+  await world.until(world.engine.refresh('bot', 'a'));
+  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+
+  assert.is(view.ref.incarnation, ref.incarnation);
+  assert.is(view.state.clicks, 1);
+});
+
+test('approximate votes of a live actor follow the flush', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(voteOn(world, 'u'));
+  assert.is(readNow(world).state.flushedVotes, 0);
+
+  await world.until(world.engine.flushed('bot', 'a'));
+  await world.pass(1_100);
+
+  assert.is(readNow(world).state.flushedVotes, 1);
+});
+
+test('a drain refuses new work, answers what is on its way, and empties the backlog', async () => {
+  const world = await createWorld();
+  createBot(world);
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => world.driver.pause(50);
+  const before = voteOn(world, 'u');
+  await world.pass(5);
+
+  const drained = world.engine.drain(world.clock.monotonicMs() + 5_000);
+  const after = await world.until(errorOf(voteOn(world, 'v')));
+  await world.until(drained);
+
+  assert.equal([after?.code, after?.context.outcome], ['draining', 'not_applied']);
+  assert.is((await before).kind, 'voted');
+  assert.is(world.ledger.votes.size, 1);
+  assert.not(world.engine.health().ready);
+});
+
+test('health says in words what is wrong', async () => {
+  const world = await createWorld();
+  createBot(world);
+  assert.equal(world.engine.health(), { ready: true, notes: [] });
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw silence();
+  };
+
+  await world.until(errorOf(voteOn(world, 'u')));
+
+  assert.equal(world.engine.health(), { ready: false, notes: ['the hot store does not answer'] });
+});
+
+test.run();

@@ -1,0 +1,138 @@
+/**
+ * Who may add, change and remove team members: tables of the pure rules.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  firstMissing,
+  judgeAddition,
+  judgeEdit,
+  judgeRemoval,
+  type Member,
+  type MemberChange,
+  type TeamActor,
+  teamMembersMax,
+} from '../../../engine/rules/members.ts';
+
+const test = suite('rules of members');
+
+const member = (userId: string, permissions: string[] = [], dataHolder = false): Member => ({
+  userId,
+  permissions,
+  dataHolder,
+});
+const user = (id: string, limits: string[] = []): TeamActor => ({ kind: 'user', id, limits });
+const change = (fields: Partial<MemberChange>): MemberChange => ({
+  permissions: null,
+  dataHolder: null,
+  mentionable: null,
+  ...fields,
+});
+
+const robin = member('robin', ['owner'], true);
+const wren = member('wren', ['edit_team_members', 'edit_bots', 'remove_team_members', 'add_team_members']);
+const finch = member('finch', ['delete_bots']);
+const team = [robin, wren, finch];
+
+const edit = (
+  members: readonly Member[],
+  actor: TeamActor,
+  edited: Partial<MemberChange> & { readonly userId: string },
+) => {
+  const { userId, ...fields } = edited;
+  const verdict = judgeEdit(members, actor, { userId, change: change(fields) });
+  if (verdict.kind === 'edit') return 'edit';
+  return verdict.reason === 'permission_missing' ? verdict.permission : verdict.reason;
+};
+const remove = (members: readonly Member[], actor: TeamActor, userId: string) => {
+  const verdict = judgeRemoval(members, actor, userId);
+  if (verdict.kind === 'remove') return [verdict.nextOwner, verdict.nextDataHolder];
+  return verdict.reason === 'permission_missing' ? verdict.permission : verdict.reason;
+};
+
+test('limits of a session cut what its user holds, also an owner', () => {
+  assert.is(firstMissing(team, user('robin'), ['edit_team']), null);
+  assert.is(firstMissing(team, user('robin', ['edit_bots']), ['edit_bots', 'edit_team']), 'edit_team');
+  assert.is(firstMissing(team, user('wren', ['edit_team']), ['edit_team']), 'edit_team');
+  assert.is(firstMissing(team, { kind: 'team', id: 't', limits: [] }, ['owner']), null);
+  assert.is(firstMissing(team, { kind: 'team', id: 't', limits: ['edit_bots'] }, ['owner']), 'owner');
+});
+
+test('what is given to a new member must be held by who gives it', () => {
+  const add = (actor: TeamActor, permissions: ('edit_bots' | 'owner')[], members = team) => {
+    const verdict = judgeAddition(members, actor, { userId: 'swift', permissions });
+    return verdict.kind === 'refused' && verdict.reason === 'permission_missing'
+      ? verdict.permission
+      : verdict.kind === 'refused'
+        ? verdict.reason
+        : verdict.permissions;
+  };
+  const full = Array.from({ length: teamMembersMax }, (_, index) => member(`user${index}`, ['owner']));
+
+  assert.equal(add(user('wren'), ['edit_bots', 'edit_bots']), ['edit_bots']);
+  assert.is(add(user('wren'), ['owner']), 'owner');
+  assert.is(add(user('finch'), []), 'add_team_members');
+  assert.is(add(user('stranger'), []), 'add_team_members');
+  assert.is(add(user('user0'), [], full), 'members_full');
+  const twice = judgeAddition(team, user('robin'), { userId: 'finch', permissions: [] });
+  assert.equal(twice, { kind: 'refused', reason: 'already_member' });
+});
+
+test('an edit needs every permission that changes, given or taken, and none of those that stay', () => {
+  assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['delete_bots', 'edit_bots'] }), 'edit');
+  assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['edit_bots'] }), 'delete_bots');
+  assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['owner', 'delete_bots'] }), 'owner');
+  assert.is(edit(team, user('wren'), { userId: 'wren', permissions: ['owner'] }), 'owner');
+  assert.is(edit(team, user('robin'), { userId: 'finch', permissions: ['owner'] }), 'edit');
+  assert.is(edit(team, user('finch'), { userId: 'wren', mentionable: true }), 'edit_team_members');
+});
+
+test('the data holder is changed by owners, mentionable by the member himself', () => {
+  assert.is(edit(team, user('wren'), { userId: 'finch', dataHolder: true }), 'owner');
+  assert.is(edit(team, user('robin'), { userId: 'finch', dataHolder: true }), 'edit');
+  assert.is(edit(team, user('finch'), { userId: 'finch', mentionable: true }), 'edit');
+  assert.is(edit(team, user('finch'), { userId: 'finch', mentionable: true, dataHolder: false }), 'edit');
+  assert.is(edit(team, user('finch'), { userId: 'finch', dataHolder: true }), 'edit_team_members');
+  assert.is(edit(team, user('finch'), { userId: 'finch', permissions: ['edit_bots'] }), 'edit_team_members');
+});
+
+test('the last owner and the last data holder cannot be demoted, also by themselves', () => {
+  assert.is(edit(team, user('robin'), { userId: 'robin', permissions: ['edit_bots'] }), 'last_owner');
+  assert.is(edit(team, user('robin'), { userId: 'robin', dataHolder: false }), 'last_data_holder');
+  const two = [robin, member('wren', ['owner'], true)];
+  assert.is(
+    edit(two, user('robin'), { userId: 'robin', permissions: ['edit_bots'], dataHolder: false }),
+    'edit',
+  );
+  assert.is(edit(two, user('robin'), { userId: 'swift', mentionable: true }), 'unknown_member');
+  assert.is(edit(team, user('finch'), { userId: 'swift', mentionable: true }), 'edit_team_members');
+});
+
+test('removing somebody needs all he holds; leaving needs nothing', () => {
+  assert.is(remove(team, user('wren'), 'finch'), 'delete_bots');
+  assert.is(remove(team, user('wren'), 'robin'), 'owner');
+  assert.equal(remove(team, user('robin'), 'wren'), [null, null]);
+  assert.equal(remove(team, user('finch'), 'finch'), [null, null]);
+  assert.is(remove(team, user('finch'), 'wren'), 'remove_team_members');
+  assert.is(remove(team, user('robin'), 'swift'), 'unknown_member');
+  assert.is(remove(team, user('swift'), 'swift'), 'unknown_member');
+  assert.is(remove(team, user('robin', ['remove_team_members']), 'robin'), 'owner');
+});
+
+test('who leaves last of his kind is followed by the longest-standing data holder, else member', () => {
+  const holder = member('finch', [], true);
+  assert.equal(remove(team, user('robin'), 'robin'), ['wren', 'wren']);
+  assert.equal(remove([robin, wren, holder], user('robin'), 'robin'), ['finch', null]);
+  assert.equal(remove([robin, wren, member('swift', ['owner'])], user('robin'), 'robin'), [null, 'wren']);
+});
+
+test('somebody else cannot remove the last owner or data holder, and nobody the last member', () => {
+  const token: TeamActor = { kind: 'team', id: 't', limits: [] };
+  assert.is(remove(team, token, 'robin'), 'last_owner');
+  const two = [robin, member('wren', ['owner'])];
+  assert.is(remove(two, user('wren'), 'robin'), 'last_data_holder');
+  assert.is(remove([robin], user('robin'), 'robin'), 'last_member');
+  assert.is(remove([robin], token, 'robin'), 'last_member');
+});
+
+test.run();

@@ -1,0 +1,59 @@
+/**
+ * Who may mint a session with which limits.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { holds, type Permission, permissionCatalogue } from '../../../engine/rules/permissions.ts';
+import { judgeMinting, permissionsNamed } from '../../../engine/rules/sessions.ts';
+
+const test = suite('minting');
+const all = permissionCatalogue.map((row) => row.id);
+const some = fc.subarray([...all]);
+
+test('unlimited is for the owner with an unlimited session alone', () => {
+  const requested: Permission[] = [];
+
+  assert.is(judgeMinting({ requested, held: ['owner'], limits: [] }).kind, 'granted');
+  assert.is(judgeMinting({ requested, held: ['owner'], limits: ['owner'] }).kind, 'unlimited_refused');
+  assert.is(judgeMinting({ requested, held: ['manage_sessions'], limits: [] }).kind, 'unlimited_refused');
+  assert.is(judgeMinting({ requested, held: [...all.slice(1)], limits: [] }).kind, 'unlimited_refused');
+});
+
+test('what is not held is refused by name', () => {
+  const verdict = judgeMinting({
+    requested: ['edit_bots', 'delete_bots'],
+    held: ['edit_bots', 'manage_sessions'],
+    limits: [],
+  });
+
+  assert.equal(verdict, { kind: 'not_held', permission: 'delete_bots' });
+});
+
+test('limits of the session at hand cut down what is held', () => {
+  const minting = { requested: ['edit_bots'] as const, held: ['owner'] };
+
+  assert.is(judgeMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_held');
+  assert.is(judgeMinting({ ...minting, limits: ['edit_bots'] }).kind, 'granted');
+});
+
+test('nothing is ever granted that the caller could not do himself', () => {
+  fc.assert(
+    fc.property(some, some, some, (requested, held, limits) => {
+      if (judgeMinting({ requested, held, limits }).kind !== 'granted') return;
+      const effective = (word: Permission): boolean =>
+        holds(held, word) && (limits.length === 0 || holds(limits, word));
+      const wanted = requested.length === 0 ? all : requested;
+      assert.ok(wanted.every(effective));
+    }),
+  );
+});
+
+test('an unknown word makes the whole list unknown, never shorter', () => {
+  assert.is(permissionsNamed(['edit_bots', 'fly']), null);
+  assert.is(permissionsNamed(['fly']), null);
+  assert.equal(permissionsNamed(['edit_bots', 'edit_bots']), ['edit_bots']);
+  assert.equal(permissionsNamed([]), []);
+});
+
+test.run();

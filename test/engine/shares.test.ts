@@ -1,0 +1,55 @@
+/**
+ * Shares of the flushing: each shard has one flusher among nodes that agree on who lives, and only the shares
+ * of who comes or goes move.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { shardCount } from '../../engine/ids.ts';
+import { sharesOf } from '../../engine/shares.ts';
+
+const test = suite('shares');
+
+const nodes = ['host-a.0c1f', 'host-a.77de', 'host-b.1234', 'host-c.9f00'];
+const ownersOf = (living: readonly string[]): string[] => {
+  const owners: string[] = [];
+  for (const node of living) {
+    for (const shard of sharesOf(node, living) ?? []) {
+      assert.is(owners[shard], undefined, `shard ${shard} has one owner`);
+      owners[shard] = node;
+    }
+  }
+  return owners;
+};
+
+test('a node alone flushes everything', () => {
+  assert.is(sharesOf('one', []), null);
+  assert.is(sharesOf('one', ['one']), null);
+});
+
+test('every shard has exactly one flusher, and no node much more than its part', () => {
+  for (const count of [2, 3, 4]) {
+    const owners = ownersOf(nodes.slice(0, count));
+    assert.is(owners.filter((owner) => owner !== undefined).length, shardCount);
+    for (const node of nodes.slice(0, count)) {
+      const part = owners.filter((owner) => owner === node).length;
+      assert.ok(part > shardCount / count / 2 && part < (shardCount / count) * 1.6, `${node} has ${part}`);
+    }
+  }
+});
+
+test('when a node goes only its shards move', () => {
+  const before = ownersOf(nodes);
+  const after = ownersOf(nodes.slice(1));
+  for (let shard = 0; shard < shardCount; shard++) {
+    if (before[shard] !== nodes[0]) assert.is(after[shard], before[shard]);
+  }
+});
+
+test('a node that is not on the list yet counts itself in', () => {
+  assert.equal(
+    sharesOf('host-b.1234', ['host-a.0c1f']),
+    sharesOf('host-b.1234', ['host-a.0c1f', 'host-b.1234']),
+  );
+});
+
+test.run();

@@ -1,0 +1,35 @@
+/**
+ * Visitor numbers.
+ */
+import { createHmac } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { visitorOf } from '../../engine/visitors.ts';
+
+const test = suite('visitors');
+
+const secret = new Uint8Array(32).fill(7);
+
+test('a visitor is the first eight bytes of the keyed hash, as a signed integer', () => {
+  const digest = createHmac('sha256', secret).update('192.0.2.1').digest();
+
+  assert.is(visitorOf(secret, '192.0.2.1'), digest.readBigInt64BE(0).toString());
+});
+
+test('the same address is the same visitor, another address another one', () => {
+  assert.is(visitorOf(secret, '192.0.2.1'), visitorOf(secret, '192.0.2.1'));
+  assert.is.not(visitorOf(secret, '192.0.2.1'), visitorOf(secret, '192.0.2.2'));
+});
+
+test('without the secret the number says nothing: another secret gives another one', () => {
+  assert.is.not(visitorOf(secret, '192.0.2.1'), visitorOf(new Uint8Array(32), '192.0.2.1'));
+});
+
+test('every number fits 64 bits with a sign', () => {
+  const numbers = Array.from({ length: 200 }, (_, index) => BigInt(visitorOf(secret, `visitor ${index}`)));
+
+  assert.ok(numbers.every((number) => BigInt.asIntN(64, number) === number));
+  assert.ok(numbers.some((number) => number < 0n) && numbers.some((number) => number > 0n));
+});
+
+test.run();

@@ -1,0 +1,116 @@
+/**
+ * Votes behind a vote on its way share its outcome.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { VoteOutcome } from '../../engine/engine.ts';
+import { limits } from '../../engine/limits.ts';
+import type { TurnFailure } from '../../engine/shard.ts';
+import {
+  createBallot,
+  failParked,
+  type ParkedVote,
+  park,
+  releaseParked,
+  voteOutcome,
+} from '../../engine/voting.ts';
+
+const test = suite('voting');
+
+interface Parked extends ParkedVote {
+  outcome: VoteOutcome | null;
+  failure: TurnFailure | null;
+}
+const parkedVote = (): Parked => {
+  const vote: Parked = {
+    outcome: null,
+    failure: null,
+    resolve: (outcome) => {
+      vote.outcome = outcome;
+    },
+    fail: (failure) => {
+      vote.failure = failure;
+    },
+  };
+  return vote;
+};
+
+test('when the first vote is accepted, those behind it are refused with the wait it leaves', () => {
+  const ballot = createBallot();
+  const votes = [parkedVote(), parkedVote()];
+  for (const vote of votes) park(ballot, vote);
+
+  releaseParked(ballot, { kind: 'voted', count: 1 }, 5_000);
+
+  for (const vote of votes) assert.equal(vote.outcome, { kind: 'refused', reason: 'wait', waitMs: 5_000 });
+});
+
+test('when the first vote is refused, those behind it are refused for the same reason', () => {
+  for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead'] as const) {
+    const ballot = createBallot();
+    const vote = parkedVote();
+    park(ballot, vote);
+
+    releaseParked(ballot, { kind: 'refused', reason, waitMs: 7 }, 5_000);
+
+    assert.equal(vote.outcome, { kind: 'refused', reason, waitMs: 7 });
+  }
+});
+
+test('when the outcome of the first is unknown, those behind it were certainly not counted', () => {
+  const ballot = createBallot();
+  const vote = parkedVote();
+  park(ballot, vote);
+
+  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+
+  assert.equal(vote.failure, { outcome: 'not_applied', code: 'deadline_passed' });
+});
+
+test('nobody waits behind a vote whose outcome stays open', () => {
+  const ballot = createBallot();
+  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+  const vote = parkedVote();
+
+  park(ballot, vote);
+
+  assert.is(vote.failure?.outcome, 'not_applied');
+  assert.is(ballot.parked.length, 0);
+});
+
+test('the votes behind one are bounded', () => {
+  const ballot = createBallot();
+  for (let index = 0; index < limits.parkedVotesMax; index++) park(ballot, parkedVote());
+  const vote = parkedVote();
+
+  park(ballot, vote);
+
+  assert.equal(vote.failure, { outcome: 'not_applied', code: 'overloaded' });
+  assert.is(ballot.parked.length, limits.parkedVotesMax);
+});
+
+test('a parked vote is told once', () => {
+  const ballot = createBallot();
+  const vote = parkedVote();
+  park(ballot, vote);
+  releaseParked(ballot, { kind: 'voted', count: 1 }, 1);
+
+  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+
+  assert.is(vote.failure, null);
+});
+
+test('the time left counts from now to when the store says', () => {
+  const refused = { kind: 'refused', reason: 'wait', retryAtMs: 1_500 } as const;
+
+  assert.equal(voteOutcome(refused, 1_000), { kind: 'refused', reason: 'wait', waitMs: 500 });
+  assert.equal(voteOutcome(refused, 2_000), { kind: 'refused', reason: 'wait', waitMs: 0 });
+  assert.equal(voteOutcome({ kind: 'voted', count: 2 }, 0), { kind: 'voted', count: 2 });
+});
+
+test('absent and forgotten are no outcome of a vote', () => {
+  assert.is(voteOutcome({ kind: 'absent' }, 0), null);
+  assert.is(voteOutcome({ kind: 'forgotten' }, 0), null);
+});
+
+test.run();

@@ -1,0 +1,162 @@
+/**
+ * Lives of a node that end well, or must not end: drained under load, paused by the system, and left in peace
+ * by a second copy.
+ *
+ * Each scenario gets its own copy of a data folder and proves at its end, at rest, that both stores and the
+ * client's log agree.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import * as assert from 'uvu/assert';
+import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
+import { endLife, nowMs } from './client-log.ts';
+import type { Figures } from './figures.ts';
+import {
+  conclude,
+  createRun,
+  judgeAtRest,
+  lastLook,
+  type Run,
+  type RunPlan,
+  settings,
+  stopWell,
+} from './live.ts';
+import { startLoad } from './load.ts';
+
+const slowProgram = fileURLToPath(new URL('./crash-main.ts', import.meta.url));
+const slowCommitMs = 150;
+/** Five seconds for answers; flushing and the snapshot come on top, and take what the machine gives. */
+const drainMsMax = 15_000;
+
+interface Drained extends Figures {
+  readonly drainMs: number;
+  readonly restartMs: number;
+}
+
+/** SIGTERM under load, with a store slow enough that requests are certainly in flight. */
+export const runDrain = async (plan: RunPlan): Promise<Drained> => {
+  const startedMs = performance.now();
+  const run = createRun(plan);
+  const slow = { ...settings, SLOW_COMMIT_MS: String(slowCommitMs) };
+  const node = await startNode({ dataDir: run.dataDir, program: slowProgram, settings: slow });
+  try {
+    const load = startLoad({ ...run, url: node.url });
+    await sleep(1_500);
+    const readiness = watchReadiness(node);
+    await sleep(100);
+    const signalledMs = nowMs();
+    node.signal('SIGTERM');
+    const exit = await node.exited;
+    const drainMs = nowMs() - signalledMs;
+    await load.ended;
+    endLife(run.log);
+    assert.equal(exit, { code: 0, signal: null }, node.output());
+    assert.ok(drainMs < drainMsMax, `drained in ${drainMs} ms`);
+    assertReadiness(await readiness);
+    assertAnswered(run, signalledMs);
+    await judgeAtRest(run);
+    const restartMs = await timeRestart(run);
+    await lastLook(run);
+    return { ...conclude(run, 1, startedMs), drainMs: Math.round(drainMs), restartMs: Math.round(restartMs) };
+  } finally {
+    await node.kill();
+    run.client.close();
+  }
+};
+
+/** What `/readyz` said, one after the other, until nobody answered. */
+const watchReadiness = async ({ adminUrl }: StartedNode): Promise<string[]> => {
+  const words: string[] = [];
+  for (;;) {
+    try {
+      const reply = await fetch(`${adminUrl}/readyz`);
+      const { status } = (await reply.json()) as { status: string };
+      words.push(`${reply.status} ${status}`);
+    } catch {
+      // The listener is closed last of all: the node is gone.
+      return words;
+    }
+    await sleep(5);
+  }
+};
+
+const assertReadiness = (words: readonly string[]): void => {
+  const changes = words.filter((word, index) => word !== words[index - 1]);
+  assert.equal(changes, ['200 ready', '503 draining'], 'ready until the signal, draining until the end');
+};
+
+/** Whatever was asked a moment before the signal, or earlier, got its answer, and no "no". */
+const assertAnswered = ({ log }: Run, signalledMs: number): void => {
+  const momentMs = 20;
+  const before = [...log.stats, ...log.clicks, ...log.votes].filter(
+    (op) => op.callMs < signalledMs - momentMs,
+  );
+  const inFlight = before.filter((op) => op.returnMs > signalledMs);
+  // On a busy machine a deadline may pass meanwhile; that is an answer too, and no "no".
+  const bad = inFlight.filter((op) => op.status === 0 || (op.outcome === 'fail' && op.status !== 429));
+  assert.ok(inFlight.length > 0, 'nothing was in flight at the signal');
+  assert.is(bad.length, 0, `${bad.length} of ${inFlight.length} requests in flight were not answered well`);
+};
+
+/** From the start of the process to the first answer. */
+const timeRestart = async (run: Run): Promise<number> => {
+  const startedMs = performance.now();
+  const node = await startNode({ dataDir: run.dataDir, settings });
+  assert.is((await fetch(`${node.url}/bots/${run.directory.bots[0]}`)).status, 200);
+  const restartMs = performance.now() - startedMs;
+  await stopWell(run, node);
+  return restartMs;
+};
+
+/** SIGSTOP for longer than a request's deadline, then SIGCONT: nothing is lost, and everybody is answered. */
+export const runPause = async (plan: RunPlan, pauseMs: number): Promise<Figures> => {
+  const startedMs = performance.now();
+  const run = createRun(plan);
+  const node = await startNode({ dataDir: run.dataDir, settings });
+  try {
+    const load = startLoad({ ...run, url: node.url });
+    await sleep(1_000);
+    node.signal('SIGSTOP');
+    await sleep(pauseMs);
+    node.signal('SIGCONT');
+    await sleep(1_000);
+    await load.stop();
+    assert.is(run.log.unanswered, 0, 'a waiter whose deadline passed meanwhile is told so');
+    await stopWell(run, node);
+    await lastLook(run);
+    return conclude(run, 1, startedMs);
+  } finally {
+    await node.kill();
+    run.client.close();
+  }
+};
+
+/**
+ * A second copy on the same folder, and one on the same port: both say why and end with 1, the first goes on.
+ */
+export const runSecondCopy = async (plan: RunPlan, otherDataDir: string): Promise<Figures> => {
+  const startedMs = performance.now();
+  const run = createRun(plan);
+  const node = await startNode({ dataDir: run.dataDir, settings });
+  try {
+    const load = startLoad({ ...run, url: node.url });
+    const { port } = new URL(node.url);
+    await refused({ dataDir: run.dataDir, settings }, /data folder .* is in use by process \d+/);
+    await refused({ dataDir: otherDataDir, settings: { ...settings, PORT: port } }, /Port \d+ .*(use|taken)/);
+    await load.stop();
+    await stopWell(run, node);
+    await lastLook(run);
+    return conclude(run, 2, startedMs);
+  } finally {
+    await node.kill();
+    run.client.close();
+  }
+};
+
+const refused = async (options: Parameters<typeof spawnNode>[0], words: RegExp): Promise<void> => {
+  const second = spawnNode(options);
+  const { code } = await second.exited;
+  assert.is(code, 1, second.output());
+  assert.match(second.output(), words);
+  assert.not.match(second.output(), /^ {4}at /m, 'words, not a stack');
+};

@@ -1,0 +1,111 @@
+/**
+ * Every form in which clients send a token, and every way to contradict oneself.
+ *
+ * Pure functions by table; what a token may do is tested in dispatch.test.ts.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DomainError } from '../../../engine/errors.ts';
+import { presentedToken } from '../../../http/auth/headers.ts';
+import { RequestHeaders, takeHeader } from '../../../http/request-headers.ts';
+
+const test = suite('auth headers');
+
+const read = (lines: readonly [string, string][]) => {
+  const headers = new RequestHeaders();
+  for (const [name, value] of lines) takeHeader(headers, name, value);
+  return presentedToken(headers);
+};
+
+const forms: readonly [string, [string, string][], string, string | null][] = [
+  ['no header', [], '', null],
+  ['kind word', [['authorization', 'Bot abc']], 'abc', 'bot'],
+  ['kind word in capitals', [['authorization', 'BOT abc']], 'abc', 'bot'],
+  ['kind word in small letters', [['authorization', 'user abc']], 'abc', 'user'],
+  ['two spaces', [['authorization', 'Team   abc ']], 'abc', 'team'],
+  ['bare', [['authorization', 'abc']], 'abc', null],
+  ['own header', [['user-auth', 'abc']], 'abc', 'user'],
+  ['own header with kind word', [['server-auth', 'Server abc']], 'abc', 'server'],
+  ['team header', [['team-auth', 'Team abc']], 'abc', 'team'],
+  ['bot header', [['bot-auth', 'abc']], 'abc', 'bot'],
+  [
+    'two headers that agree',
+    [
+      ['authorization', 'abc'],
+      ['bot-auth', 'Bot abc'],
+    ],
+    'abc',
+    'bot',
+  ],
+  [
+    'the same header twice, equal',
+    [
+      ['authorization', 'abc'],
+      ['authorization', 'abc'],
+    ],
+    'abc',
+    null,
+  ],
+  ['an unknown word is part of the token', [['authorization', 'Bearer abc']], 'Bearer abc', null],
+  ['a kind word alone is a token', [['authorization', 'Bot']], 'Bot', null],
+];
+for (const [name, lines, token, claim] of forms) {
+  test(`${name} is read`, () => {
+    assert.equal(read(lines), { token, claim });
+  });
+}
+
+const contradictions: readonly [string, [string, string][], string][] = [
+  [
+    'two tokens',
+    [
+      ['authorization', 'abc'],
+      ['bot-auth', 'def'],
+    ],
+    'tokens_disagree',
+  ],
+  [
+    'two own headers',
+    [
+      ['user-auth', 'abc'],
+      ['team-auth', 'def'],
+    ],
+    'tokens_disagree',
+  ],
+  [
+    'one header twice',
+    [
+      ['authorization', 'abc'],
+      ['authorization', 'def'],
+    ],
+    'tokens_disagree',
+  ],
+  [
+    'one header three times',
+    [
+      ['authorization', 'a'],
+      ['authorization', 'b'],
+      ['authorization', 'a'],
+    ],
+    'tokens_disagree',
+  ],
+  ['a header and another kind word', [['user-auth', 'Bot abc']], 'token_kind_unsupported'],
+  [
+    'two headers of two kinds',
+    [
+      ['user-auth', 'abc'],
+      ['bot-auth', 'abc'],
+    ],
+    'token_kind_unsupported',
+  ],
+];
+for (const [name, lines, code] of contradictions) {
+  test(`${name} → 401 ${code}`, () => {
+    assert.throws(
+      () => read(lines),
+      (error: unknown) => error instanceof DomainError && error.code === code,
+    );
+  });
+}
+
+test.run();

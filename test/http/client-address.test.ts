@@ -1,0 +1,44 @@
+/**
+ * Whom a request is counted for.
+ *
+ * Pure functions by table: peers, proxies, spoofed and broken headers.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { clientAddress, parseTrustedProxies } from '../../http/client-address.ts';
+
+const test = suite('client address');
+const trusted = parseTrustedProxies(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7']);
+
+const cases: readonly [string, string, string, string][] = [
+  ['a peer that is no proxy is believed nothing', '203.0.113.9', '6.6.6.6', '203.0.113.9'],
+  ['a proxy without the header', '10.1.1.1', '', '10.1.1.1'],
+  ['one hop', '10.1.1.1', '203.0.113.9', '203.0.113.9'],
+  ['the right-most untrusted hop', '10.1.1.1', '6.6.6.6, 203.0.113.9', '203.0.113.9'],
+  ['trusted hops are passed over', '10.1.1.1', '203.0.113.9, 10.2.2.2, 10.3.3.3', '203.0.113.9'],
+  ['only trusted hops', '10.1.1.1', '10.2.2.2', '10.2.2.2'],
+  ['garbage ends the walk', '10.1.1.1', '203.0.113.9, garbage', '10.1.1.1'],
+  ['garbage behind a proxy', '10.1.1.1', 'garbage, 10.2.2.2', '10.2.2.2'],
+  ['a port is taken off', '10.1.1.1', '203.0.113.9:4711', '203.0.113.9'],
+  ['brackets are taken off', '::1', '[2001:DB8::0:1]:4711', '2001:db8::1'],
+  ['v4 inside v6 is v4', '::ffff:10.1.1.1', '::ffff:203.0.113.9', '203.0.113.9'],
+  ['the same peer in v6 clothes', '::ffff:203.0.113.9', '', '203.0.113.9'],
+  ['v6 is canonical', '2001:0db8:0000:0000:0000:0000:0000:0001', '', '2001:db8::1'],
+  ['octal and short forms are garbage', '10.1.1.1', '0177.1', '10.1.1.1'],
+  ['one trusted address', '192.0.2.7', '198.51.100.1', '198.51.100.1'],
+];
+for (const [name, peer, header, expected] of cases) {
+  test(name, () => {
+    assert.is(clientAddress(peer, header, trusted), expected);
+  });
+}
+
+test('with no trusted proxies the header is never read', () => {
+  assert.is(clientAddress('127.0.0.1', '6.6.6.6', []), '127.0.0.1');
+});
+
+test('a bad setting is refused in words', () => {
+  assert.throws(() => parseTrustedProxies(['10.0.0.0/99']), /TRUSTED_PROXIES.*10\.0\.0\.0\/99/);
+});
+
+test.run();

@@ -1,0 +1,101 @@
+/**
+ * The published document: complete over the table, resolvable, and with examples that fit their schemas.
+ * Ajv judges it, which shares no code with the checkers that the rows use.
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { errorStatuses } from '../../engine/errors.ts';
+import { parameterNames } from '../../http/match.ts';
+import { errorsOf, openApiDocument } from '../../http/openapi.ts';
+import { rows } from '../../http/table.ts';
+
+const test = suite('openapi');
+
+interface Content {
+  readonly schema: { readonly $ref?: string };
+  readonly example?: unknown;
+  readonly examples: Readonly<Record<string, unknown>>;
+}
+interface Exchanged {
+  readonly content?: { readonly 'application/json': Content };
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly unknown[];
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: Exchanged;
+  readonly responses: Readonly<Record<string, Exchanged>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly securitySchemes: object;
+    readonly schemas: { readonly Error: object };
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+}
+/** The document as a reader sees it: plain JSON. */
+const document: Document = JSON.parse(JSON.stringify(openApiDocument(rows)));
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+const member = (node: unknown, key: string): unknown =>
+  typeof node === 'object' && node !== null ? Reflect.get(node, key) : undefined;
+const resolve = (ref: string): unknown => ref.slice(2).split('/').reduce(member, document);
+
+const references = (node: unknown): string[] => {
+  if (typeof node !== 'object' || node === null) return [];
+  const ref = member(node, '$ref');
+  return [...(typeof ref === 'string' ? [ref] : []), ...Object.values(node).flatMap(references)];
+};
+
+test('every row is there once, under its name', () => {
+  const ids = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map((operation) => operation.operationId),
+  );
+
+  assert.equal(ids.sort(), rows.map((row) => row.name).sort());
+});
+
+test('every reference leads somewhere', () => {
+  for (const ref of references(document)) assert.ok(resolve(ref), ref);
+});
+
+test('all four kinds of token are described', () => {
+  assert.equal(Object.keys(document.components.securitySchemes), ['User', 'Bot', 'Server', 'Team']);
+});
+
+for (const row of rows) {
+  const operation = document.paths[row.path]?.[row.method.toLowerCase()] as Operation;
+
+  test(`${row.method} ${row.path}: path parameters, security and statuses are documented`, () => {
+    const inPath = operation.parameters.filter((each) => each.in === 'path').map((each) => each.name);
+    assert.equal([...inPath].sort(), parameterNames(row.path).sort());
+    assert.is(operation.security.length === 0, row.auth.word === 'public');
+    for (const status of Object.keys(row.replies)) assert.ok(operation.responses[status], status);
+    for (const code of errorsOf(row)) {
+      const response = operation.responses[errorStatuses[code]];
+      assert.ok(response?.content?.['application/json'].examples[code], code);
+    }
+  });
+
+  test(`${row.method} ${row.path}: every example fits its schema`, () => {
+    const contents = [operation.requestBody, ...Object.values(operation.responses)]
+      .map((each) => each?.content?.['application/json'])
+      .filter((each): each is Content => each !== undefined && each.schema.$ref === undefined);
+    for (const { schema, example } of contents) {
+      const validate = ajv.compile(schema);
+      assert.ok(example !== undefined, 'has an example');
+      assert.ok(validate(example), JSON.stringify(validate.errors));
+    }
+  });
+}
+
+test('every error example fits the error schema', () => {
+  const validate = ajv.compile(document.components.schemas.Error);
+  for (const example of Object.values(document.components.examples)) assert.ok(validate(example.value));
+});
+
+test.run();

@@ -1,0 +1,215 @@
+/**
+ * The rows of votes against a whole Rollcall: every documented status.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
+import { openWorld, type World } from './world.ts';
+
+const test = suite('routes of votes');
+let world: World;
+const hourMs = 3_600_000;
+
+test.before(async () => {
+  world = await openWorld();
+  const { sql } = world;
+  for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
+  await addUser(sql, 'mute', { vote_banned: true });
+  await addUser(sql, 'banned', { banned: true });
+  await addTeam(sql, 'team1');
+  await addBot(sql, 'bot1');
+  await addBot(sql, 'bot2');
+  await addBot(sql, 'bot3');
+  await addBot(sql, 'pending', { type: 'pending' });
+  await addBot(sql, 'shunned', { vote_banned: true });
+  await addServer(sql, 'server1', { team_id: 'team1' });
+  await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
+  await addPack(sql, 'pack1');
+});
+test.after(() => world.close());
+
+const vote = async (user: string, target: string, query = '?upvote=true') =>
+  world.ask('PUT', `/users/${user}/${target}/votes${query}`, { token: await world.token('user', user) });
+const read = async (path: string) => (await world.ask('GET', path)).json;
+
+test('PUT /users/:uid/bots/:id/votes → 204, and the vote is visible at once', async () => {
+  const reply = await vote('ann', 'bots/bot1');
+
+  assert.equal([reply.status, reply.text], [204, '']);
+  assert.is((await read('/bots/bot1')).votes, 1);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 429 inside the wait, with the time left', async () => {
+  await vote('ann', 'bot/bot1');
+  const reply = await vote('ann', 'bots/bot1', '?upvote=false');
+  const { code, hours, minutes, seconds } = reply.json.context;
+  const left = Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
+
+  assert.equal([reply.status, code], [429, 'vote_wait']);
+  assert.is(String(left), reply.headers.get('retry-after'));
+  assert.ok(left > 43_100 && left <= 43_200);
+  assert.is((await read('/bots/bot1')).votes, 1);
+});
+
+test('PUT /users/:uid/:type/:id/votes → 204 on servers, teams and packs, and down', async () => {
+  for (const target of ['servers/server1', 'teams/team1', 'packs/pack1']) {
+    assert.is((await vote('ann', target)).status, 204, target);
+  }
+  assert.is((await vote('ann', 'bots/bot2', '?upvote=false')).status, 204);
+  assert.is((await read('/bots/bot2')).votes, -1);
+  assert.is((await read('/packs/pack1')).votes, 1);
+});
+
+test('PUT /users/:uid/packs/:url/votes → a url in upper case is the same pack', async () => {
+  assert.is((await vote('ann', 'packs/PACK1')).status, 429);
+  assert.is((await read('/users/ann/packs/Pack1/votes/@all')).count, 1);
+});
+
+test('PUT /users/:uid/bots/:id/votes → one of many simultaneous votes is accepted', async () => {
+  const token = await world.token('user', 'ben');
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () => world.ask('PUT', '/users/ben/bots/bot1/votes?upvote=true', { token })),
+  );
+
+  assert.is(replies.filter((reply) => reply.status === 204).length, 1);
+  assert.is(replies.filter((reply) => reply.status === 429).length, 49);
+  assert.is((await read('/bots/bot1')).votes, 2);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 400 for a bad query or kind', async () => {
+  for (const query of ['', '?upvote=', '?upvote=yes', '?upvote=1']) {
+    const reply = await vote('robin', 'bots/bot1', query);
+    assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], query);
+  }
+  for (const target of ['users/robin', 's/robin', 'botss/bot1', 'BOT/bot1']) {
+    const reply = await vote('robin', target);
+    assert.equal([reply.status, reply.json.context.code], [400, 'target_type_unsupported'], target);
+  }
+});
+
+test('PUT /users/:uid/bots/:id/votes → 401 without a token and with a bot token', async () => {
+  const path = '/users/robin/bots/bot1/votes?upvote=true';
+  const bot = await world.ask('PUT', path, { token: await world.token('bot', 'bot1') });
+
+  assert.is((await world.ask('PUT', path)).status, 401);
+  assert.equal([bot.status, bot.json.context.code], [401, 'token_kind_unsupported']);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 403 for another user, a limited token, a banned user', async () => {
+  const path = '/users/robin/bots/bot1/votes?upvote=true';
+  const other = await world.ask('PUT', path, { token: await world.token('user', 'ann') });
+  const limited = await world.ask('PUT', path, {
+    token: await world.token('user', 'robin', { permLimits: ['edit_bots'] }),
+  });
+  const banned = await vote('banned', 'bots/bot1');
+
+  assert.equal([other.status, other.json.context.code], [403, 'user_mismatch']);
+  assert.equal([limited.status, limited.json.context.code], [403, 'forbidden']);
+  assert.equal([banned.status, banned.json.context.code], [403, 'banned']);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 403 for a vote-banned voter and a vote-banned bot', async () => {
+  const voter = await vote('mute', 'bots/bot1');
+  const entity = await vote('robin', 'bots/shunned');
+
+  assert.equal([voter.status, voter.json.context.code], [403, 'vote_banned']);
+  assert.equal([entity.status, entity.json.context.code], [403, 'entity_vote_banned']);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 404 for an unknown entity, vote-banned or not', async () => {
+  assert.is((await vote('robin', 'bots/nobody')).status, 404);
+  assert.is((await vote('mute', 'packs/nothing')).status, 404);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 409 when it is not listed or not public', async () => {
+  for (const target of ['bots/pending', 'servers/server2']) {
+    const reply = await vote('robin', target);
+    assert.equal([reply.status, reply.json.context.code], [409, 'not_votable'], target);
+  }
+});
+
+test('GET /users/:uid/bots/:id/votes → 200 with the vote just acknowledged', async () => {
+  await vote('robin', 'bots/bot3', '?upvote=false');
+  const reply = await world.ask('GET', '/users/robin/bots/bot3/votes');
+
+  assert.equal([reply.status, reply.headers.get('cache-control')], [200, 'no-store']);
+  assert.is(reply.json.has_voted, true);
+  assert.is(reply.json.valid_votes.length, 1);
+  assert.equal(
+    [reply.json.valid_votes[0].upvote, reply.json.valid_votes[0].author, reply.json.valid_votes[0].void],
+    [false, 'robin', false],
+  );
+  assert.equal([reply.json.vote_info.vote_time, reply.json.vote_info.per_user], [12, 1]);
+  assert.ok(reply.json.wait.hours >= 11);
+});
+
+test('GET /users/:uid/bots/:id/votes → 200, empty for an unknown user', async () => {
+  const standing = await read('/users/stranger/bots/bot1/votes');
+
+  assert.equal([standing.has_voted, standing.valid_votes], [false, []]);
+  assert.equal(standing.wait, { hours: 0, minutes: 0, seconds: 0 });
+});
+
+test('GET /users/:uid/bots/:id/votes → 404 and 400', async () => {
+  assert.is((await world.ask('GET', '/users/robin/bots/nobody/votes')).status, 404);
+  assert.is((await world.ask('GET', '/users/robin/users/robin/votes')).status, 400);
+});
+
+test('GET /users/:uid/bots/:id/votes/@all → 200 with void ones, 400, 404', async () => {
+  const { ref } = await world.engine.read('bot', 'bot3');
+  await addVote(world.sql, ref, {
+    author: 'robin',
+    created_at: new Date(world.clock.nowMs() - 48 * hourMs).toISOString(),
+    void: true,
+    void_reason: 'operator',
+    voided_at: new Date(world.clock.nowMs()).toISOString(),
+  });
+  const page = await read('/users/robin/bots/bot3/votes/@all');
+
+  assert.equal([page.count, page.per_page], [2, 10]);
+  assert.equal(
+    page.results.map((each: { void_reason: string }) => each.void_reason),
+    ['', 'operator'],
+  );
+  assert.is((await world.ask('GET', '/users/robin/bots/bot3/votes/@all?page=0')).status, 400);
+  assert.is((await world.ask('GET', '/users/robin/bots/nobody/votes/@all')).status, 404);
+});
+
+test('GET /:type/:id/votes/user-list → 200, all at once or by page', async () => {
+  const all = await world.ask('GET', '/bots/bot1/votes/user-list');
+
+  assert.equal([all.status, all.headers.get('content-type')], [200, 'application/json']);
+  assert.equal(all.json, ['ben', 'ann']);
+  assert.equal(await read('/bot/bot1/votes/user-list?page=1'), ['ben', 'ann']);
+  assert.equal(await read('/bot/bot1/votes/user-list?page=2'), []);
+});
+
+test('GET /:type/:id/votes/user-list → 200 in pieces for many voters', async () => {
+  const { ref } = await world.engine.read('bot', 'bot2');
+  await world.sql`
+    insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+    select gen_random_uuid(), now() - make_interval(days => 20, secs => number), ${ref.incarnation},
+      'bot', 'bot2', 'voter' || number, true, 0 from generate_series(1, 2500) as number`;
+
+  const { json } = await world.ask('GET', '/bots/bot2/votes/user-list');
+
+  assert.is(json.length, 2_501);
+  assert.equal(json.slice(0, 2), ['ann', 'voter1']);
+});
+
+test('GET /:type/:id/votes/user-list → 200 and empty without voters, 400, 404', async () => {
+  assert.equal(await read('/bots/pending/votes/user-list'), []);
+  assert.is((await world.ask('GET', '/bots/bot1/votes/user-list?page=x')).status, 400);
+  assert.is((await world.ask('GET', '/users/robin/votes/user-list')).status, 400);
+  assert.is((await world.ask('GET', '/bots/nobody/votes/user-list')).status, 404);
+});
+
+test('PUT /users/:uid/bots/:id/votes → 204 again when the wait is over', async () => {
+  world.clock.skip(12 * hourMs);
+
+  assert.is((await vote('ann', 'bots/bot1')).status, 204);
+  assert.is((await read('/bots/bot1')).votes, 3);
+  assert.is((await read('/users/ann/bots/bot1/votes')).valid_votes.length, 2);
+});
+
+test.run();

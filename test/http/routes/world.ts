@@ -1,0 +1,243 @@
+/**
+ * A whole Rollcall in one process, for tests of the rows: real facade, engine, LMDB and SQL, on a free port.
+ *
+ * Nothing is mocked but the wall clock, which runs at its own pace from a Tuesday noon not long ago: vote
+ * windows differ at the weekend. Each test file opens one and closes it. The directory starts empty. Every
+ * success is judged by its row's schema, so a test of a status is also one of the shape.
+ */
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Value } from 'typebox/value';
+import { createEngine } from '../../../engine/create.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts';
+import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
+import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
+import { compileTable, createFacade, type Facade } from '../../../http/facade.ts';
+import { defaultLimits } from '../../../http/limits/limiter.ts';
+import type { App } from '../../../http/route.ts';
+import { rows } from '../../../http/table.ts';
+import { systemClock } from '../../../ops/clock.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
+import { createLedger } from '../../../storage/ledger.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
+import { openMigratedSql } from '../../support/sql-template.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** The last Tuesday noon (UTC) that is at least a day ago. */
+const tuesdayNoon = (nowMs: number): number => {
+  const noon = Math.floor(nowMs / dayMs) * dayMs + 12 * hourMs;
+  const daysSince = (new Date(noon).getUTCDay() + 5) % 7;
+  return noon - (daysSince === 0 ? 7 : daysSince) * dayMs;
+};
+
+export interface TestClock extends Clock {
+  /** Moves the wall clock; timers stay as they are. */
+  skip(milliseconds: number): void;
+}
+
+const createClock = (): TestClock => {
+  let offsetMs = tuesdayNoon(Date.now()) - Date.now();
+  return {
+    ...systemClock,
+    nowMs: () => Date.now() + offsetMs,
+    skip: (milliseconds) => {
+      offsetMs += milliseconds;
+    },
+  };
+};
+
+const rules: CommitRules = {
+  windows: {
+    standard: { waitMs: 12 * hourMs, perUser: 1 },
+    premium: { waitMs: 4 * hourMs, perUser: 1 },
+    weekend: { waitMs: 6 * hourMs, perUser: 2 },
+  },
+  uptime: { checkMs: 300_000, freshMs: 900_000, outages: [] },
+  visitorsMax: 1_000,
+};
+const silent = (): void => {};
+const meters: EngineMeters = {
+  batchCommitted: silent,
+  gateWaited: silent,
+  commitFailed: silent,
+  pending: silent,
+  actors: silent,
+  flushed: silent,
+  flushFailed: silent,
+  backlog: silent,
+  buried: silent,
+  gateBroken: silent,
+  refreshed: silent,
+};
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Looked into freely by tests. */
+  readonly json: ReturnType<typeof JSON.parse>;
+}
+export interface AskOptions {
+  readonly token?: string;
+  readonly body?: unknown;
+  /** The body as text, when it must not be re-serialised. */
+  readonly text?: string;
+  readonly headers?: Record<string, string>;
+}
+export interface TokenFields {
+  readonly permLimits?: readonly string[];
+  readonly type?: 'login' | 'api';
+  readonly lastsSeconds?: number;
+}
+export interface World {
+  readonly port: number;
+  readonly sql: Sql;
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  readonly clock: TestClock;
+  /** Mints a session in SQL and returns its token. */
+  token(kind: TokenKind, id: string, fields?: TokenFields): Promise<string>;
+  ask(method: string, path: string, options?: AskOptions): Promise<Asked>;
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly folder: string;
+  readonly sql: Sql;
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  readonly clock: TestClock;
+  readonly sessions: SessionCache;
+  readonly facade: Facade;
+  readonly closeStores: () => Promise<void>;
+}
+
+const openParts = async (): Promise<Parts> => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
+  const clock = createClock();
+  const embedded = await openMigratedSql(join(folder, 'sql'));
+  const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
+  const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
+  const engine = createEngine({
+    hot,
+    ledger: createLedger(embedded.sql),
+    clock,
+    meters,
+    producer: `test-${randomUUID()}`,
+    rules: () => rules,
+    visitorSecret: randomBytes(32),
+    newId: () => randomUUID(),
+    flushIntervalMs: 1_000,
+    actorsMax: 1_000,
+    reflush: false,
+  });
+  await engine.start();
+  const sessions = createSessionCache({
+    source: catalogue.sessions,
+    clock,
+    entriesMax: 1_000,
+    keepMs: 60_000,
+  });
+  const settings = { sessionsPerEntityMax: 5, bodyBytesMax: 1_048_576 };
+  const app: App = { engine, catalogue, sessions, clock, settings };
+  const facade = createFacade({
+    app,
+    rows,
+    sessions,
+    permissions: catalogue,
+    meters: { answered: silent },
+    logger: {
+      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
+      info: silent,
+    },
+    limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
+  });
+  const closeStores = async (): Promise<void> => {
+    await hot.close();
+    await embedded.close();
+  };
+  return { folder, sql: embedded.sql, engine, catalogue, clock, sessions, facade, closeStores };
+};
+
+const mint = async (
+  { catalogue }: Parts,
+  target: { kind: TokenKind; id: string },
+  fields: TokenFields,
+): Promise<string> => {
+  const token = formatToken(target, randomBytes(32));
+  const session = {
+    id: randomUUID(),
+    target,
+    type: fields.type ?? 'api',
+    name: 'test',
+    permLimits: fields.permLimits ?? [],
+    tokenHash: hash('sha256', token, 'buffer'),
+    lastsSeconds: fields.lastsSeconds ?? 3_600,
+    mintedBy: '',
+    mintedWith: null,
+  } as const;
+  await catalogue.sessions.insert(session, 1_000);
+  return token;
+};
+
+const ask = async (url: string, method: string, options: AskOptions): Promise<Asked> => {
+  const { token, body } = options;
+  const sent = options.text ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: { ...(token === undefined ? {} : { authorization: token }), ...options.headers },
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  const text = await response.text();
+  const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json') && text !== '';
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : null };
+};
+
+const table = compileTable(rows);
+
+/** Throws when a success is not what its row promises. */
+const judge = (method: string, path: string, { status, json, headers }: Asked): void => {
+  if (status >= 300 || method === 'HEAD') return;
+  const row = table.find(method, path.split('?')[0] as string)?.row?.row;
+  const schema = row?.replies[status];
+  if (schema === undefined) throw new Error(`${method} ${path}: status ${status} is not documented`);
+  if (schema === null) {
+    if (json !== null || headers.has('content-type'))
+      throw new Error(`${method} ${path}: a body with ${status}`);
+    return;
+  }
+  const fault = [...Value.Errors(schema, json)][0];
+  if (fault) throw new Error(`${method} ${path}: ${fault.instancePath} ${fault.message}`);
+};
+
+export const openWorld = async (): Promise<World> => {
+  const parts = await openParts();
+  const port = await parts.facade.listen('127.0.0.1', 0);
+  const { sql, engine, catalogue, clock } = parts;
+  return {
+    port,
+    sql,
+    engine,
+    catalogue,
+    clock,
+    token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
+    ask: async (method, path, options = {}) => {
+      const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);
+      judge(method, path, asked);
+      return asked;
+    },
+    close: async () => {
+      await parts.facade.drain(1_000);
+      await engine.drain(clock.monotonicMs() + 2_000);
+      await parts.closeStores();
+      rmSync(parts.folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,140 @@
+/**
+ * A small world for tests of the facade: sample rows on a real server, sessions from a map, raw sockets.
+ *
+ * Nothing of ours is mocked: the rows are rows, the server is the server. Each test file opens its own world
+ * and closes it.
+ */
+
+import { hash } from 'node:crypto';
+import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { PermissionSource, SessionRecord, SessionSource } from '../../http/auth/ports.ts';
+import { createSessionCache } from '../../http/auth/sessions.ts';
+import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
+import type { App } from '../../http/route.ts';
+import { systemClock } from '../../ops/clock.ts';
+import { type Seen, sampleRows } from './sample-rows.ts';
+
+/** The machine's clock: the product's own. */
+export const realClock = systemClock;
+
+export interface World {
+  readonly port: number;
+  readonly facade: Facade;
+  readonly seen: Seen[];
+  readonly logged: unknown[];
+  readonly answered: { index: number; status: number }[];
+  /** Mints a token and its session. */
+  token(kind: TokenKind, id: string, rest?: Partial<SessionRecord>): string;
+  /** Lets requests that wait at the barrier go on. */
+  release(): void;
+  /** Makes them fail. */
+  break(error: Error): void;
+  /** Makes session look-ups fail, or work again. */
+  sql: { away: boolean; lookups: number };
+  close(): Promise<void>;
+}
+
+let minted = 0;
+
+const permissions: PermissionSource = {
+  permissionsOn: async (kind, id, userId) => {
+    if (id === 'absent') return null;
+    const teamId = id === 'owned' ? 'team1' : null;
+    return { teamId, permissions: userId === 'owner' && kind !== 'team' ? ['owner'] : [] };
+  },
+};
+
+const mint = (kind: TokenKind, id: string, rest: Partial<SessionRecord>) => {
+  const token = formatToken({ kind, id }, Buffer.alloc(32, ++minted));
+  const record: SessionRecord = {
+    sessionId: `session-${minted}`,
+    kind,
+    id,
+    sessionType: 'api',
+    limits: [],
+    expiresAtMs: Date.now() + 60_000,
+    banned: false,
+    voteBanned: false,
+    ...rest,
+  };
+  return { token, record };
+};
+
+/** Opens a world on a free port. */
+export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<World> => {
+  const sessions = new Map<string, SessionRecord>();
+  const sql = { away: false, lookups: 0 };
+  const seen: Seen[] = [];
+  const logged: unknown[] = [];
+  const answered: { index: number; status: number }[] = [];
+  const waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  const source: SessionSource = {
+    byTokenHash: async (digest) => {
+      sql.lookups++;
+      if (sql.away) throw new Error('connect ECONNREFUSED');
+      return sessions.get(digest.toString('hex')) ?? null;
+    },
+  };
+  const barrier = (): Promise<void> => new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+  const cache = createSessionCache({ source, clock: realClock, entriesMax: 1_000, keepMs: 60_000 });
+  const app = {
+    sessions: cache,
+    clock: realClock,
+    settings: { sessionsPerEntityMax: 100, bodyBytesMax: 4_096 },
+  } as unknown as App; // The sample rows reach no engine and no catalogue.
+  const facade = createFacade({
+    app,
+    rows: sampleRows(seen, barrier),
+    sessions: cache,
+    permissions,
+    meters: { answered: (index, status) => answered.push({ index, status }) },
+    logger: { error: (line: unknown) => logged.push(line), info: () => {} },
+    ...options,
+  });
+  const port = await facade.listen('127.0.0.1', 0);
+  return {
+    port,
+    facade,
+    seen,
+    logged,
+    answered,
+    sql,
+    token: (kind, id, rest = {}) => {
+      const { token, record } = mint(kind, id, rest);
+      sessions.set(hash('sha256', token, 'hex'), record);
+      return token;
+    },
+    release: () => {
+      for (const held of waiting.splice(0)) held.resolve();
+    },
+    break: (error) => {
+      for (const held of waiting.splice(0)) held.reject(error);
+    },
+    close: () => facade.drain(1_000),
+  };
+};
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** `{}` when the reply is not JSON. */
+  readonly json: Readonly<Record<string, unknown>> & { readonly context?: Record<string, string> };
+}
+
+/** One request by fetch. */
+export const ask = async (
+  world: World,
+  method: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<Asked> => {
+  const response = await fetch(`http://127.0.0.1:${world.port}${path}`, {
+    method,
+    redirect: 'manual',
+    ...init,
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
+};

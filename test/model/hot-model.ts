@@ -1,0 +1,358 @@
+/**
+ * The hot store as plain maps: the meaning that every adapter is compared with, and the store of engine
+ * tests.
+ *
+ * Owns no rules: `applyItem` decides. Its mechanics are as naive as they can be, so that they can be checked
+ * by reading: one object per shard, every look-up a filter. All state is public for tests to inspect; `hooks`
+ * lets a test fail, delay or lose a call. It is as durable as the process.
+ */
+import assert from 'node:assert/strict';
+import type { Effect, Slot } from '../../engine/entity/apply.ts';
+import { applyItem } from '../../engine/entity/apply.ts';
+import type { HotState } from '../../engine/entity/state.ts';
+import type { VoteMarkFlag } from '../../engine/entity/votes.ts';
+import { holdingSinceMs } from '../../engine/entity/votes.ts';
+import { StorageError } from '../../engine/errors.ts';
+import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
+import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type {
+  Backlog,
+  Batch,
+  BatchReply,
+  CommitRules,
+  Decision,
+  HotStore,
+  Item,
+  LoadReply,
+  LoadRequest,
+  OutboxVote,
+  Settlement,
+} from '../../engine/ports.ts';
+
+interface ModelVote {
+  readonly listing: string;
+  readonly user: string;
+  readonly atMs: number;
+  flag: VoteMarkFlag;
+}
+interface ModelProducer {
+  sequence: number;
+  decisions: readonly Decision[];
+  seenMs: number;
+}
+export interface ModelShard {
+  generation: number;
+  version: number;
+  readonly producers: Map<string, ModelProducer>;
+  readonly slots: Map<EntityAddress, Slot>;
+  /** The version at which each dirty entity became dirty, or was last flushed while it moved on. */
+  readonly dirty: Map<EntityAddress, number>;
+  votes: ModelVote[];
+  /** Visitors by listing. */
+  readonly visitors: Map<string, Set<string>>;
+  readonly outbox: Map<string, OutboxVote>;
+}
+
+/**
+ * Called around every commit; a hook that throws is the call's rejection. After `beforeCommit` throws nothing
+ * changed.
+ */
+export interface ModelHooks {
+  beforeCommit?: (batches: readonly Batch[]) => Promise<void> | void;
+  afterCommit?: (batches: readonly Batch[]) => Promise<void> | void;
+  beforeOther?: (verb: string) => Promise<void> | void;
+}
+
+export interface ModelOptions {
+  readonly clock: () => number;
+  /** The longest wait of any window; last votes are kept that long and a bucket more. */
+  readonly voteWaitMaxMs?: number;
+}
+
+export interface HotModel extends HotStore {
+  readonly shards: readonly ModelShard[];
+  hooks: ModelHooks;
+}
+
+const producerIdleMs = 7 * 86_400_000;
+const listingOf = (address: EntityAddress, incarnation: Incarnation): string => `${address} ${incarnation}`;
+const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+const emptyShard = (): ModelShard => ({
+  generation: 0,
+  version: 0,
+  producers: new Map(),
+  slots: new Map(),
+  dirty: new Map(),
+  votes: [],
+  visitors: new Map(),
+  outbox: new Map(),
+});
+
+const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void => {
+  const listing = listingOf(target.address, target.incarnation);
+  if (effect.kind === 'visitor') {
+    const seen = shard.visitors.get(listing) ?? new Set();
+    shard.visitors.set(listing, seen.add(effect.visitor));
+  } else if (effect.kind === 'mark') {
+    const { user, atMs, flag } = effect;
+    const same = (vote: ModelVote) => vote.listing === listing && vote.user === user && vote.atMs === atMs;
+    const known = shard.votes.find(same);
+    if (known) known.flag = flag;
+    else shard.votes.push({ listing, user, atMs, flag });
+  } else if (effect.kind === 'outbox') {
+    const { user, upvote, atMs, itags } = effect.vote;
+    for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
+      shard.outbox.set(itag, { itag, ref: target, user, upvote, atMs, voteNumber });
+    }
+  } else {
+    const dead = listingOf(target.address, effect.incarnation);
+    shard.visitors.delete(dead);
+    shard.votes = shard.votes.filter((vote) => vote.listing !== dead);
+    shard.dirty.delete(target.address);
+  }
+};
+
+const runItem = (
+  shard: ModelShard,
+  item: Item,
+  context: { nowMs: number; rules: CommitRules; before: number },
+) => {
+  const { address, incarnation } = item.target;
+  const listing = listingOf(address, incarnation);
+  const slot = shard.slots.get(address) ?? null;
+  const outcome = applyItem(item, slot, {
+    nowMs: context.nowMs,
+    rules: context.rules,
+    generation: shard.generation,
+    shardVersion: context.before,
+    version: context.before + 1,
+    votes: (user, fromMs, toMs) =>
+      shard.votes.filter(
+        (vote) => vote.listing === listing && vote.user === user && vote.atMs >= fromMs && vote.atMs <= toMs,
+      ),
+    visited: (visitor) => shard.visitors.get(listing)?.has(visitor) ?? false,
+  });
+  for (const effect of outcome.effects) runEffect(shard, item.target, effect);
+  if (outcome.slot === slot || outcome.slot === null) return outcome.decision;
+  shard.slots.set(address, outcome.slot);
+  shard.version = context.before + 1;
+  const born = item.kind === 'init';
+  if (outcome.slot.state && !born && !shard.dirty.has(address)) shard.dirty.set(address, shard.version);
+  return outcome.decision;
+};
+
+/** States of the newest listing a batch names at each address; `null` when that listing does not live. */
+const statesNamed = (shard: ModelShard, batch: Batch): ReadonlyMap<EntityAddress, HotState | null> => {
+  const newest = new Map<EntityAddress, Incarnation>();
+  for (const { target } of batch.items) {
+    const known = newest.get(target.address);
+    if (known === undefined || known < target.incarnation) newest.set(target.address, target.incarnation);
+  }
+  const states = new Map<EntityAddress, HotState | null>();
+  for (const [address, incarnation] of newest) {
+    const slot = shard.slots.get(address);
+    states.set(address, slot?.incarnation === incarnation ? slot.state : null);
+  }
+  return states;
+};
+
+const runBatch = (
+  shard: ModelShard,
+  batch: Batch,
+  context: { nowMs: number; rules: CommitRules },
+): BatchReply => {
+  const producer = shard.producers.get(batch.producer);
+  const last = producer?.sequence ?? 0;
+  const reply = (
+    outcome: BatchReply['outcome'],
+    lastSequence: number,
+    decisions: BatchReply['decisions'],
+  ) => ({
+    outcome,
+    lastSequence,
+    decisions,
+    version: shard.version,
+    generation: shard.generation,
+    states: statesNamed(shard, batch),
+  });
+  if (shard.generation === 0) return reply('uninitialised', last, null);
+  if (batch.sequence <= last) {
+    return reply('duplicate', last, batch.sequence === last ? (producer?.decisions ?? null) : null);
+  }
+  if (batch.sequence !== last + 1) return reply('gap', last, null);
+  const before = shard.version;
+  const decisions = batch.items.map((item) => runItem(shard, item, { ...context, before }));
+  shard.producers.set(batch.producer, { sequence: batch.sequence, decisions, seenMs: context.nowMs });
+  return reply('applied', batch.sequence, decisions);
+};
+
+const loadOne = (
+  shards: readonly ModelShard[],
+  request: LoadRequest,
+  window: { fromMs: number; toMs: number },
+) => {
+  const address = addressOf(request.kind, request.id);
+  const shard = shards[shardOf(address)] as ModelShard;
+  const slot = shard.slots.get(address);
+  if (slot === undefined) return { outcome: 'absent' } as const;
+  const { incarnation, state } = slot;
+  if (state === null) return { outcome: 'forgotten', incarnation } as const;
+  const votes = shard.votes.filter(
+    (vote) =>
+      vote.listing === listingOf(address, incarnation) &&
+      vote.user === request.voter &&
+      vote.atMs >= window.fromMs &&
+      vote.atMs <= window.toMs,
+  );
+  const votedAtMs = holdingSinceMs(votes, state.releasedBeforeMs);
+  const { generation } = shard;
+  return { outcome: 'found', ref: refAt(address, incarnation), state, generation, votedAtMs } as const;
+};
+
+const peekShard = (shard: ModelShard): Backlog => {
+  const marks = [...shard.dirty].sort((left, right) => left[1] - right[1] || byText(left[0], right[0]));
+  return {
+    entities: marks.map(([address]) => {
+      const { incarnation, state } = shard.slots.get(address) as Slot & { state: HotState };
+      return { ref: refAt(address, incarnation), generation: shard.generation, state };
+    }),
+    votes: [...shard.outbox.values()].sort((left, right) => byText(left.itag, right.itag)),
+  };
+};
+
+const settleShard = (shard: ModelShard, entity: Settlement['entities'][number]): void => {
+  const { address, incarnation } = entity.ref;
+  const slot = shard.slots.get(address);
+  if (slot?.state == null || slot.incarnation !== incarnation) return;
+  if (!shard.dirty.has(address)) return;
+  const { version } = slot.state;
+  shard.slots.set(address, { incarnation, state: { ...slot.state, flushedVotes: entity.flushedVotes } });
+  if (version === entity.version) shard.dirty.delete(address);
+  else shard.dirty.set(address, version);
+};
+
+const publishShard = (shard: ModelShard, generation: number): void => {
+  if (generation <= shard.generation) return;
+  shard.generation = generation;
+  for (const [address, { state }] of shard.slots) {
+    if (state && !shard.dirty.has(address)) shard.dirty.set(address, state.version);
+  }
+};
+
+const sweepShard = (shard: ModelShard, nowMs: number, voteWaitMaxMs: number): void => {
+  const bucketOf = (atMs: number) => Math.floor(atMs / limits.voteBucketMs);
+  const oldest = bucketOf(nowMs - voteWaitMaxMs) - 1;
+  shard.votes = shard.votes.filter((vote) => bucketOf(vote.atMs) >= oldest);
+  for (const [name, producer] of shard.producers) {
+    if (nowMs - producer.seenMs > producerIdleMs) shard.producers.delete(name);
+  }
+};
+
+interface ModelParts {
+  readonly shards: readonly ModelShard[];
+  readonly clock: () => number;
+  readonly voteWaitMaxMs: number;
+  /** Begins every call but a commit: refuses when closed, and runs the hook. */
+  readonly other: (verb: string) => Promise<void>;
+}
+
+const readersOf = (
+  parts: ModelParts,
+): Pick<HotStore, 'generations' | 'load' | 'peek' | 'backlog' | 'versions'> => {
+  const { shards, clock, voteWaitMaxMs, other } = parts;
+  const at = (shard: Shard) => shards[shard] as ModelShard;
+  return {
+    async generations() {
+      await other('generations');
+      return shards.map((shard) => shard.generation);
+    },
+    async load(requests): Promise<readonly LoadReply[]> {
+      await other('load');
+      const nowMs = clock();
+      const window = { fromMs: nowMs - voteWaitMaxMs, toMs: nowMs + limits.clockAheadMaxMs };
+      return requests.map((request) => loadOne(shards, request, window));
+    },
+    async peek(limit) {
+      await other('peek');
+      const asked = limit.shards ?? shards.map((_, index) => toShard(index));
+      const all = asked.map((shard) => peekShard(at(shard)));
+      return {
+        entities: all.flatMap((part) => part.entities).slice(0, limit.entities),
+        votes: all.flatMap((part) => part.votes).slice(0, limit.votes),
+      };
+    },
+    async backlog() {
+      await other('backlog');
+      const sum = (count: (shard: ModelShard) => number) =>
+        shards.reduce((total, shard) => total + count(shard), 0);
+      return { entities: sum((shard) => shard.dirty.size), votes: sum((shard) => shard.outbox.size) };
+    },
+    async versions(asked) {
+      await other('versions');
+      return asked.map((shard) => at(shard).version);
+    },
+  };
+};
+
+const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'settled' | 'sweep'> => {
+  const { shards, voteWaitMaxMs, other } = parts;
+  const at = (shard: Shard) => shards[shard] as ModelShard;
+  return {
+    async publish(generations) {
+      await other('publish');
+      for (const { shard, generation } of generations) publishShard(at(shard), generation);
+    },
+    async settled(settlement) {
+      await other('settled');
+      for (const entity of settlement.entities) settleShard(at(entity.ref.shard), entity);
+      for (const { itag, shard } of settlement.votes) at(shard).outbox.delete(itag);
+    },
+    async sweep(nowMs) {
+      await other('sweep');
+      for (const shard of shards) sweepShard(shard, nowMs, voteWaitMaxMs);
+    },
+  };
+};
+
+/** A new, empty model. Its shards have no generation: publish them before the first commit. */
+export const createHotModel = (options: ModelOptions): HotModel => {
+  const { clock, voteWaitMaxMs = 12 * 3_600_000 } = options;
+  const shards = Array.from({ length: shardCount }, emptyShard);
+  const at = (shard: Shard) => shards[shard] as ModelShard;
+  let closed = false;
+  let committing = false;
+  const other = async (verb: string): Promise<void> => {
+    if (closed) throw new StorageError(verb, { outcome: 'not_applied', reason: 'closed' });
+    await model.hooks.beforeOther?.(verb);
+  };
+  const parts: ModelParts = { shards, clock, voteWaitMaxMs, other };
+  const model: HotModel = {
+    shards,
+    hooks: {},
+    durability: 'the life of this process',
+    laneOf: () => 0,
+    ...readersOf(parts),
+    ...writersOf(parts),
+    async commit(batches, rules) {
+      if (closed) throw new StorageError('commit', { outcome: 'not_applied', reason: 'closed' });
+      assert(!committing, 'one commit at a time');
+      assert.equal(new Set(batches.map((batch) => batch.shard)).size, batches.length, 'one batch per shard');
+      committing = true;
+      try {
+        await model.hooks.beforeCommit?.(batches);
+        const nowMs = clock();
+        const replies = batches.map((batch) => runBatch(at(batch.shard), batch, { nowMs, rules }));
+        await model.hooks.afterCommit?.(batches);
+        return replies;
+      } finally {
+        committing = false;
+      }
+    },
+    async close() {
+      closed = true;
+    },
+  };
+  return model;
+};

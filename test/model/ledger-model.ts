@@ -1,0 +1,250 @@
+/**
+ * The ledger as plain maps: the meaning that the SQL ledger is compared with, and the ledger of simulations.
+ *
+ * Every verb is one transaction in SQL, so here it is one synchronous function behind the port. Beside the
+ * port are the things people do to a directory: list, remove, edit, void, reset. All state is public for
+ * tests to inspect. Invariant: a totals row lives exactly as long as its listing. It is as durable as the
+ * process.
+ */
+import type { Facts, Totals } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { StorageError } from '../../engine/errors.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
+import { addressOf, entityRef, shardCount } from '../../engine/ids.ts';
+import type {
+  AdjustItem,
+  Adjustment,
+  DirtyEntity,
+  FlushRound,
+  Ledger,
+  LedgerEntity,
+  OutboxVote,
+  VoteMark,
+} from '../../engine/ports.ts';
+
+export interface ModelVoteRow extends OutboxVote {
+  immutable: boolean;
+  /** `''` while the vote counts. */
+  voidReason: '' | 'operator' | 'redeemed' | 'monthly_reset' | 'deleted';
+}
+export interface ModelTotalsRow {
+  readonly ref: EntityRef;
+  totals: Totals;
+  generation: number;
+  version: number;
+}
+interface ModelReset {
+  readonly scope: 'all' | Incarnation;
+  readonly atMs: number;
+  readonly reason: 'monthly_reset' | 'operator';
+}
+type AdjustmentRow = Adjustment & { settled: boolean };
+
+export interface LedgerModelOptions {
+  /** Rows that can never be stored as they are. */
+  readonly poisoned?: (row: { entity?: DirtyEntity; vote?: OutboxVote }) => boolean;
+  /** Called before every verb of the port; what it throws is the call's rejection, and nothing changed. */
+  readonly before?: (verb: keyof Ledger) => void;
+}
+
+export interface LedgerModel {
+  readonly port: Ledger;
+  readonly listings: Map<EntityAddress, { readonly ref: EntityRef; facts: Facts }>;
+  readonly totals: Map<Incarnation, ModelTotalsRow>;
+  readonly votes: Map<string, ModelVoteRow>;
+  readonly adjustments: AdjustmentRow[];
+  readonly buried: { readonly entity?: DirtyEntity; readonly vote?: OutboxVote; readonly reason: string }[];
+  readonly resets: ModelReset[];
+  readonly generations: number[];
+  list(kind: EntityKind, id: string, facts?: Partial<Facts>): EntityRef;
+  remove(ref: EntityRef): void;
+  edit(ref: EntityRef, change: Partial<Facts>): void;
+  voidVote(itag: string, reason: 'operator' | 'redeemed'): boolean;
+  reset(reset: ModelReset): void;
+}
+
+interface State extends Omit<LedgerModel, 'port'> {
+  readonly options: LedgerModelOptions;
+  incarnations: number;
+}
+
+/** An empty ledger. */
+export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel => {
+  const state: State = {
+    options,
+    incarnations: 0,
+    listings: new Map(),
+    totals: new Map(),
+    votes: new Map(),
+    adjustments: [],
+    buried: [],
+    resets: [],
+    generations: Array.from({ length: shardCount }, () => 0),
+    list: (kind, id, facts = {}) => list(state, { kind, id }, facts),
+    remove: (ref) => remove(state, ref),
+    edit: (ref, change) => edit(state, ref, change),
+    voidVote: (itag, reason) => voidVote(state, itag, reason),
+    reset: (one) => reset(state, one),
+  };
+  return { ...state, port: portOf(state) };
+};
+
+const portOf = (state: State): Ledger => {
+  const run = async <Result>(verb: keyof Ledger, task: () => Result): Promise<Result> => {
+    state.options.before?.(verb);
+    return task();
+  };
+  return {
+    find: (targets) => run('find', () => targets.map(({ kind, id }) => find(state, kind, id))),
+    flush: (round) => run('flush', () => flush(state, round)),
+    bury: (row) => run('bury', () => void state.buried.push(row)),
+    generations: () => run('generations', () => [...state.generations]),
+    nextGeneration: (shards, atLeast) => run('nextGeneration', () => nextGeneration(state, shards, atLeast)),
+    adjustments: (limit, target) => run('adjustments', () => open(state, limit, target)),
+    adjustmentsSettled: (ids) => run('adjustmentsSettled', () => settle(state, ids)),
+  };
+};
+
+const list = (state: State, target: { kind: EntityKind; id: string }, facts: Partial<Facts>): EntityRef => {
+  state.incarnations += 1;
+  const ref = entityRef(target.kind, target.id, state.incarnations);
+  state.listings.set(ref.address, { ref, facts: { ...emptyFacts, revision: 1, listed: true, ...facts } });
+  state.totals.set(ref.incarnation, { ref, totals: emptyTotals, generation: 0, version: 0 });
+  return ref;
+};
+
+const remove = (state: State, ref: EntityRef): void => {
+  if (!state.totals.delete(ref.incarnation)) return;
+  state.listings.delete(ref.address);
+  for (const vote of state.votes.values()) {
+    if (vote.ref.incarnation === ref.incarnation && vote.voidReason === '') vote.voidReason = 'deleted';
+  }
+  const id = state.adjustments.length + 1;
+  state.adjustments.push({ id, item: { kind: 'forget', target: ref }, settled: false });
+};
+
+const edit = (state: State, ref: EntityRef, change: Partial<Facts>): void => {
+  const listing = state.listings.get(ref.address);
+  if (!listing) return;
+  listing.facts = { ...listing.facts, ...change, revision: listing.facts.revision + 1 };
+};
+
+const find = (state: State, kind: EntityKind, id: string): LedgerEntity | null => {
+  const listing = state.listings.get(addressOf(kind, id));
+  const row = listing && state.totals.get(listing.ref.incarnation);
+  return listing && row ? { ...row, facts: listing.facts } : null;
+};
+
+const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void => {
+  const mine = state.adjustments.filter(({ item }) => item.target.incarnation === ref.incarnation);
+  const given = mine.map(({ item }) => (item.kind === 'adjust' ? item.sequence : 0));
+  const told = state.totals.get(ref.incarnation)?.totals.adjustment ?? 0;
+  const item: AdjustItem = {
+    kind: 'adjust',
+    target: ref,
+    sequence: Math.max(told, ...given) + 1,
+    upvotes: 0,
+    downvotes: 0,
+    releaseBeforeMs: 0,
+    release: [],
+    hold: [],
+    ...change,
+  };
+  state.adjustments.push({ id: state.adjustments.length + 1, item, settled: false });
+};
+
+const markOf = ({ user, atMs }: OutboxVote): VoteMark => ({ user, atMs });
+/** A negative count, and 0 rather than -0. */
+const minus = (count: number): number => (count === 0 ? 0 : -count);
+const lost = (votes: readonly ModelVoteRow[]) => ({
+  upvotes: minus(votes.filter(({ upvote }) => upvote).length),
+  downvotes: minus(votes.filter(({ upvote }) => !upvote).length),
+});
+const votesOf = (state: State, incarnation: Incarnation): ModelVoteRow[] =>
+  [...state.votes.values()].filter((vote) => vote.ref.incarnation === incarnation);
+
+const voidVote = (state: State, itag: string, reason: 'operator' | 'redeemed'): boolean => {
+  const vote = state.votes.get(itag);
+  const row = vote && state.totals.get(vote.ref.incarnation);
+  if (!vote || !row || vote.voidReason !== '') return false;
+  vote.voidReason = reason;
+  const holding = votesOf(state, vote.ref.incarnation).some(
+    (one) =>
+      one.user === vote.user &&
+      one.atMs === vote.atMs &&
+      (one.voidReason === '' || one.voidReason === 'redeemed'),
+  );
+  const marks = { hold: reason === 'redeemed' ? [markOf(vote)] : [], release: holding ? [] : [markOf(vote)] };
+  adjust(state, row.ref, { ...lost([vote]), ...marks });
+  return true;
+};
+
+const reset = (state: State, one: ModelReset): void => {
+  if (state.resets.some(({ scope, atMs }) => scope === one.scope && atMs === one.atMs)) return;
+  state.resets.push(one);
+  for (const { ref } of state.totals.values()) {
+    if (one.scope !== 'all' && one.scope !== ref.incarnation) continue;
+    const older = votesOf(state, ref.incarnation).filter(({ atMs }) => atMs < one.atMs);
+    const hit = older.filter((vote) => vote.voidReason === '' && !vote.immutable);
+    if (hit.length === 0) continue;
+    for (const vote of hit) vote.voidReason = one.reason;
+    const held = older.filter(({ voidReason }) => voidReason === '' || voidReason === 'redeemed');
+    adjust(state, ref, { ...lost(hit), releaseBeforeMs: one.atMs, hold: held.map(markOf) });
+  }
+};
+
+const flush = (state: State, round: FlushRound): void => {
+  const poisoned = state.options.poisoned ?? (() => false);
+  if (
+    round.entities.some((entity) => poisoned({ entity })) ||
+    round.votes.some((vote) => poisoned({ vote }))
+  ) {
+    throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'row' });
+  }
+  for (const entity of round.entities) updateTotals(state, entity);
+  for (const vote of round.votes) insertVote(state, vote);
+};
+
+const updateTotals = (state: State, { ref, generation, state: hot }: DirtyEntity): void => {
+  state.generations[ref.shard] = Math.max(state.generations[ref.shard] ?? 0, generation);
+  const row = state.totals.get(ref.incarnation);
+  if (!row) return;
+  const older = row.generation < generation || (row.generation === generation && row.version < hot.version);
+  if (!older) return;
+  const { facts: _facts, flushedVotes: _flushedVotes, version, ...totals } = hot;
+  Object.assign(row, { totals, generation, version });
+};
+
+/** A vote from before a reset that arrives after it is void at once, and the totals hear of it. */
+const insertVote = (state: State, vote: OutboxVote): void => {
+  if (state.votes.has(vote.itag)) return;
+  const row = state.totals.get(vote.ref.incarnation);
+  const late = state.resets.find(
+    ({ scope, atMs }) => (scope === 'all' || scope === vote.ref.incarnation) && vote.atMs < atMs,
+  );
+  const voidReason = row ? (late?.reason ?? '') : 'deleted';
+  const stored: ModelVoteRow = { ...vote, immutable: false, voidReason };
+  state.votes.set(vote.itag, stored);
+  if (row && late) adjust(state, row.ref, { ...lost([stored]), release: [markOf(vote)] });
+};
+
+const nextGeneration = (state: State, shards: readonly Shard[], atLeast: number): number => {
+  const given = Math.max(atLeast, ...state.generations) + 1;
+  for (const shard of shards) state.generations[shard] = given;
+  return given;
+};
+
+const open = (state: State, limit: number, target?: EntityRef): readonly Adjustment[] =>
+  state.adjustments
+    .filter(({ item, settled }) => !settled && (!target || item.target.incarnation === target.incarnation))
+    .slice(0, limit)
+    .map(({ id, item }) => ({ id, item }));
+
+/** Told only when the flushed totals contain it: a hot store emptied before that is told again. */
+const settle = (state: State, ids: readonly number[]): void => {
+  for (const row of state.adjustments) {
+    if (!ids.includes(row.id)) continue;
+    const told = state.totals.get(row.item.target.incarnation)?.totals.adjustment;
+    if (row.item.kind === 'forget' || told === undefined || told >= row.item.sequence) row.settled = true;
+  }
+};

@@ -1,0 +1,299 @@
+/**
+ * Guards of the engine, each with its patch: rules of one item, the gate, the flusher, the actors.
+ *
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const apply = 'engine/entity/apply.ts';
+const gate = 'engine/gate.ts';
+const flusher = 'engine/flusher.ts';
+const applyTest = 'test/engine/entity/apply.test.ts';
+const gateTest = 'test/engine/gate.test.ts';
+const lossesTest = 'test/engine/gate-losses.test.ts';
+const flusherTest = 'test/engine/flusher.test.ts';
+const operationsTest = 'test/engine/operations.test.ts';
+const votesTest = 'test/engine/entity/votes.test.ts';
+
+const ruleMutants: readonly Mutant[] = [
+  {
+    name: 'forget leaves no grave',
+    file: apply,
+    find: `slot: { incarnation: slot.incarnation, state: null }, effects: bury(slot) };`,
+    replace: `slot: null, effects: bury(slot) };`,
+    killers: [applyTest],
+    why: 'a late batch would bring a deleted listing back (I12)',
+  },
+  {
+    name: 'the dead are written to',
+    file: apply,
+    find: `  if (dead) return unchanged(slot, item.kind === 'forget' ? applied : forgotten);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'an item of an earlier listing would count for the next one (I12)',
+  },
+  {
+    name: 'init of what is already there',
+    file: apply,
+    find: `    case 'init':\n      return unchanged(slot, applied);`,
+    replace: `    case 'init':\n      return applyInit(slot, item, context);`,
+    killers: [applyTest],
+    why: 'the second node to activate an entity would take it back to its row (I1)',
+  },
+  {
+    name: 'init from a row newer than the shard',
+    file: apply,
+    find: `  if (newer) return unchanged(slot, behind);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'flushes of an emptied store would lose against the row for ever (I10)',
+  },
+  {
+    name: 'an adjustment applies twice',
+    file: apply,
+    find: `  if (item.sequence <= state.adjustment) return unchanged(slot, applied);\n`,
+    replace: `  if (item.sequence <= state.adjustment) item = { ...item, sequence: state.adjustment + 1 };\n`,
+    killers: [applyTest],
+    why: 'a delivery repeated after a crash would take votes twice (I6)',
+  },
+  {
+    name: 'an adjustment skips one',
+    file: apply,
+    find: `  if (item.sequence !== state.adjustment + 1) return unchanged(slot, gap);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'the one in between would be taken for done (I6)',
+  },
+  {
+    name: 'facts go back',
+    file: apply,
+    find: `      if (item.facts.revision <= slot.state.facts.revision) return unchanged(slot, applied);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'a late refresh would undo a ban',
+  },
+  {
+    name: 'the window of a vote',
+    file: 'engine/entity/votes.ts',
+    find: `  if (sinceMs > 0 && atMs < retryAtMs) return refused('wait', retryAtMs);\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'a user could vote without end (I5)',
+  },
+  {
+    name: 'a vote ahead of the clock',
+    file: 'engine/entity/votes.ts',
+    find: `  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refused('clock_ahead');\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'a node whose clock is wrong could vote for tomorrow (I5)',
+  },
+  {
+    name: 'held and released marks',
+    file: 'engine/entity/votes.ts',
+    find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
+    replace: 'vote.atMs > 0',
+    killers: [votesTest],
+    why: 'who was voided would wait on, and who redeemed would be free too early (I5)',
+  },
+  {
+    name: 'the cap of visitors',
+    file: 'engine/entity/clicks.ts',
+    find: `  state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;`,
+    replace: `  visitorsMax > 0 && state.uniqueClicks <= state.clicks;`,
+    killers: ['test/engine/entity/clicks.test.ts', applyTest],
+    why: 'the set of visitors would grow without bound (I15)',
+  },
+  {
+    name: 'outages of the fleet',
+    file: 'engine/entity/uptime.ts',
+    find: `    count -= checksBetween(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);\n`,
+    replace: `    count -= checksBetween(lostFromMs, lostFromMs, rules.checkMs);\n`,
+    killers: ['test/engine/entity/uptime.test.ts'],
+    why: 'bots would pay for our own silence',
+  },
+  {
+    name: 'limits of a minted session',
+    file: 'engine/rules/sessions.ts',
+    find: `    holds(held, word) && (limits.length === 0 || holds(limits, word));`,
+    replace: `    holds(held, word);`,
+    killers: ['test/engine/rules/sessions.test.ts'],
+    why: 'a limited token could mint one without limits',
+  },
+];
+
+const gateMutants: readonly Mutant[] = [
+  {
+    name: 'a batch of unknown outcome gets a new number',
+    file: gate,
+    find: `  if (outcome === 'unknown') lane.doubtful = true;\n`,
+    replace: `  if (outcome === 'unknown') {
+    lane.doubtful = true;
+    lane.sealed = lane.sealed.map((one) => ({
+      ...one,
+      batch: { ...one.batch, sequence: one.batch.sequence + 1 },
+    }));
+  }\n`,
+    killers: [gateTest],
+    why: 'a batch that was applied would count again (I3)',
+  },
+  {
+    name: 'a refusal after an unknown outcome is believed',
+    file: gate,
+    find: `  if (!lane.doubtful) {\n    const sealed`,
+    replace: `  if (outcome === 'not_applied') {\n    const sealed`,
+    killers: [gateTest],
+    why: 'an earlier copy may still be applied under a number given away (I3)',
+  },
+  {
+    name: 'a definite refusal uses the number up',
+    file: gate,
+    find: `    for (const one of sealed) failBatch(gate, one, notApplied);\n    rest(gate, lane);`,
+    replace: `    for (const one of sealed) {
+      (gate.lineOf[one.batch.shard] as ShardLine).sequence = one.batch.sequence;
+      failBatch(gate, one, notApplied);
+    }
+    rest(gate, lane);`,
+    killers: [gateTest],
+    why: 'the next batch would leave a gap, and a gap is taken for a loss (I3)',
+  },
+  {
+    name: 'no new generation after a gap',
+    file: gate,
+    find: `  gate.recover(lines.map((line) => line.shard)).then(`,
+    replace: `  Promise.resolve().then(`,
+    killers: [lossesTest],
+    why: 'flushes of a store that fell back would lose against SQL (I10, I14)',
+  },
+  {
+    name: 'a version that fell goes unnoticed',
+    file: gate,
+    find: `  if (reply.version < line.version) {`,
+    replace: `  if (reply.version < -2) {`,
+    killers: [lossesTest],
+    why: 'the same (I10, I14)',
+  },
+  {
+    name: 'answers before adoption',
+    file: gate,
+    find: `  gate.adopt(sealed.batch, reply, foreign);\n`,
+    replace: `  queueMicrotask(() => gate.adopt(sealed.batch, reply, foreign));\n`,
+    killers: [gateTest],
+    why: 'who was answered would not find his change (I9)',
+  },
+  {
+    name: 'writes of other nodes go unnoticed',
+    file: gate,
+    find: `const foreign = reply.version > line.version + 1;`,
+    replace: `const foreign = line.version < -1;`,
+    killers: [lossesTest],
+    why: 'live actors would show old numbers for ever (I9, I13)',
+  },
+  {
+    name: 'no deadline in the gate',
+    file: gate,
+    find: `    sweep(gate, gate.clock.monotonicMs());\n`,
+    replace: '',
+    killers: [gateTest],
+    why: 'while the store hangs nobody would be answered (I15)',
+  },
+  {
+    name: 'the limit of pending turns',
+    file: gate,
+    find: `gate.refusing || gate.pendingCount >= limits.pendingItemsMax`,
+    replace: `gate.refusing`,
+    killers: [gateTest],
+    why: 'a store that hangs would fill the memory (I15)',
+  },
+  {
+    name: 'an actor shows what is only pending',
+    file: 'engine/core.ts',
+    find: `    const decided = await send(core, make(actor.ref), actor);\n`,
+    replace: `    const pending = make(actor.ref);
+    if (pending.kind === 'stats') actor.adopt({ ...actor.committed(), ...pending });
+    const decided = await send(core, pending, actor);\n`,
+    killers: [operationsTest],
+    why: 'a reader would see what a crash takes back (I2)',
+  },
+  {
+    name: 'votes of one user all go out',
+    file: 'engine/operations.ts',
+    find: `before === undefined ? await firstVote(core, actor, request) : await parkedVote(before)`,
+    replace: `await firstVote(core, actor, request)`,
+    killers: [operationsTest],
+    why: 'the votes behind one of unknown outcome could count after it (I5)',
+  },
+  {
+    name: 'the high mark of the outbox',
+    file: 'engine/operations.ts',
+    find: `  refuseWhileOutboxIsFull(core);\n`,
+    replace: '',
+    killers: [operationsTest],
+    why: 'while SQL is away votes would fill the store (I15)',
+  },
+  {
+    name: 'a look that comes back late wins',
+    file: 'engine/registry.ts',
+    find: `    const newest = newerOf(found, state.heard.get(found.ref.address));\n`,
+    replace: `    const newest = found;\n`,
+    killers: ['test/engine/registry.test.ts'],
+    why: 'an acknowledged change would be out of sight (I9)',
+  },
+];
+
+const flusherMutants: readonly Mutant[] = [
+  {
+    name: 'a refused round is buried without halving',
+    file: flusher,
+    find: `if (part.entities.length + part.votes.length > 1) stack.push(...halves(part));\n      else await`,
+    replace: `await`,
+    killers: [flusherTest],
+    why: 'one bad row would take its whole round with it (I11)',
+  },
+  {
+    name: 'settled before it is in the ledger',
+    file: flusher,
+    find: `  await flushOrHalve(state, backlog);\n`,
+    replace: `  await state.hot.settled({
+    entities: [],
+    votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
+  });
+  await flushOrHalve(state, backlog);\n`,
+    killers: [flusherTest],
+    why: 'a crash in between would lose votes (I11)',
+  },
+  {
+    name: 'who needs no early round waits for one',
+    file: flusher,
+    find: `  if (open.votes.length === 0) return;\n`,
+    replace: '',
+    killers: [flusherTest],
+    why: 'while SQL is away reads of old votes would all fail',
+  },
+  {
+    name: 'who needs an early round does not wait',
+    file: flusher,
+    find: `  if (open.votes.length === 0) return;\n`,
+    replace: `  if (open.votes.length >= 0) return;\n`,
+    killers: [flusherTest],
+    why: 'an answer about past votes would miss the newest (I9)',
+  },
+  {
+    name: 'a lost ledger goes unnoticed',
+    file: 'engine/generations.ts',
+    find: `    throw new StoresDisagree(ledgerLost);\n`,
+    replace: `    hotGenerations.slice();\n`,
+    killers: ['test/engine/generations.test.ts'],
+    why: 'two directories would be mixed into one (I14)',
+  },
+  {
+    name: 'what is stuck is overtaken',
+    file: 'engine/delivery.ts',
+    find: `    if (stuck.has(incarnation)) continue;\n`,
+    replace: '',
+    killers: ['test/engine/delivery.test.ts'],
+    why: 'adjustments would arrive out of order (I6)',
+  },
+];
+
+export const engineMutants: readonly Mutant[] = [...ruleMutants, ...gateMutants, ...flusherMutants];

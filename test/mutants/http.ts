@@ -1,0 +1,117 @@
+/**
+ * Guards of the HTTP side, each with its patch: who may do what, and how much anybody may send.
+ *
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const authorise = 'http/auth/authorise.ts';
+const dispatchTest = 'test/http/dispatch.test.ts';
+const serverTest = 'test/http/server.test.ts';
+
+export const httpMutants: readonly Mutant[] = [
+  {
+    name: 'a revoke does not reach the cache',
+    file: 'http/replies/sessions.ts',
+    find: `  app.sessions.forget(sessionId);\n`,
+    replace: '',
+    killers: ['test/http/routes/sessions.test.ts'],
+    why: 'a revoked token would live on for a minute (I17)',
+  },
+  {
+    name: 'a look-up from before a revoke is kept',
+    file: 'http/auth/sessions.ts',
+    find: `    if (epoch === state.epoch) return adopt(`,
+    replace: `    if (epoch <= state.epoch) return adopt(`,
+    killers: ['test/http/auth/sessions.test.ts'],
+    why: 'a slow read would revive a revoked token (I17)',
+  },
+  {
+    name: 'a session outlives its expiry in the cache',
+    file: 'http/auth/sessions.ts',
+    find: `untilMs = Math.min(record.expiresAtMs, nowMs + state.keepMs)`,
+    replace: `untilMs = nowMs + state.keepMs`,
+    killers: ['test/http/auth/sessions.test.ts'],
+    why: 'it would live on for a minute',
+  },
+  {
+    name: 'the kind that a header claims',
+    file: 'http/auth/authenticate.ts',
+    find: `presented.claim !== null && presented.claim !== record.kind`,
+    replace: `presented.claim === ''`,
+    killers: [dispatchTest],
+    why: 'a bot token sent as a user token would be taken',
+  },
+  {
+    name: 'the kinds that a row accepts',
+    file: authorise,
+    find: `  if (!kinds.includes(session.kind)) {`,
+    replace: `  if (kinds.length > 99) {`,
+    killers: [dispatchTest],
+    why: 'a user token would post stats',
+  },
+  {
+    name: 'the user in the path',
+    file: authorise,
+    find: `  if (auth.word === 'self' && rest.params[auth.user] !== session.id) throw otherUser();\n`,
+    replace: '',
+    killers: [dispatchTest, 'test/http/routes/votes.test.ts'],
+    why: 'anybody could vote as anybody',
+  },
+  {
+    name: 'banned users',
+    file: authorise,
+    find: `  if (session.banned && !rest.bannedAllowed) throw`,
+    replace: `  if (session.banned && kinds.length > 99) throw`,
+    killers: [dispatchTest],
+    why: 'a ban would change nothing',
+  },
+  {
+    name: 'limits of a session',
+    file: authorise,
+    find: `session.limits.length > 0 && !holds(session.limits, auth.permission)`,
+    replace: `session.limits.length > 99`,
+    killers: [dispatchTest],
+    why: 'a token limited to one permission would have them all',
+  },
+  {
+    name: 'permissions on the entity',
+    file: authorise,
+    find: `  if (!holds(standing.permissions, auth.permission)) throw missing(auth.permission);\n`,
+    replace: '',
+    killers: [dispatchTest],
+    why: 'strangers could change a listing',
+  },
+  {
+    name: 'the cap of a body, as declared',
+    file: 'http/server.ts',
+    find: `    if (this.headers.contentLength > bytesMax) {`,
+    replace: `    if (bytesMax < 0) {`,
+    killers: [serverTest],
+    why: 'a client could keep a connection busy with what is refused anyway (I15)',
+  },
+  {
+    name: 'the cap of a body, as it comes',
+    file: 'http/server.ts',
+    find: `    if (this.#bytes > this.#bytesMax) {`,
+    replace: `    if (this.#bytes < 0) {`,
+    killers: [serverTest],
+    why: 'a chunked body could fill the memory (I15)',
+  },
+  {
+    name: 'no deadline for handlers',
+    file: 'http/deadlines.ts',
+    find: `    expireHeads(working, nowMs - times.workingMs, 'working');\n`,
+    replace: '',
+    killers: [serverTest],
+    why: 'a store that hangs would hold its clients for ever (I15)',
+  },
+  {
+    name: 'rate limits',
+    file: 'http/limits/gcra.ts',
+    find: `  const allowed = nextMs - nowMs <= toleranceMs + 1e-6;`,
+    replace: `  const allowed = nextMs > 0;`,
+    killers: ['test/http/limits/gcra.test.ts'],
+    why: 'a flood would pass',
+  },
+];

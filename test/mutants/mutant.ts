@@ -1,0 +1,29 @@
+/**
+ * A mutant: one guard switched off, as a patch of text, and the tests that must notice.
+ *
+ * Owns what a mutant is and how its patch is applied. A patch that does not match exactly once is an error,
+ * so that the list follows the sources. Pure. Called by run.ts and patches.test.ts.
+ */
+export interface Mutant {
+  /** What is off, in a few words; unique. */
+  readonly name: string;
+  readonly file: string;
+  /** Stands exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** Test files of which at least one must fail, the likeliest first. */
+  readonly killers: readonly string[];
+  /** What would go wrong without the guard. */
+  readonly why: string;
+}
+
+/** The mutated text. Throws words when the patch does not match exactly once, or changes nothing. */
+export const applyPatch = ({ name, file, find, replace }: Mutant, text: string): string => {
+  const [before, after, ...more] = text.split(find);
+  const count = more.length + (after === undefined ? 0 : 1);
+  if (before === undefined || after === undefined || count !== 1) {
+    throw new Error(`${name}: its text to find stands ${count} times in ${file}, not once`);
+  }
+  if (find === replace) throw new Error(`${name}: it changes nothing`);
+  return before + replace + after;
+};

@@ -1,0 +1,11 @@
+/**
+ * Every mutant there is, in the order in which they run.
+ *
+ * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
+ */
+import { engineMutants } from './engine.ts';
+import { httpMutants } from './http.ts';
+import type { Mutant } from './mutant.ts';
+import { storageMutants } from './storage.ts';
+
+export const mutants: readonly Mutant[] = [...engineMutants, ...storageMutants, ...httpMutants];

@@ -1,0 +1,129 @@
+/**
+ * `npm run test:mutants`: switches guards off, one at a time, and sees that a test notices each.
+ *
+ *   npm run test:mutants -- vote     only mutants whose name or file contains "vote"
+ *
+ * Works on copies of the tree in the temporary folder, never on the tree itself, two at a time. First all
+ * tests concerned must pass unpatched, else their failure would prove nothing. A mutant is killed by a test
+ * that fails or runs out of time; one that keeps its tests from starting proves nothing and is reported.
+ * Ends with `N killed, N survived`, non-zero when one survived or a patch no longer applies.
+ */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { shareCache } from '../runner/cache.ts';
+import { endRunning, type Outcome, runFile } from '../runner/run-file.ts';
+import { applyPatch, type Mutant } from './mutant.ts';
+import { mutants } from './patches.ts';
+
+const atOnce = 2;
+const limitSeconds = 60;
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const copied = ['engine', 'http', 'storage', 'ops', 'bench', 'test', 'package.json', 'tsconfig.json'];
+
+interface Verdict {
+  readonly killed: boolean;
+  readonly words: string;
+}
+
+const main = async (): Promise<void> => {
+  const filters = process.argv.slice(2);
+  const chosen = mutants.filter(({ name, file }) =>
+    filters.every((filter) => name.includes(filter) || file.includes(filter)),
+  );
+  if (chosen.length === 0) throw new Error(`No mutant matches ${filters.join(' ')}.`);
+  const trees = makeTrees();
+  shareCache();
+  const killers = [...new Set(chosen.flatMap((mutant) => mutant.killers))];
+  console.log(`${chosen.length} mutants; first their ${killers.length} test files as they are`);
+  const red = await inTrees(trees, killers, redUnpatched);
+  if (red.some(Boolean)) throw new Error('Tests fail before any guard is off; nothing can be said.');
+  const verdicts = await inTrees(trees, chosen, tryMutant);
+  const killed = verdicts.filter((verdict) => verdict.killed).length;
+  for (const [index, { killed, words }] of verdicts.entries()) {
+    if (!killed) console.log(`\nSurvived: ${chosen[index]?.name}: ${words}\n  ${chosen[index]?.why}`);
+  }
+  console.log(`\n${killed} killed, ${verdicts.length - killed} survived`);
+  process.exitCode = killed === verdicts.length ? 0 : 1;
+};
+
+/** Copies to work on, removed at the end. */
+const makeTrees = (): readonly string[] => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-mutants-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return Array.from({ length: atOnce }, (_, index) => {
+    const tree = join(folder, `${index}`);
+    mkdirSync(tree);
+    for (const name of copied) cpSync(join(root, name), join(tree, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+    return tree;
+  });
+};
+
+/** One task per item, one at a time in each tree. */
+const inTrees = async <Given, Result>(
+  trees: readonly string[],
+  items: readonly Given[],
+  task: (tree: string, item: Given) => Promise<Result>,
+): Promise<readonly Result[]> => {
+  const results: Result[] = [];
+  const waiting = [...items.entries()];
+  const worker = async (tree: string): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      results[next[0]] = await task(tree, next[1]);
+    }
+  };
+  await Promise.all(trees.map(worker));
+  return results;
+};
+
+const redUnpatched = async (tree: string, killer: string): Promise<boolean> => {
+  const outcome = await runFile(join(tree, killer), { seconds: limitSeconds });
+  if (outcome.failures > 0)
+    console.log(`\n──── ${killer}\n${outcome.problems.join('\n')}\n${outcome.output}`);
+  return outcome.failures > 0;
+};
+
+const tryMutant = async (tree: string, mutant: Mutant): Promise<Verdict> => {
+  const path = join(tree, mutant.file);
+  const text = readFileSync(path, 'utf8');
+  const startedMs = performance.now();
+  let verdict: Verdict;
+  try {
+    writeFileSync(path, applyPatch(mutant, text));
+    verdict = await findKiller(tree, mutant);
+  } catch (error) {
+    verdict = { killed: false, words: error instanceof Error ? error.message : String(error) };
+  } finally {
+    writeFileSync(path, text);
+  }
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  console.log(`${verdict.killed ? '✓' : '✘'} ${mutant.name}  ${seconds} s  ${verdict.words}`);
+  return verdict;
+};
+
+const findKiller = async (tree: string, mutant: Mutant): Promise<Verdict> => {
+  for (const killer of mutant.killers) {
+    const outcome = await runFile(join(tree, killer), { seconds: limitSeconds, graceMs: 500 });
+    if (outcome.failures > 0) return verdictOf(killer, outcome);
+  }
+  return { killed: false, words: `${mutant.killers.join(', ')} did not notice` };
+};
+
+const verdictOf = (killer: string, { output, counts, problems }: Outcome): Verdict => {
+  const title = /^ {3}FAIL {2}.*? {2}"(.*)"$/m.exec(output)?.[1];
+  if (title !== undefined) return { killed: true, words: `${killer}: ${title}` };
+  const late = problems.some((problem) => problem.includes('time limit'));
+  if (late || counts !== null) return { killed: true, words: `${killer}: ${problems[0] ?? 'failed'}` };
+  return { killed: false, words: `${killer} did not run: ${output.slice(0, 500)}` };
+};
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    endRunning();
+    process.exit(130);
+  });
+}
+
+await main();

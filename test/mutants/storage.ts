@@ -1,0 +1,162 @@
+/**
+ * Guards of the stores, each with its patch: the hot store's numbers, the ledger's statements, sessions.
+ *
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const commit = 'storage/hot/lmdb/commit.ts';
+const backlog = 'storage/hot/lmdb/backlog.ts';
+const flush = 'storage/ledger/flush.ts';
+const hotTest = 'test/storage/hot/lmdb.test.ts';
+const ledgerTest = 'test/storage/ledger/ledger.test.ts';
+const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
+
+const hotMutants: readonly Mutant[] = [
+  {
+    name: 'a batch applies twice',
+    file: commit,
+    find: `  if (batch.sequence <= last) {
+    const row =
+      batch.sequence === last ? readDecisions(deciding.tables, batch.shard, batch.producer) : undefined;
+    return reply('duplicate', row === undefined ? null : unpackDecisions(row));
+  }
+  if (batch.sequence !== last + 1) return reply('gap', null);\n`,
+    replace: `  if (batch.sequence > last + 1) return reply('gap', null);\n`,
+    killers: [hotTest],
+    why: 'a batch sent again would count again (I3)',
+  },
+  {
+    name: 'a gap is skipped',
+    file: commit,
+    find: `  if (batch.sequence !== last + 1) return reply('gap', null);\n`,
+    replace: '',
+    killers: [hotTest],
+    why: 'a store that lost its tail would hide the loss (I3)',
+  },
+  {
+    name: 'a store without a generation counts',
+    file: commit,
+    find: `  if (generation === 0) return reply('uninitialised', null);\n`,
+    replace: '',
+    killers: [hotTest],
+    why: 'an emptied store would count from zero (I14)',
+  },
+  {
+    name: 'later items of a call do not see earlier ones',
+    file: commit,
+    find: `plan?.votes.get(key) ?? tables.votes.get(key) ?? [];`,
+    replace: `tables.votes.get(key) ?? [];`,
+    killers: [hotTest],
+    why: 'two votes in one batch would both pass (I5)',
+  },
+  {
+    name: 'settle clears what moved on',
+    file: backlog,
+    find: `state.version === version ? 0 : state.version;`,
+    replace: `0 * state.version;`,
+    killers: [hotTest],
+    why: 'what was counted during a flush would never reach SQL (I10)',
+  },
+  {
+    name: 'settle clears a later listing',
+    file: backlog,
+    find: `slot.state === null || slot.incarnation !== ref.incarnation || since === 0`,
+    replace: `slot.state === null || since === 0`,
+    killers: [hotTest],
+    why: 'the flush of a dead listing would mark the next one as flushed (I12)',
+  },
+  {
+    name: 'a generation falls',
+    file: backlog,
+    find: `  if (generation <= known.generation) return;\n`,
+    replace: '',
+    killers: [hotTest],
+    why: 'two nodes that recover at once could publish the older one last (I10)',
+  },
+];
+
+const ledgerMutants: readonly Mutant[] = [
+  {
+    name: 'an older flush overwrites a newer one',
+    file: flush,
+    find: `\n      and (totals.generation, totals.version) < (new.generation, new.version)`,
+    replace: '',
+    killers: [ledgerTest],
+    why: 'a late round of another node would take totals back (I10)',
+  },
+  {
+    name: 'totals are inserted',
+    file: 'storage/ledger.ts',
+    find: `if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
+    replace: `for (const { ref } of round.entities) {
+      await transaction\`
+        insert into totals (incarnation, kind, entity_id, shard)
+        values (\${ref.incarnation}, \${ref.kind}, \${ref.id}, \${ref.shard}) on conflict do nothing\`;
+    }
+    if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
+    killers: [ledgerTest],
+    why: 'the flush of a deleted listing would bring it back (I12)',
+  },
+  {
+    name: 'totals in the order of the round',
+    file: flush,
+    find: `[...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation)`,
+    replace: `[...entities]`,
+    killers: [ledgerTest],
+    why: 'rounds of two nodes would deadlock',
+  },
+  {
+    name: 'votes in the order of the round',
+    file: flush,
+    find: `[...votes].sort((left, right) => (left.itag < right.itag ? -1 : 1))`,
+    replace: `[...votes]`,
+    killers: [ledgerTest],
+    why: 'rounds of two nodes would deadlock',
+  },
+  {
+    name: 'a vote that is there already stops the round',
+    file: flush,
+    find: `      on conflict do nothing\n      returning incarnation`,
+    replace: `      returning incarnation`,
+    killers: [ledgerTest],
+    why: 'a round repeated after a crash would fail for ever (I11)',
+  },
+  {
+    name: 'votes that come after their reset count',
+    file: 'storage/ledger.ts',
+    find: `if (late.length > 0) await adjustLateVotes(transaction, late);\n`,
+    replace: `late.slice();\n`,
+    killers: [ledgerTest],
+    why: 'totals and valid votes would disagree after a reset (I6)',
+  },
+];
+
+const otherMutants: readonly Mutant[] = [
+  {
+    name: 'any secret opens a session',
+    file: 'storage/catalogue/sessions.ts',
+    find: `    where sessions.token_hash = \${tokenHash}\`;`,
+    replace: `    where length(\${tokenHash}::bytea) > 0\`;`,
+    killers: [sessionsTest],
+    why: 'kind and id of a token are public',
+  },
+  {
+    name: 'the cap of sessions',
+    file: 'storage/catalogue/sessions.ts',
+    find: `    return rows.length === 1 ? 'created' : 'limit_reached';`,
+    replace: `    return rows.length < 2 ? 'created' : 'limit_reached';`,
+    killers: [sessionsTest],
+    why: 'a token would be handed out that was never written',
+  },
+  {
+    name: 'a changed migration starts',
+    file: 'storage/sql/migrate.ts',
+    find: `    if (md5 && md5 !== file.md5) {`,
+    replace: `    if (md5 === '') {`,
+    killers: ['test/storage/sql/migrate.test.ts'],
+    why: 'a database would silently differ from its history',
+  },
+];
+
+export const storageMutants: readonly Mutant[] = [...hotMutants, ...ledgerMutants, ...otherMutants];

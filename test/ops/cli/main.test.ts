@@ -1,0 +1,214 @@
+/**
+ * `npm run ops`: words understood and not understood, exit codes, and the three commands on real stores.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCommandLine } from '../../../ops/cli/main.ts';
+import { commandHelps, nearest } from '../../../ops/cli/usage.ts';
+import { readConfig } from '../../../ops/config.ts';
+import { openStores, type Stores } from '../../../storage/open.ts';
+import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
+import { makeSqlFolder } from '../../support/sql-template.ts';
+
+const test = suite('npm run ops');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-ops-'));
+let stores: Stores;
+test.before(async () => {
+  const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
+  await makeSqlFolder(join(config.dataDir, 'sql'));
+  stores = await openStores(config, { clock: Date.now, onTrouble: (words) => assert.unreachable(words) });
+});
+test.after(async () => {
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly opened: boolean;
+  readonly out: string;
+  readonly err: string;
+}
+/** Runs one command line in this process, on stores that stay open. */
+const run = async (words: string, signal = new AbortController().signal): Promise<Ran> => {
+  const out = new PassThrough();
+  const err = new PassThrough();
+  const texts = { out: '', err: '' };
+  out.on('data', (chunk) => (texts.out += chunk));
+  err.on('data', (chunk) => (texts.err += chunk));
+  let opened = false;
+  const code = await runCommandLine(words.split(' ').filter(Boolean), { out, err, signal }, (_, task) => {
+    opened = true;
+    return task(stores);
+  });
+  return { code, opened, ...texts };
+};
+
+test('without words it says how to use it, as a mistake', async () => {
+  const { code, out, err } = await run('');
+
+  assert.equal([code, out], [2, '']);
+  for (const { usage } of commandHelps) assert.ok(err.includes(usage));
+});
+
+for (const words of ['help', '--help', '-h']) {
+  test(`${words} shows the usage as a result`, async () => {
+    const { code, out, err } = await run(words);
+
+    assert.equal([code, err], [0, '']);
+    assert.match(out, /^Usage: npm run ops -- COMMAND/);
+  });
+}
+
+for (const words of ['help import', 'import --help', 'import FILE --help']) {
+  test(`${words} explains one command`, async () => {
+    const { code, out } = await run(words);
+
+    assert.is(code, 0);
+    assert.match(out, /^Usage: npm run ops -- import FILE.*--skip-bad {3}write bad lines/s);
+  });
+}
+
+for (const [words, expected] of [
+  ['improt file', /no command "improt"\. Did you mean "import"\?/],
+  ['help exprot', /Did you mean "export"\?/],
+  ['destroy', /no command "destroy"\. Commands are import, export, inspect, help\./],
+  ['import', /Usage: npm run ops -- import FILE/],
+  ['import one two', /Usage: npm run ops -- import FILE/],
+  ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
+  ['inspect bot', /Usage: npm run ops -- inspect KIND ID/],
+  ['export file --skip-bad', /Usage: npm run ops -- export/],
+  ['import file --fast', /Unknown option '--fast'/],
+] as const) {
+  test(`"${words}" is not understood: exit code 2, no store opened`, async () => {
+    const { code, out, err, opened } = await run(words);
+
+    assert.equal([code, out, opened], [2, '', false]);
+    assert.match(err, expected);
+  });
+}
+
+test('a word far from every command suggests none', () => {
+  assert.is(nearest('inspct', ['import', 'inspect']), 'inspect');
+  assert.is(nearest('frobnicate', ['import', 'inspect']), null);
+});
+
+const records = [user(1), bot(5, { upvotes: 3, user: { username: 'Lantern Polls' } }), vote(5, 2)];
+const file = join(folder, 'directory.jsonl');
+
+test('a missing file is a failure in words', async () => {
+  const { code, err } = await run(`import ${join(folder, 'none.jsonl')}`);
+
+  assert.is(code, 1);
+  assert.match(err, /There is no file .*none\.jsonl\./);
+});
+
+test('import says what it added, and the second time what was there', async () => {
+  writeFileSync(file, linesOf(...records).join('\n'));
+
+  const first = await run(`import ${file}`);
+  const second = await run(`import ${file}`);
+
+  assert.equal([first.code, second.code], [0, 0]);
+  assert.match(first.out, /^3 lines in .*\nadded: 2 users, 1 bot, 1 vote\n$/);
+  assert.match(second.out, /added: nothing\nthere already: 3\n$/);
+});
+
+test('a bad line is shown with its number and what to do', async () => {
+  const path = join(folder, 'bad.jsonl');
+  writeFileSync(path, `${linesOf(user(9)).join()}\nnonsense\n`);
+
+  const stopped = await run(`import ${path}`);
+  const skipped = await run(`import ${path} --skip-bad`);
+
+  assert.is(stopped.code, 1);
+  assert.match(
+    stopped.err,
+    /a bad line; the import has stopped\.\n {2}line 2: not valid JSON\n.*--skip-bad/s,
+  );
+  assert.is(skipped.code, 0);
+  assert.match(skipped.out, /added: 1 user\nrejected: 1, see .*bad\.jsonl\.rejected\n$/);
+});
+
+test('an interrupted import says so and how to go on', async () => {
+  const { code, out } = await run(`import ${file}`, AbortSignal.abort());
+
+  assert.is(code, 130);
+  assert.match(out, /interrupted: run the same command again/);
+});
+
+test('export into a folder that is not there says so', async () => {
+  const { code, err } = await run(`export ${join(folder, 'nowhere', 'x.jsonl')}`);
+
+  assert.is(code, 1);
+  assert.match(err, /^Cannot write .*x\.jsonl: there is no such folder\.$/m);
+});
+
+test('export writes the same to a file and to standard output', async () => {
+  const path = join(folder, 'out.jsonl');
+
+  const toFile = await run(`export ${path}`);
+  const toStream = await run('export -');
+
+  assert.equal([toFile.code, toFile.out, toStream.code], [0, '', 0]);
+  assert.is(readFileSync(path, 'utf8'), toStream.out);
+  assert.is(statSync(path).mode & 0o777, 0o600);
+  assert.is(toStream.out.split('\n').length - 1, 5, 'three users, a bot, a vote');
+  assert.not.ok(existsSync(`${path}.unfinished`));
+});
+
+test('inspect shows one entity as text and as JSON', async () => {
+  const text = await run(`inspect bots ${platformId(5)}`);
+  const json = await run(`inspect bot ${platformId(5)} --json`);
+
+  assert.equal([text.code, json.code], [0, 0]);
+  assert.match(
+    text.out,
+    /\n {2}vanity +lantern-polls\n[\s\S]*\n {2}upvotes +3\n[\s\S]*Hot store\n {2}not activated/u,
+  );
+  const { catalogue, totals, hot } = JSON.parse(json.out);
+  assert.equal([catalogue.bot_id, totals.upvotes, hot], [platformId(5), 3, null]);
+});
+
+test('inspect of something unknown is a failure', async () => {
+  const { code, err } = await run('inspect bot 1');
+
+  assert.is(code, 1);
+  assert.match(err, /No bot 1 is known/);
+});
+
+/** Runs the real program on a data folder. */
+const spawnOps = (directory: string, ...words: string[]) => {
+  const main = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
+  return spawnSync(process.execPath, [main, ...words], {
+    encoding: 'utf8',
+    env: { ...process.env, DATA_DIR: directory },
+  });
+};
+
+test('the program opens the stores of the settings and ends with the exit code of the command', () => {
+  const directory = join(folder, 'own');
+
+  const mistaken = spawnOps(directory, 'improt');
+  const imported = spawnOps(directory, 'import', file);
+
+  assert.equal([mistaken.status, mistaken.stdout], [2, '']);
+  assert.match(mistaken.stderr, /Did you mean "import"\?/);
+  assert.equal([imported.status, imported.stderr], [0, '']);
+  assert.match(imported.stdout, /added: 2 users, 1 bot, 1 vote/);
+});
+
+test('while a server has the data folder, commands say who has it and change nothing', () => {
+  const { status, stdout, stderr } = spawnOps(join(folder, 'lent'), 'export', '-');
+
+  assert.equal([status, stdout], [1, '']);
+  assert.match(stderr, new RegExp(`is in use by process ${process.pid}`));
+});
+
+test.run();

@@ -1,0 +1,54 @@
+/**
+ * `npm run routes`: every row has its place, and a request finds the row that serves it or learns why none
+ * does.
+ */
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rows } from '../../../http/table.ts';
+import { describeRoutes } from '../../../ops/cli/routes.ts';
+
+const test = suite('routes');
+
+test('the table names every row with the line its name stands on', () => {
+  const { text } = describeRoutes([]);
+
+  for (const { name } of rows) {
+    const [, file = '', line] = new RegExp(`\\s${name}\\s+(\\S+):(\\d+)$`, 'm').exec(text) ?? [];
+    assert.ok(file, `${name} is not in the table`);
+    const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');
+    assert.match(source[Number(line) - 1] ?? '', `'${name}'`);
+  }
+});
+
+for (const [words, expected] of [
+  [['GET', '/bots/123/seo'], /^http\/routes\/bots\.ts:\d+\n {2}GET \/bots\/\{id\}\/seo/],
+  [['/bots/%40all'], /GET \/bots\/@all {2}/],
+  [['http://127.0.0.1:8080/bots/123?target=page'], /GET \/bots\/\{id\} .*\n.*\n {2}with id=123/],
+  [['head', '/bots/123'], /GET \/bots\/\{id\} /],
+  [['/users/1/bots/2/votes'], /PUT \/users[\s\S]*GET \/users|GET \/users[\s\S]*PUT \/users/],
+] as const) {
+  test(`${words.join(' ')} is found`, () => {
+    const { text, found } = describeRoutes(words);
+
+    assert.ok(found);
+    assert.match(text, expected);
+  });
+}
+
+for (const [words, expected] of [
+  [['/nowhere'], /404 route_not_found/],
+  [['GET', '/bots/123/seo/'], /404 route_not_found/],
+  [['DELETE', '/bots/123/seo'], /405 method_not_allowed\. It has GET, HEAD, OPTIONS/],
+  [['bots/123'], /^Usage/],
+  [['GET', '/bots/1', '/bots/2'], /^Usage/],
+] as const) {
+  test(`${words.join(' ')} is served by nobody, and says why`, () => {
+    const { text, found } = describeRoutes(words);
+
+    assert.not.ok(found);
+    assert.match(text, expected);
+  });
+}
+
+test.run();

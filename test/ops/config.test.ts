@@ -1,0 +1,172 @@
+/**
+ * The settings: every mistake at once and in plain words, contradictions found, and `config.example` equal to
+ * the schema.
+ */
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  ConfigError,
+  commitRulesOf,
+  demoWanted,
+  type Environment,
+  limitSettingsOf,
+  readConfig,
+} from '../../ops/config.ts';
+import { settingRows, variableOf } from '../../ops/settings.ts';
+
+const test = suite('config');
+
+const mistakesOf = (environment: Environment): readonly string[] => {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+};
+
+test('an empty environment gives the defaults, frozen', () => {
+  const config = readConfig({});
+
+  assert.is(config.port, 8080);
+  assert.is(config.host, '127.0.0.1');
+  assert.equal(config.redisUrl, []);
+  assert.ok(Object.isFrozen(config));
+  assert.ok(Object.isFrozen(config.trustedProxies));
+});
+
+test('values come in their own types, and an empty variable counts as not set', () => {
+  const config = readConfig({
+    PORT: '0',
+    VOTE_WAIT_HOURS: '1.5',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    REDIS_URL: 'redis://a:1,redis://b:2',
+    DATABASE_URL: 'postgres://a/b',
+    ADMIN_PORT: ' ',
+    LOG_LEVEL: 'warn',
+  });
+
+  assert.is(config.port, 0);
+  assert.is(config.voteWaitHours, 1.5);
+  assert.equal(config.trustedProxies, ['10.0.0.0/8', '::1']);
+  assert.equal(config.redisUrl, ['redis://a:1', 'redis://b:2']);
+  assert.is(config.adminPort, 9090);
+  assert.is(config.logLevel, 'warn');
+});
+
+test('all mistakes are told at once, each with what was given, what is allowed and an example', () => {
+  const mistakes = mistakesOf({
+    PORT: 'eighty',
+    LOG_LEVEL: 'loud',
+    DATABASE_URL: 'mysql://x',
+    DRAIN_MS: '0',
+  });
+
+  assert.equal(mistakes, [
+    'PORT is "eighty" but must be a whole number from 0 to 65535, for example PORT=8080',
+    'DRAIN_MS is "0" but must be a whole number from 100 to 60000, for example DRAIN_MS=5000',
+    'LOG_LEVEL is "loud" but must be one of trace, debug, info, warn, error, silent, ' +
+      'for example LOG_LEVEL=info',
+    'DATABASE_URL is "mysql://x" but must be a postgres:// address, or nothing, for example ' +
+      'DATABASE_URL=postgres://rollcall@127.0.0.1:5432/rollcall',
+  ]);
+});
+
+for (const [variable, value] of [
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '80.5'],
+  ['PORT', '0x50'],
+  ['PORT', '1e3'],
+  ['HOST', 'a b'],
+  ['PUBLIC_URL', 'example.org'],
+  ['PUBLIC_URL', 'https://example.org/'],
+  ['TRUSTED_PROXIES', '10.0.0.0/8,,'],
+  ['TRUSTED_PROXIES', '10.0.0.300'],
+  ['TRUSTED_PROXIES', '10.0.0.0/64'],
+  ['REDIS_URL', 'http://127.0.0.1'],
+  ['VOTE_WAIT_HOURS', '12.01'],
+  ['VOTE_WAIT_HOURS', '0'],
+  ['DEMO', 'yes'],
+] as const) {
+  test(`${variable}=${value} is refused`, () => {
+    assert.is(mistakesOf({ [variable]: value }).length, 1);
+  });
+}
+
+test('a mistyped operator token is not repeated', () => {
+  const [words] = mistakesOf({ ADMIN_TOKEN: 'too-short-secret' });
+
+  assert.match(words ?? '', /ADMIN_TOKEN is something else/);
+  assert.not.match(words ?? '', /too-short-secret/);
+});
+
+test('a password in a mistyped address is not repeated', () => {
+  const [words] = mistakesOf({ DATABASE_URL: 'mysql://me:secret@host/db' });
+
+  assert.match(words ?? '', /me:\*\*\*@host/);
+  assert.not.match(words ?? '', /secret/);
+});
+
+for (const environment of [
+  { PORT: '9090' },
+  { UPTIME_FRESH_MINUTES: '3' },
+  { STATS_POSTS_BURST: '10' },
+  { REDIS_URL: 'redis://a' },
+  { DATABASE_URL: 'postgres://a/b' },
+  { DEMO: 'on', REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' },
+]) {
+  test(`${JSON.stringify(environment)} contradicts itself and is refused`, () => {
+    const mistakes = mistakesOf(environment);
+
+    assert.is(mistakes.length, 1);
+    assert.match(mistakes[0] ?? '', / and [A-Z_]+: /);
+  });
+}
+
+test('port 0 twice is no contradiction: both are free ones', () => {
+  assert.equal(mistakesOf({ PORT: '0', ADMIN_PORT: '0' }), []);
+});
+
+test('the demo directory is wanted by default only in the embedded stores', () => {
+  assert.ok(demoWanted(readConfig({})));
+  assert.not.ok(demoWanted(readConfig({ DEMO: 'off' })));
+  const servers = { REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' };
+  assert.not.ok(demoWanted(readConfig(servers)));
+});
+
+test('the rules of the hot store are in milliseconds', () => {
+  const rules = commitRulesOf(readConfig({ UPTIME_CHECK_MINUTES: '1' }), []);
+
+  assert.equal(rules.windows.premium, { waitMs: 14_400_000, perUser: 1 });
+  assert.equal(rules.windows.weekend, { waitMs: 21_600_000, perUser: 2 });
+  assert.is(rules.uptime.checkMs, 60_000);
+});
+
+test('the rate limits take as many at once as in their time, stats posts their burst', () => {
+  const rates = limitSettingsOf(readConfig({ AUTH_TESTS_PER_MINUTE: '7' }));
+
+  assert.equal(rates.auth_test, { requests: 7, seconds: 60, burst: 7 });
+  assert.equal(rates.stats, { requests: 1_000, seconds: 1, burst: 2_000 });
+});
+
+test('every default fits its own bounds', () => {
+  const given = settingRows.map(([name, schema]) => [variableOf(name), String(schema.default)]);
+
+  assert.equal(mistakesOf(Object.fromEntries(given)), []);
+});
+
+test('config.example names the same settings as the schema, with the same defaults, each explained', () => {
+  const text = readFileSync(new URL('../../config.example', import.meta.url), 'utf8');
+  const lines = text.split('\n').filter((line) => /^[A-Z_]+=/.test(line));
+  const expected = settingRows.map(([name, schema]) => `${variableOf(name)}=${String(schema.default)}`);
+
+  assert.equal([...lines].sort(), [...expected].sort());
+  for (const paragraph of text.split('\n\n')) {
+    if (/^[A-Z_]+=/m.test(paragraph)) assert.match(paragraph, /^# /);
+  }
+});
+
+test.run();

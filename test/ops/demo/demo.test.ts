@@ -1,0 +1,221 @@
+/**
+ * The demo directory: what it promises to newcomers and to the tests that use it.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseToken } from '../../../engine/rules/token.ts';
+import type { DemoFile } from '../../../ops/demo/access.ts';
+import { prepareDemo } from '../../../ops/demo/demo.ts';
+import { demoSizes, generateDemo } from '../../../ops/demo/generate.ts';
+import { demoCommands, welcomeText } from '../../../ops/demo/welcome.ts';
+import { checkLine } from '../../../storage/import/check.ts';
+import type { BotRecord, ImportRecord, TeamRecord, VoteRecord } from '../../../storage/import/schema.ts';
+import { openTestStore, type TestStore } from '../../storage/import/store.ts';
+
+const test = suite('demo');
+const nowMs = Date.UTC(2026, 5, 15, 12);
+const hourMs = 3_600_000;
+let store: TestStore;
+
+test.before(async () => {
+  store = await openTestStore();
+});
+test.after(() => store.close());
+test.before.each(async () => {
+  await store.clear();
+  rmSync(join(store.folder, 'demo.json'), { force: true });
+});
+
+const addresses = {
+  url: 'http://127.0.0.1:8080',
+  admin_url: 'http://127.0.0.1:9090',
+  admin_token: 'operator',
+};
+const prepare = (options: Partial<Parameters<typeof prepareDemo>[1]> = {}): Promise<DemoFile | null> =>
+  prepareDemo(store.sql, { directory: store.folder, addresses, nowMs, ...options });
+const ofKind = <Kind extends ImportRecord['kind']>(records: readonly ImportRecord[], kind: Kind) =>
+  records.filter((record) => record.kind === kind) as Extract<ImportRecord, { kind: Kind }>[];
+
+const seeds = [1, 2, 3, 20_240_229];
+for (const seed of seeds) {
+  const { cast, records } = generateDemo(seed, nowMs);
+  const bots = ofKind(records, 'bot');
+  const votes = ofKind(records, 'vote');
+
+  test(`seed ${seed}: every record is a good import line, in the sizes promised`, () => {
+    const faults = records.map((record) => checkLine(JSON.stringify(record)).fault).filter(Boolean);
+
+    assert.equal(faults, []);
+    assert.is(bots.length, demoSizes.bots);
+    assert.ok(votes.length > 2_000 && votes.length < 12_000);
+  });
+
+  test(`seed ${seed}: totals of votes are the votes`, () => {
+    for (const record of [
+      ...bots,
+      ...ofKind(records, 'server'),
+      ...ofKind(records, 'pack'),
+      ...ofKind(records, 'team'),
+    ]) {
+      const id =
+        'bot_id' in record
+          ? record.bot_id
+          : 'server_id' in record
+            ? record.server_id
+            : 'url' in record
+              ? record.url
+              : record.id;
+      const own = votes.filter((vote) => vote.target_type === record.kind && vote.target_id === id);
+      const up = own.filter(({ upvote }) => upvote).length;
+      assert.equal(
+        [record.upvotes ?? 0, record.downvotes ?? 0],
+        [up, own.length - up],
+        `${record.kind} ${id}`,
+      );
+    }
+  });
+
+  test(`seed ${seed}: nobody votes twice within twelve hours, and nobody within the last day`, () => {
+    const last = new Map<string, number>();
+    for (const vote of votes) {
+      const key = `${vote.author} ${vote.target_id}`;
+      const atMs = Date.parse(vote.created_at);
+      assert.ok(atMs - (last.get(key) ?? 0) > 12 * hourMs);
+      assert.ok(nowMs - atMs >= 24 * hourMs);
+      last.set(key, atMs);
+    }
+  });
+
+  test(`seed ${seed}: the cast stands as it should`, () => {
+    const bot = bots.find(({ bot_id }) => bot_id === cast.bot) as BotRecord;
+    const team = ofKind(records, 'team').find(({ id }) => id === cast.team) as TeamRecord;
+    const pack = ofKind(records, 'pack').find(({ url }) => url === cast.pack);
+    const server = ofKind(records, 'server').find(({ server_id }) => server_id === cast.server);
+    const members = team.members.find(({ user_id }) => user_id === cast.user);
+
+    assert.equal([bot.team_owner, bot.type, bot.start_premium_period], [cast.team, 'approved', undefined]);
+    assert.equal([server?.team_owner, server?.state, server?.type], [cast.team, 'public', 'approved']);
+    assert.equal(members?.perms, ['owner']);
+    assert.ok(pack?.owner === cast.user && pack.bot_ids?.includes(cast.bot));
+    assert.not.ok(votes.some(({ author }: VoteRecord) => author === cast.user || author === cast.secondUser));
+    assert.not.ok(JSON.stringify(records.filter(({ kind }) => kind !== 'user')).includes(cast.secondUser));
+  });
+
+  test(`seed ${seed}: popularity is skewed and every state occurs`, () => {
+    const clicks = bots.map((bot) => bot.clicks ?? 0).sort((a, b) => b - a);
+    const all = clicks.reduce((sum, count) => sum + count, 0);
+    const first = clicks.slice(0, 30).reduce((sum, count) => sum + count, 0);
+
+    assert.ok(first > all * 0.6, 'a tenth of the bots has most of the clicks');
+    assert.equal([...new Set(bots.map(({ type }) => type))].sort(), [
+      'approved',
+      'certified',
+      'denied',
+      'pending',
+    ]);
+    assert.ok(bots.some(({ start_premium_period }) => start_premium_period !== undefined));
+    assert.is(new Set(bots.map(({ user }) => user?.username)).size, bots.length);
+  });
+}
+
+test('the same seed and time make the same directory', () => {
+  assert.is(JSON.stringify(generateDemo(5, nowMs)), JSON.stringify(generateDemo(5, nowMs)));
+});
+
+test('the first start loads it and writes a private file whose tokens live', async () => {
+  const demo = (await prepare()) as DemoFile;
+
+  const path = join(store.folder, 'demo.json');
+  assert.equal(JSON.parse(readFileSync(path, 'utf8')), demo);
+  assert.is(statSync(path).mode & 0o777, 0o600);
+  for (const [kind, { id, token }] of [
+    ['user', demo.user],
+    ['user', demo.second_user],
+    ['bot', demo.bot],
+    ['server', demo.server],
+    ['team', demo.team],
+  ] as const) {
+    assert.equal(parseToken(token), { kind, id });
+    const hash = createHash('sha256').update(token).digest();
+    const rows = await store.sql`
+      select type, target_id, expiry > ${new Date(nowMs + 9 * 365 * 24 * hourMs)} as long_lived
+      from sessions where token_hash = ${hash}`;
+    assert.equal([...rows], [{ type: kind === 'user' ? 'login' : 'api', target_id: id, long_lived: true }]);
+  }
+});
+
+test('a second start keeps the tokens and the directory, and corrects addresses', async () => {
+  const first = (await prepare()) as DemoFile;
+  const before = await store.dump();
+
+  const second = await prepare({
+    addresses: { ...addresses, url: 'http://127.0.0.1:9999' },
+    nowMs: nowMs + hourMs,
+  });
+
+  assert.equal(second, { ...first, url: 'http://127.0.0.1:9999' });
+  assert.ok((await store.dump()) === before);
+});
+
+test('a lost or damaged file gets new tokens, and the old ones die', async () => {
+  const first = (await prepare()) as DemoFile;
+  writeFileSync(join(store.folder, 'demo.json'), '{"user":');
+
+  const second = (await prepare()) as DemoFile;
+
+  assert.is(second.bot.id, first.bot.id);
+  assert.is.not(second.bot.token, first.bot.token);
+  const [row] = await store.sql`select count(*) from sessions`;
+  assert.is(row?.count, 5);
+});
+
+test('a load that was cut off is finished by the next start', async () => {
+  await prepare();
+  const whole = (await store.dump()).split('\n').filter((line) => !line.includes('"kind":"session"'));
+  await store.sql`delete from votes`;
+  await store.sql`delete from packs`;
+  await store.sql`delete from totals where kind = 'pack'`;
+  await store.sql`update settings set value = replace(value, 'loaded', 'begun') where name = 'demo'`;
+
+  await prepare({ nowMs: nowMs + 5 * hourMs });
+
+  const again = (await store.dump()).split('\n').filter((line) => !line.includes('"kind":"session"'));
+  assert.ok(again.join('\n') === whole.join('\n'));
+});
+
+test('a store with somebody’s own directory is left alone', async () => {
+  await store.sql`insert into users (id, username, display_name) values ('1', 'own', 'Own')`;
+
+  assert.is(await prepare(), null);
+  assert.is((await store.dump()).split('\n').length - 1, 1);
+});
+
+test('a deleted member of the cast stops no start', async () => {
+  const { server } = (await prepare()) as DemoFile;
+  await store.sql`delete from sessions where target_id = ${server.id}`;
+  await store.sql`delete from servers where server_id = ${server.id}`;
+  await store.sql`delete from totals where entity_id = ${server.id}`;
+
+  const demo = (await prepare()) as DemoFile;
+
+  assert.is(demo.server.id, server.id);
+});
+
+test('the welcome shows addresses and commands, and is plain where no person watches', async () => {
+  const demo = (await prepare()) as DemoFile;
+  const options = { url: demo.url, adminUrl: demo.admin_url, dataDirectory: './data', demo };
+
+  const plain = welcomeText({ ...options, isTerminal: false });
+  const coloured = welcomeText({ ...options, isTerminal: true });
+
+  assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
+  for (const [, command] of demoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
+  assert.not.ok(plain.includes('\x1b'));
+  assert.ok(coloured.includes('\x1b[1m'));
+  assert.not.ok(welcomeText({ ...options, demo: null, isTerminal: false }).includes('curl'));
+});
+
+test.run();

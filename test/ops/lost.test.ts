@@ -1,0 +1,59 @@
+/**
+ * A node whose embedded SQL ends: it says so, drains, ends with 1, and the next one finds everything.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { DemoFile } from '../../ops/demo/access.ts';
+import { startNode } from '../support/node-process.ts';
+
+const test = suite('a lost store');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-lost-'));
+const dataDir = join(folder, 'data');
+/** The database's socket is made in here, so that it can be found. */
+const temporary = join(folder, 't');
+mkdirSync(temporary);
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const begin = () => startNode({ dataDir, settings: { DEMO: 'on', TMPDIR: temporary } });
+const demo = (): DemoFile => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+
+/** A malformed first message ends a backend, and the embedded one is all there is. */
+const endDatabase = (): void => {
+  const [place = ''] = readdirSync(temporary).filter((name) => name.startsWith('rollcall-sql-'));
+  const socket = connect(join(temporary, place, 's'));
+  socket.on('error', () => socket.destroy()).resume();
+  socket.write(Buffer.concat([Buffer.from([0, 0, 0, 20, 0, 3, 0, 0]), Buffer.from('user\0nobody\0')]));
+};
+
+test('it drains and ends with 1 and clear words, and what it acknowledged is there afterwards', async () => {
+  const node = await begin();
+  const { bot } = demo();
+  const posted = await fetch(`${node.url}/bots/stats`, {
+    method: 'POST',
+    headers: { 'Bot-Auth': bot.token },
+    body: '{"servers":424242}',
+  });
+  endDatabase();
+  const { code } = await node.exited;
+
+  assert.is(posted.status, 200);
+  assert.is(code, 1);
+  assert.match(node.output(), /Ending, so that a new process can start: the embedded database ended/);
+  assert.match(node.output(), /"level":60/);
+  const log = node
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  assert.not.match(log.join('\n'), 'rc_bot_');
+
+  const next = await begin();
+  const shown = await (await fetch(`${next.url}/bots/${bot.id}`)).json();
+  assert.is((await next.stop()).code, 0);
+  assert.is((shown as { servers: number }).servers, 424_242);
+});
+
+test.run();

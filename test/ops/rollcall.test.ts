@@ -1,0 +1,54 @@
+/**
+ * The composition root: a node that starts, answers its demo tokens, and stops without leaving anything.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openWorld, type World } from '../world.ts';
+
+const test = suite('rollcall');
+
+let world: World;
+test.before(async () => {
+  world = await openWorld();
+});
+test.after(() => world.close());
+
+test('the demo tokens post stats and vote, and everybody reads the totals', async () => {
+  const { url, demo } = world;
+  const posted = await fetch(`${url}/bots/stats`, {
+    method: 'POST',
+    headers: { 'Bot-Auth': demo.bot.token },
+    body: '{"servers":18446744073709551557}',
+  });
+  const voted = await fetch(`${url}/users/${demo.user.id}/bots/${demo.bot.id}/votes?upvote=true`, {
+    method: 'PUT',
+    headers: { 'User-Auth': demo.user.token },
+  });
+  const bot = await (await fetch(`${url}/bots/${demo.bot.id}`)).text();
+
+  assert.is(posted.status, 200);
+  assert.is(voted.status, 204);
+  assert.match(bot, '"servers":18446744073709551557,');
+});
+
+test('demo.json names this node, and only its owner reads it', () => {
+  const path = join(world.dataDir, 'demo.json');
+
+  assert.is(statSync(path).mode & 0o777, 0o600);
+  assert.is(world.demo.url, world.url);
+  assert.is(world.demo.admin_url, world.adminUrl);
+});
+
+test('a node without work left stops, and its folder is free', async () => {
+  const other = await openWorld();
+
+  await other.stop();
+  await other.stop();
+
+  assert.not(existsSync(join(other.dataDir, 'lock')));
+  await other.close();
+});
+
+test.run();

@@ -1,0 +1,166 @@
+/**
+ * The set-up, on a project of two files with an npm of our own making: installs once however many start,
+ * begins again after an attempt that was cut off, passes signals and exit codes on, and fails in words.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const test = suite('setup');
+const setup = fileURLToPath(new URL('../../ops/setup', import.meta.url));
+
+let root = '';
+test.before.each(() => {
+  root = mkdtempSync(join(tmpdir(), 'setup-'));
+  cpSync(setup, join(root, 'ops/setup'), { recursive: true });
+  mkdirSync(join(root, 'bin'));
+  writeFileSync(
+    join(root, 'package.json'),
+    JSON.stringify({ type: 'module', dependencies: { node: process.versions.node } }),
+  );
+  writeFileSync(
+    join(root, 'script.ts'),
+    `const words: string[] = process.argv.slice(2); console.log('script', ...words); process.exitCode = 7;`,
+  );
+  fakeNpm('');
+});
+test.after.each(() => rmSync(root, { recursive: true, force: true }));
+
+/** Notes each run; does `first`; then lays down a Node as a real installation would. */
+const fakeNpm = (first: string): void => {
+  const lines = [
+    '#!/bin/sh',
+    'echo run >> runs',
+    first,
+    'mkdir -p node_modules/.bin node_modules/left-pad',
+    `ln -sf ${process.execPath} node_modules/.bin/node`,
+  ];
+  writeFileSync(join(root, 'bin/npm'), lines.join('\n'));
+  chmodSync(join(root, 'bin/npm'), 0o755);
+};
+const start = (...words: string[]): ChildProcess =>
+  spawn(process.execPath, ['ops/setup/run.mjs', ...words], {
+    cwd: root,
+    env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+const ended = (child: ChildProcess): Promise<{ code: number | null; output: string }> => {
+  let output = '';
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+};
+const run = (...words: string[]) => ended(start(...words));
+const installations = (): number => readFileSync(join(root, 'runs'), 'utf8').split('\n').length - 1;
+const appears = async (path: string): Promise<void> => {
+  while (!existsSync(join(root, path))) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+test('the first start installs, the second does not; arguments and exit code pass through', async () => {
+  const first = await run('script.ts', 'a', '--b');
+  const second = await run('script.ts');
+
+  assert.match(first.output, /Installing the libraries[\s\S]*script a --b/);
+  assert.equal(second, { code: 7, output: 'script\n' });
+  assert.is(first.code, 7);
+  assert.is(installations(), 1);
+});
+
+test('a changed dependency installs again', async () => {
+  await run('script.ts');
+  const dependencies = { node: process.versions.node, more: '1.0.0' };
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+  await run('script.ts');
+
+  assert.is(installations(), 2);
+});
+
+test('two starts at once install once', async () => {
+  fakeNpm('sleep 0.5');
+  const [one, other] = await Promise.all([run('script.ts', 'one'), run('script.ts', 'other')]);
+
+  assert.match(one.output, /script one/);
+  assert.match(other.output, /script other/);
+  assert.match(one.output + other.output, /waiting for it/);
+  assert.is(installations(), 1);
+});
+
+test('an installation that was killed is begun again from nothing', async () => {
+  fakeNpm('mkdir -p node_modules/half; sleep 60');
+  const cut = start('script.ts');
+  const end = ended(cut);
+  await appears('node_modules/half');
+  cut.kill('SIGTERM');
+  assert.is((await end).code, 130);
+
+  fakeNpm('');
+  const again = await run('script.ts');
+
+  assert.is(again.code, 7);
+  assert.not.ok(existsSync(join(root, 'node_modules/half')));
+});
+
+for (const [title, first, words] of [
+  [
+    'an unreachable registry',
+    'echo npm error code ECONNREFUSED; exit 1',
+    /could not be reached[\s\S]*HTTPS_PROXY/,
+  ],
+  ['a full disk', 'echo npm error ENOSPC; exit 1', /disk is full/],
+  ['a failure never seen', 'echo some reason; exit 1', /some reason[\s\S]*Everything npm said is in/],
+  ['no Node installed', 'exit 0', /the installed Node does not start/],
+] as const) {
+  test(`${title} ends the start in words on what to do`, async () => {
+    fakeNpm(first);
+    const { code, output } = await run('script.ts');
+
+    assert.is(code, 1);
+    assert.match(output, words);
+    assert.not.match(output, /at .*\.mjs/);
+  });
+}
+
+test('a signal reaches the script, and how it ended reaches the caller', async () => {
+  appendFileSync(
+    join(root, 'script.ts'),
+    `process.on('SIGTERM', () => { console.log('drained'); process.exit(3); });
+    setInterval(() => {}, 1e6);
+    console.log('ready');`,
+  );
+  const child = start('script.ts');
+  const end = ended(child);
+  await new Promise<void>((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => chunk.includes('ready') && resolve());
+  });
+  child.kill('SIGTERM');
+
+  const { code, output } = await end;
+  assert.is(code, 3);
+  assert.match(output, /drained/);
+});
+
+test('a tool of node_modules/.bin runs with --bin', async () => {
+  await run('script.ts');
+  writeFileSync(join(root, 'node_modules/.bin/tool'), `console.log('tool', process.argv[2])`);
+
+  assert.equal(await run('--bin', 'tool', 'x'), { code: 0, output: 'tool x\n' });
+});
+
+test.run();

@@ -1,0 +1,111 @@
+/**
+ * The test runner itself, on small files that are bad in one way each: none of them may pass, none may leave
+ * a process behind.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Outcome, runFile } from './runner/run-file.ts';
+
+const test = suite('runner');
+const folder = mkdtempSync(join(tmpdir(), 'samples-'));
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const head = `import { suite } from '${import.meta.resolve('uvu')}';\nconst test = suite('sample');\n`;
+
+let samples = 0;
+const run = (body: string): Promise<Outcome> => {
+  const file = join(folder, `sample-${samples++}.mjs`);
+  writeFileSync(file, head + body);
+  return runFile(file, { seconds: 2, graceMs: 300 });
+};
+const gone = (pid: number): boolean => {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true;
+  }
+};
+
+test('a good file passes and its tests are counted', async () => {
+  const outcome = await run(`test('a', () => {}); test('b', () => {}); test.run();`);
+
+  assert.equal(outcome.counts, { total: 2, passed: 2, skipped: 0 });
+  assert.is(outcome.failures, 0);
+});
+
+test('a failing test is one failure, told in full', async () => {
+  const outcome = await run(
+    `test('a', () => { throw new Error('reason') }); test('b', () => {}); test.run();`,
+  );
+
+  assert.is(outcome.failures, 1);
+  assert.is(outcome.counts?.passed, 1);
+  assert.match(outcome.output, /reason/);
+});
+
+for (const [title, body, words] of [
+  ['a file without .run()', `test('a', () => {});`, /is `test.run\(\)` missing/],
+  ['.only', `test('a', () => {}); test['only']('b', () => {}); test.run();`, /left out/],
+  ['.skip', `test['skip']('a', () => {}); test('b', () => {}); test.run();`, /left out/],
+  ['a hook that throws', `test.before(() => { throw 1 }); test('a', () => {}); test.run();`, /hook threw/],
+  ['a file that does not load', `import './nowhere.mjs';`, /ended before its tests/],
+  ['an early exit', `test('a', () => process.exit(0)); test.run();`, /ended before its tests/],
+  [
+    'a failure after the tests',
+    `test('a', () => {}); test.run(); process.on('exit', () => { process.exitCode = 3 });`,
+    /failed afterwards/,
+  ],
+  [
+    'a test that never ends',
+    `test('a', () => new Promise((r) => setTimeout(r, 1e6))); test.run();`,
+    /time limit/,
+  ],
+  ['a busy loop', `test('a', () => { for (;;); }); test.run();`, /time limit/],
+  [
+    'an open timer',
+    `setInterval(() => {}, 1e6); test('a', () => {}); test.run();`,
+    /something is still open/,
+  ],
+] as const) {
+  test(`${title} is a failure`, async () => {
+    const outcome = await run(body);
+
+    assert.is(outcome.failures, 1, outcome.problems.join('; '));
+    assert.match(outcome.problems.join('; '), words);
+  });
+}
+
+test('what keeps a process alive is named', async () => {
+  const outcome = await run(`setInterval(() => {}, 1e6); test('a', () => {}); test.run();`);
+
+  assert.match(outcome.output, /Still open:.*Timeout/);
+});
+
+test('a child that outlives its test is a failure, and is ended even in a session of its own', async () => {
+  const outcome = await run(`
+    import { spawn } from 'node:child_process';
+    test('a', () => {
+      const words = ['-e', 'setInterval(() => {}, 1e6)'];
+      const child = spawn(process.execPath, words, { detached: true, stdio: 'ignore' });
+      child.unref();
+      console.log('child ' + child.pid + ' ');
+    });
+    test.run();`);
+  const pid = Number(/child (\d+)/.exec(outcome.output)?.[1]);
+
+  assert.match(outcome.problems.join('; '), /left processes running/);
+  while (!gone(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+});
+
+test('a file may ask for a longer time limit in its header', async () => {
+  const outcome = await run(
+    `// time limit: 9 s\ntest('a', () => new Promise((r) => setTimeout(r, 2_200))); test.run();`,
+  );
+
+  assert.is(outcome.failures, 0, outcome.problems.join('; '));
+});
+
+test.run();

@@ -1,0 +1,52 @@
+/**
+ * Shows how far the tests are: on a terminal one moving line below the finished files, elsewhere a plain line
+ * per file and a sign of life now and then.
+ */
+import type { Outcome } from './run-file.ts';
+
+const moveMs = 200;
+const plainMs = 30_000;
+
+export interface Display {
+  started(file: string): void;
+  finished(outcome: Outcome): void;
+  end(): void;
+}
+
+export const createDisplay = (total: number): Display => {
+  const terminal = process.stdout.isTTY === true;
+  const active = new Map<string, number>();
+  let done = 0;
+  const status = (): string => {
+    const files = [...active].map(([file, sinceMs]) => `${file} ${secondsSince(sinceMs)} s`);
+    return `${done}/${total}  ${files.join('  ')}`;
+  };
+  const clear = (): void => {
+    if (terminal) process.stdout.write('\r\x1b[2K');
+  };
+  const draw = (): void => {
+    if (terminal) process.stdout.write(`\r\x1b[2K${status().slice(0, (process.stdout.columns || 80) - 1)}`);
+    else console.log(`… ${status()}`);
+  };
+  const drawing = setInterval(draw, terminal ? moveMs : plainMs);
+  return {
+    started: (file) => active.set(file, performance.now()),
+    finished: (outcome) => {
+      active.delete(outcome.file);
+      done += 1;
+      clear();
+      console.log(lineOf(outcome));
+    },
+    end: () => {
+      clearInterval(drawing);
+      clear();
+    },
+  };
+};
+
+const secondsSince = (sinceMs: number): number => Math.round((performance.now() - sinceMs) / 1_000);
+
+const lineOf = ({ file, failures, counts, seconds }: Outcome): string => {
+  const failed = failures === 0 ? '' : ` (${failures} failed)`;
+  return `${failures === 0 ? '✓' : '✘'} ${file}  ${counts?.passed ?? 0}${failed}  ${seconds.toFixed(1)} s`;
+};

@@ -1,0 +1,254 @@
+/**
+ * What must hold when a world is at rest, each check under the name of its invariant.
+ *
+ * Works from three witnesses: the clients' log, the hot store and the ledger. It changes none of them. Where
+ * the hot store itself lost data, what was acknowledged in the lost time counts as unknown, and comparisons
+ * that such a loss breaks by its nature are left out. What nodes show of each other's changes (I9, second
+ * half) is checked by simulation.ts, where nodes can be asked.
+ */
+import type { HotState, Totals } from '../../engine/entity/state.ts';
+import { emptyTotals } from '../../engine/entity/state.ts';
+import { isWeekend } from '../../engine/entity/votes.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import type { OutboxVote } from '../../engine/ports.ts';
+import { rules } from './plan.ts';
+import { type Op, targets, users, type Workload } from './workload.ts';
+import { poisonedUser, violate } from './world.ts';
+
+/** The outcome that counts: an answer whose effect a store lost afterwards proves nothing. */
+const outcomeOf = ({ world }: Workload, op: Op): 'ok' | 'fail' | 'unknown' => {
+  if (op.outcome === 'pending') return 'unknown';
+  if (op.outcome !== 'ok') return op.outcome;
+  const gone = world.losses.some((loss) => op.callMs <= loss.atMs && op.returnMs >= loss.fromMs);
+  return gone ? 'unknown' : 'ok';
+};
+
+const hotStateOf = ({ world }: Workload, ref: EntityRef): HotState | null => {
+  const slot = world.hot.shards[ref.shard]?.slots.get(ref.address);
+  return slot?.incarnation === ref.incarnation ? slot.state : null;
+};
+
+/**
+ * Nothing tells nodes what a store that fell back to an earlier time no longer knows: bounds remain, no
+ * equality.
+ */
+const rolledBack = ({ world }: Workload): boolean => world.losses.some((loss) => !loss.emptied);
+
+const lossless = ({ world }: Workload): boolean => world.losses.length === 0;
+
+/** I10: SQL holds what the store holds, and nothing waits any more. */
+const checkLedgerEqualsStore = (work: Workload, ref: EntityRef, state: HotState): void => {
+  const { world } = work;
+  const row = world.ledger.totals.get(ref.incarnation);
+  if (row === undefined) return;
+  // A flush that left before the store was lost may come to SQL after the listing was initialised from there.
+  const overtaken = row.generation < (world.hot.shards[ref.shard]?.generation ?? 0);
+  if (!lossless(work) && overtaken) return;
+  for (const name of Object.keys(emptyTotals) as (keyof Totals)[]) {
+    if (row.totals[name] !== state[name])
+      violate(world, 'I10', `${ref.address} at rest: ${name} is ${state[name]}, in SQL ${row.totals[name]}`);
+  }
+  const facts = world.ledger.listings.get(ref.address)?.facts;
+  if (facts !== undefined && state.facts.revision !== facts.revision)
+    violate(world, 'facts', `${ref.address} has revision ${state.facts.revision}, SQL ${facts.revision}`);
+};
+
+/**
+ * I2, I3, I7: clicks and invites are those that were made, each at most once; all of them where nothing
+ * failed.
+ */
+const checkClicks = (work: Workload, ref: EntityRef, state: HotState): void => {
+  const { world, log } = work;
+  const made = (kind: Op['kind']): number =>
+    log.filter((op) => op.kind === kind && op.incarnation === ref.incarnation && op.outcome !== 'fail')
+      .length;
+  const name = ref.address;
+  if (state.clicks > made('click'))
+    violate(world, 'I2', `${name} has ${state.clicks} of ${made('click')} clicks`);
+  if (state.inviteClicks > made('invite')) violate(world, 'I2', `${name} has too many invite clicks`);
+  const sharp = targets.some((target) => target.sharp && target.id === ref.id);
+  if (sharp && state.clicks !== state.uniqueClicks)
+    violate(
+      world,
+      'I3',
+      `${name} counts clicks twice: ${state.clicks}, ${state.uniqueClicks} of them unique`,
+    );
+  if (!sharp && lossless(work) && state.uniqueClicks > 5)
+    violate(world, 'I7', `${name} knows too many visitors`);
+  const visitors = world.hot.shards[ref.shard]?.visitors.get(`${ref.address} ${ref.incarnation}`)?.size ?? 0;
+  if (lossless(work) && visitors !== state.uniqueClicks)
+    violate(world, 'I7', `${name} has ${state.uniqueClicks} unique clicks of ${visitors} visitors`);
+  if (!world.plan.calm) return;
+  if (state.clicks !== made('click') || state.inviteClicks !== made('invite'))
+    violate(world, 'I1', `${name} has ${state.clicks} of ${made('click')} clicks although nothing failed`);
+};
+
+/** I1, I2, I16: the posted value is one that was posted, and no acknowledged later post is lost. */
+const checkStats = (work: Workload, ref: EntityRef, state: HotState): void => {
+  const { world, log } = work;
+  const posts = log.filter((op) => op.kind === 'stats' && op.address === ref.address);
+  const acknowledged = posts.filter(
+    (op) => op.incarnation === ref.incarnation && outcomeOf(work, op) === 'ok',
+  );
+  const shown = posts.find((op) => String(op.index) === state.servers);
+  if (state.servers === '0') {
+    if (acknowledged.length > 0) violate(world, 'I1', `${ref.address} lost post ${acknowledged[0]?.index}`);
+  } else if (shown === undefined || shown.outcome === 'fail') {
+    violate(world, 'I2', `${ref.address} shows ${state.servers}, which was not taken`);
+  } else if (shown.outcome === 'ok') {
+    const later = acknowledged.find((op) => op.callMs > shown.returnMs);
+    if (later)
+      violate(world, 'I1', `${ref.address} shows post ${shown.index}, ${later.index} was acknowledged later`);
+  }
+};
+
+/** Ids are given out two per request, in order. */
+const requestOf = (vote: OutboxVote): string => {
+  const dot = vote.itag.lastIndexOf('.');
+  return `${vote.itag.slice(0, dot)} ${Math.ceil(Number(vote.itag.slice(dot + 1)) / 2)}`;
+};
+const markOf = (vote: OutboxVote): string => `${vote.user} ${vote.atMs}`;
+
+/** I5: totals, rows and window marks tell the same votes. */
+const checkVoteTotals = (work: Workload, ref: EntityRef, state: HotState): void => {
+  const { world } = work;
+  if (!lossless(work)) return;
+  const rows = [...world.ledger.votes.values()].filter((vote) => vote.ref.incarnation === ref.incarnation);
+  const buried = world.ledger.buried.flatMap(({ vote }) =>
+    vote?.ref.incarnation === ref.incarnation ? [vote] : [],
+  );
+  const lost = [...new Map(buried.map((vote) => [vote.itag, vote])).values()];
+  const valid = [...rows.filter((vote) => vote.voidReason === ''), ...lost];
+  for (const [total, upvote] of [
+    [state.upvotes, true],
+    [state.downvotes, false],
+  ] as const) {
+    const counted = valid.filter((vote) => vote.upvote === upvote).length;
+    // A reset cannot take back votes that SQL never stored.
+    const fits = lost.length > 0 && world.plan.resets > 0 ? total <= counted : total === counted;
+    if (!fits)
+      violate(
+        world,
+        'I5',
+        `${ref.address} counts ${total} ${upvote ? 'up' : 'down'}votes of ${counted} rows`,
+      );
+  }
+  const listing = `${ref.address} ${ref.incarnation}`;
+  const marks = world.hot.shards[ref.shard]?.votes.filter((vote) => vote.listing === listing).length ?? 0;
+  const requests = new Set([...rows, ...lost].map(markOf)).size;
+  if (marks !== requests)
+    violate(world, 'I5', `${ref.address} has ${marks} window marks for ${requests} requests`);
+};
+
+/** I12: what was removed does not live, whatever came late. */
+const checkListings = (work: Workload): void => {
+  const { world } = work;
+  for (const ref of world.refs) {
+    const state = hotStateOf(work, ref);
+    const living = world.ledger.listings.get(ref.address)?.ref.incarnation === ref.incarnation;
+    if (!living) {
+      if (state !== null && !rolledBack(work))
+        violate(world, 'I12', `${ref.address} ${ref.incarnation} was removed and lives`);
+      if (world.ledger.totals.has(ref.incarnation))
+        violate(world, 'I12', `${ref.address} has totals and no listing`);
+    } else if (state !== null) {
+      checkClicks(work, ref, state);
+      if (rolledBack(work)) continue;
+      checkLedgerEqualsStore(work, ref, state);
+      checkStats(work, ref, state);
+      checkVoteTotals(work, ref, state);
+    } else if (!rolledBack(work)) {
+      violate(world, 'I1', `${ref.address} was read and is not in the store`);
+    }
+  }
+};
+
+/** All rows of accepted votes: stored or, for the user whose rows SQL refuses, buried. */
+const acceptedRows = ({ world }: Workload): readonly OutboxVote[] => {
+  const buried = new Map(
+    world.ledger.buried.flatMap(({ vote }) => (vote ? [[vote.itag, vote] as const] : [])),
+  );
+  for (const vote of buried.values())
+    if (vote.user !== poisonedUser) violate(world, 'I11', `a good vote of ${vote.user} was buried`);
+  return [...world.ledger.votes.values(), ...buried.values()];
+};
+
+/** I1, I2, I4, I11: every acknowledged vote has its rows, and nothing else does. */
+const checkVoteRows = (work: Workload): void => {
+  const { world, log } = work;
+  const rows = acceptedRows(work);
+  const requests = Map.groupBy(rows, requestOf);
+  for (const [name, votes] of requests) {
+    const numbers = votes.map((vote) => vote.voteNumber).sort((left, right) => left - right);
+    // What is flushed of a request when the store is lost is all there will ever be.
+    if (lossless(work) && numbers.some((number, index) => number !== index))
+      violate(world, 'I11', `request ${name} has rows ${numbers.join(',')}`);
+  }
+  for (const { kind, id } of targets) {
+    for (const user of users) {
+      const address = world.refs.find((ref) => ref.kind === kind && ref.id === id)?.address;
+      const own = log.filter((op) => op.kind === 'vote' && op.user === user && op.address === address);
+      const voted = own.filter((op) => op.note.startsWith('voted'));
+      const least = voted.filter((op) => outcomeOf(work, op) === 'ok').length;
+      const unknown = own.filter(
+        (op) => outcomeOf(work, op) === 'unknown' && !op.note.startsWith('refused'),
+      ).length;
+      const found = [...requests.values()].filter(
+        ([vote]) => vote?.user === user && vote.ref.address === address,
+      ).length;
+      if (found < least)
+        violate(world, 'I1', `${least - found} acknowledged votes of ${user} on ${address} are lost`);
+      if (found > least + unknown)
+        violate(
+          world,
+          'I2',
+          `${found} votes of ${user} on ${address}, ${least} acknowledged, ${unknown} unknown`,
+        );
+    }
+  }
+};
+
+/** I5: no two accepted requests of a user inside the shortest window that can have been in force. */
+const checkWindows = (work: Workload): void => {
+  const { world } = work;
+  if (!lossless(work)) return;
+  const { standard, premium, weekend } = rules.windows;
+  const byVoter = Map.groupBy(acceptedRows(work), (vote) => `${vote.ref.incarnation} ${vote.user}`);
+  for (const [voter, votes] of byVoter) {
+    const times = [...new Set(votes.map((vote) => vote.atMs))].sort((left, right) => left - right);
+    for (let index = 1; index < times.length; index++) {
+      const [earlier, later] = [times[index - 1] as number, times[index] as number];
+      // A node's clock may have jumped back behind a vote that no longer held.
+      const released =
+        votes.some(
+          (vote) => [earlier, later].includes(vote.atMs) && 'voidReason' in vote && vote.voidReason !== '',
+        ) || world.ledger.resets.some(({ atMs }) => earlier < atMs);
+      const plain = isWeekend(later) ? weekend : standard;
+      const waitMs = world.plan.edits > 0 ? Math.min(premium.waitMs, plain.waitMs) : plain.waitMs;
+      if (!released && later - earlier < waitMs)
+        violate(world, 'I5', `${voter} voted twice within ${later - earlier} ms`);
+    }
+  }
+};
+
+/** I15: nothing waits: no request, no row, no adjustment. */
+const checkRest = (work: Workload): void => {
+  const { world, log } = work;
+  const alive = new Set(world.nodes.flatMap((node) => (node.ready ? [node.boot] : [])));
+  for (const op of log)
+    if (op.outcome === 'pending' && alive.has(op.boot))
+      violate(world, 'I15', `op ${op.index} is never answered`);
+  for (const shard of world.hot.shards)
+    if (shard.dirty.size + shard.outbox.size > 0) violate(world, 'I11', 'the backlog does not empty');
+  if (rolledBack(work)) return;
+  const open = world.ledger.adjustments.filter((adjustment) => !adjustment.settled);
+  if (open.length > 0) violate(world, 'I11', `${open.length} adjustments are never settled`);
+};
+
+/** All checks at rest. */
+export const checkWorld = (work: Workload): void => {
+  checkRest(work);
+  checkListings(work);
+  checkVoteRows(work);
+  checkWindows(work);
+};

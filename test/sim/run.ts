@@ -1,0 +1,36 @@
+/**
+ * Replays seeds by hand: `node test/sim/run.ts --seed 7 --verbose`, or `--from 1 --count 1000` for many.
+ *
+ * Prints the trace with `--verbose`, then the violations and the mix. Exit code 1 when anything is violated.
+ */
+import { parseArgs } from 'node:util';
+import { simulate } from './simulation.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    count: { type: 'string', default: '1' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+const from = Number(values.seed ?? values.from);
+const last = values.seed === undefined ? from + Number(values.count) - 1 : from;
+const mix = new Map<string, number>();
+let failed = 0;
+let ops = 0;
+let special = 0;
+for (let seed = from; seed <= last; seed++) {
+  const result = await simulate({ seed, ...(values.verbose ? { print: (line) => console.log(line) } : {}) });
+  for (const [what, times] of result.counts) mix.set(what, (mix.get(what) ?? 0) + times);
+  ops += result.ops;
+  special += result.special;
+  if (result.violations.length === 0) continue;
+  failed += 1;
+  console.log(`seed ${seed}: ${JSON.stringify(result.plan)}`);
+  for (const violation of result.violations) console.log(`  ${violation}`);
+}
+for (const [what, times] of [...mix].sort()) console.log(`${String(times).padStart(8)}  ${what}`);
+console.log(`${ops} operations, ${special} special; ${failed} of ${last - from + 1} seeds failed`);
+process.exitCode = failed > 0 ? 1 : 0;

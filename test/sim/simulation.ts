@@ -1,0 +1,149 @@
+/**
+ * One seed from beginning to end: found the directory, boot the nodes, let clients and accidents happen,
+ * heal, wait for rest, check.
+ *
+ * Called by the test (many seeds) and by `run.ts` (one, to be read). The same seed gives the same trace and
+ * hash.
+ */
+
+import { checkWorld } from './checks.ts';
+import { createDriver } from './clock.ts';
+import type { LedgerFaults } from './ledger.ts';
+import { foundDirectory, runOperators } from './operator.ts';
+import { drawPlan, type Plan } from './plan.ts';
+import { createWorkload, runClient, targets, type Workload } from './workload.ts';
+import { addNode, boot, createWorld, type SimNode, violate, type World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Receives every line of the trace. */
+  readonly print?: (line: string) => void;
+  readonly faults?: LedgerFaults;
+}
+export interface SimulationResult {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly violations: readonly string[];
+  readonly hash: string;
+  readonly events: number;
+  readonly ops: number;
+  /** Operations that took a way that is not the plain one. */
+  readonly special: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+const eventsMax = 60_000;
+
+export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
+  const driver = createDriver(options.seed, options.print);
+  const plan = drawPlan(driver.random);
+  driver.note(JSON.stringify(plan));
+  const world = createWorld(driver, plan, options.faults ?? {});
+  const work = createWorkload(world);
+  let done = false;
+  const story = tell(work).finally(() => {
+    done = true;
+  });
+  story.catch(() => {});
+  const onBug = (error: unknown): void =>
+    violate(world, 'bug', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.on('unhandledRejection', onBug);
+  try {
+    await driver.run(() => done, eventsMax);
+    if (!done) violate(world, 'I15', 'the world stands still before its story ends');
+    else await story;
+  } catch (error) {
+    onBug(error);
+  } finally {
+    process.off('unhandledRejection', onBug);
+  }
+  return report(options.seed, work);
+};
+
+const report = (seed: number, { world, log }: Workload): SimulationResult => {
+  for (const op of log) count(world.counts, `op ${op.outcome}`);
+  const special = log.filter((op) => op.special || op.outcome === 'pending').length;
+  return {
+    seed,
+    plan: world.plan,
+    violations: world.violations,
+    hash: world.driver.hash(),
+    events: world.driver.events(),
+    ops: log.length,
+    special,
+    counts: world.counts,
+  };
+};
+
+const count = (counts: Map<string, number>, what: string): void => {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+};
+
+const tell = async (work: Workload): Promise<void> => {
+  const { world } = work;
+  const { driver, plan } = world;
+  foundDirectory(world);
+  for (let index = 1; index <= plan.nodes; index++) addNode(world, `node${index}`);
+  await Promise.all(world.nodes.map((node) => boot(world, node)));
+  const clients = Array.from({ length: plan.clients }, (_, index) => runClient(work, index));
+  await Promise.all([...clients, runOperators(world)]);
+  world.healed = true;
+  driver.note('all faults end');
+  // The latest call that may still take effect is this far away.
+  await driver.pause(6_000);
+  await lookAfresh(work);
+  await rest(world);
+  await checkNodesSee(world);
+  checkWorld(work);
+};
+
+/** I9, second half: a second after the last change every node shows what the store holds. */
+const checkNodesSee = async (world: World): Promise<void> => {
+  for (const node of world.nodes) {
+    if (node.engine === null || !node.ready) continue;
+    for (const { ref } of world.ledger.listings.values()) {
+      const slot = world.hot.shards[ref.shard]?.slots.get(ref.address);
+      const held = slot?.incarnation === ref.incarnation ? slot.state : null;
+      if (!held) continue;
+      const { state } = await node.engine.read(ref.kind, ref.id);
+      for (const name of ['version', 'clicks', 'upvotes', 'downvotes', 'servers', 'flushedVotes'] as const) {
+        if (state[name] !== held[name])
+          violate(
+            world,
+            'I9',
+            `${node.boot} shows ${name} ${state[name]} of ${ref.address}, not ${held[name]}`,
+          );
+      }
+    }
+  }
+};
+
+/** A node that knows nothing finds every listing, and no other. */
+const lookAfresh = async ({ world }: Workload): Promise<void> => {
+  const exact = world.losses.every((loss) => loss.emptied);
+  addNode(world, 'fresh');
+  const node = world.nodes.at(-1) as SimNode;
+  await boot(world, node);
+  for (const { kind, id } of targets) {
+    const ref = [...world.ledger.listings.values()].find(
+      ({ ref }) => ref.kind === kind && ref.id === id,
+    )?.ref;
+    try {
+      const view = await node.engine?.read(kind, id);
+      if (exact && view?.ref.incarnation !== ref?.incarnation)
+        violate(world, 'I12', `a fresh node finds a removed ${kind}`);
+    } catch (error) {
+      if (exact && ref !== undefined)
+        violate(world, 'I1', `a fresh node does not find ${ref.address}: ${error}`);
+    }
+  }
+};
+
+const atRest = (world: World): boolean =>
+  world.hot.shards.every((shard) => shard.dirty.size + shard.outbox.size === 0) &&
+  world.ledger.adjustments.every((adjustment) => adjustment.settled);
+
+const rest = async (world: World): Promise<void> => {
+  for (let waited = 0; waited < 30 && !atRest(world); waited++) await world.driver.pause(500);
+  await world.driver.pause(1_000);
+};

@@ -1,0 +1,244 @@
+/**
+ * The world of one simulation: the stores, the nodes with their engines and wires, and what was noticed.
+ *
+ * Owns boot, crash, clock jumps and loss of the hot store. It does no work of clients (`workload.ts`) and
+ * judges only what must hold at every instant: versions and generations never fall, queues stay bounded. A
+ * crashed node's engine is dropped: its timers never fire and nobody answers it again, while its calls may
+ * still land.
+ */
+import { createEngine } from '../../engine/create.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { EntityRef, Incarnation } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { EngineMeters, HotStore, Ledger } from '../../engine/ports.ts';
+import { createHotModel, type HotModel } from '../model/hot-model.ts';
+import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
+import { createNodeClock, type Driver, type NodeClock } from './clock.ts';
+import { calm, hotOverWire, ledgerOverWire, type Wire } from './faults.ts';
+import { type LedgerFaults, watchedLedger } from './ledger.ts';
+import { type Plan, rules } from './plan.ts';
+
+export const poisonedUser = 'user-poison';
+
+export interface SimNode {
+  readonly name: string;
+  boots: number;
+  /** Name of the running engine; a new one per boot. */
+  boot: string;
+  clock: NodeClock;
+  /** `null` while the node is down. */
+  engine: Engine | null;
+  /** Started and taking requests. */
+  ready: boolean;
+}
+
+export interface Loss {
+  readonly fromMs: number;
+  readonly atMs: number;
+  readonly emptied: boolean;
+  /** Clicks in SQL at that moment, by listing: less than that is never shown afterwards. */
+  readonly floor: ReadonlyMap<Incarnation, number>;
+}
+
+export interface World {
+  readonly driver: Driver;
+  readonly plan: Plan;
+  readonly hot: HotModel;
+  /** The same store, watched: what nodes are given. */
+  readonly store: HotStore;
+  readonly ledger: LedgerModel;
+  /** The same ledger, watched: what nodes are given. */
+  readonly sql: Ledger;
+  readonly nodes: SimNode[];
+  readonly violations: string[];
+  /** What happened, by name: faults, engine events, operator actions. */
+  readonly counts: Map<string, number>;
+  readonly inFlight: { count: number };
+  /** Every moment at which the hot store lost data: what returned in [fromMs, atMs] may be gone. */
+  readonly losses: Loss[];
+  /** No more faults: the wires are calm, nobody crashes. */
+  healed: boolean;
+  /** Every listing there ever was. */
+  readonly refs: EntityRef[];
+}
+
+export const count = (world: World, what: string): void => {
+  world.counts.set(what, (world.counts.get(what) ?? 0) + 1);
+};
+
+/** Records a broken invariant, once per wording. */
+export const violate = (world: World, invariant: string, detail: string): void => {
+  const line = `${invariant}: ${detail}`;
+  if (world.violations.includes(line) || world.violations.length > 50) return;
+  world.violations.push(line);
+  world.driver.note(`VIOLATION ${line}`);
+};
+
+export const createWorld = (driver: Driver, plan: Plan, faults: LedgerFaults): World => {
+  const poisoned = (row: { vote?: { user: string } }): boolean =>
+    plan.poisonedUser && row.vote?.user === poisonedUser;
+  const hot = createHotModel({ clock: () => driver.nowMs() + plan.epochMs, voteWaitMaxMs: 1_500 });
+  const ledger = createLedgerModel({ poisoned });
+  const world: World = {
+    driver,
+    plan,
+    hot,
+    store: watched(hot, () => world),
+    ledger,
+    sql: watchedLedger(ledger, faults, (invariant, detail) => violate(world, invariant, detail)),
+    nodes: [],
+    violations: [],
+    counts: new Map(),
+    inFlight: { count: 0 },
+    losses: [],
+    healed: false,
+    refs: [],
+  };
+  return world;
+};
+
+/** The store, with a look at generations and versions after every change. */
+const watched = (hot: HotModel, worldOf: () => World): HotStore => {
+  const seen = hot.shards.map(() => ({ generation: 0, version: 0, losses: 0 }));
+  const look = (): void => {
+    const world = worldOf();
+    for (const [index, shard] of hot.shards.entries()) {
+      const last = seen[index] as (typeof seen)[number];
+      const sameLife = last.losses === world.losses.length;
+      if (sameLife && (shard.generation < last.generation || shard.version < last.version))
+        violate(world, 'I10', `generation or version of shard ${index} fell in the hot store`);
+      seen[index] = { generation: shard.generation, version: shard.version, losses: world.losses.length };
+    }
+  };
+  return {
+    ...hot,
+    commit: async (batches, given) => {
+      const replies = await hot.commit(batches, given);
+      look();
+      return replies;
+    },
+    publish: async (generations) => {
+      await hot.publish(generations);
+      look();
+    },
+  };
+};
+
+const metersOf = (world: World): EngineMeters => ({
+  batchCommitted: () => count(world, 'batch'),
+  gateWaited: () => {},
+  commitFailed: (outcome) => count(world, `commit ${outcome}`),
+  pending: (items) => {
+    if (items > limits.pendingItemsMax) violate(world, 'I15', `${items} items pend`);
+  },
+  actors: (live) => {
+    if (live > world.plan.actorsMax + 64) violate(world, 'I15', `${live} live actors`);
+  },
+  flushed: () => count(world, 'flush round'),
+  flushFailed: () => count(world, 'flush failed'),
+  backlog: () => {},
+  buried: () => count(world, 'row buried'),
+  gateBroken: (reason) => count(world, `gate broken: ${reason}`),
+  refreshed: () => {},
+});
+
+/** Adds a node that is down. */
+export const addNode = (world: World, name: string): void => {
+  const clock = createNodeClock(world.driver, world.plan.epochMs);
+  world.nodes.push({ name, boots: 0, boot: '', clock, engine: null, ready: false });
+};
+
+/** Starts the node's engine under a new producer name; tries again until the stores answer. */
+export const boot = async (world: World, node: SimNode): Promise<void> => {
+  for (;;) {
+    const engine = assemble(world, node);
+    try {
+      await engine.start();
+      node.ready = true;
+      world.driver.note(`${node.boot} is up`);
+      return;
+    } catch (error) {
+      world.driver.note(`${node.boot} cannot start: ${error instanceof Error ? error.message : error}`);
+      node.clock.kill();
+      await world.driver.pause(100);
+    }
+  }
+};
+
+const assemble = (world: World, node: SimNode): Engine => {
+  const { driver, plan } = world;
+  node.boots += 1;
+  node.boot = `${node.name}-${node.boots}`;
+  node.clock = createNodeClock(driver, plan.epochMs);
+  const wireTo = (store: 'hot' | 'ledger'): Wire => ({
+    driver,
+    clock: node.clock,
+    profile: () => (world.healed ? calm : plan[store]),
+    name: node.boot,
+    counts: world.counts,
+    inFlight: world.inFlight,
+    life: () => (store === 'hot' ? world.losses.length : 0),
+    bug: (error) => violate(world, 'bug', `a store threw ${error instanceof Error ? error.stack : error}`),
+  });
+  let ids = 0;
+  const engine = createEngine({
+    hot: hotOverWire(wireTo('hot'), world.store),
+    ledger: ledgerOverWire(wireTo('ledger'), world.sql),
+    clock: node.clock,
+    meters: metersOf(world),
+    producer: node.boot,
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => `${node.boot}.${++ids}`,
+    flushIntervalMs: 300,
+    actorsMax: plan.actorsMax,
+    shared: true,
+    reflush: false,
+  });
+  node.engine = engine;
+  return engine;
+};
+
+/** The node is gone in the middle of whatever it did. */
+export const crash = (world: World, node: SimNode): void => {
+  world.driver.note(`${node.boot} crashes`);
+  count(world, 'crash');
+  node.clock.kill();
+  node.engine = null;
+  node.ready = false;
+};
+
+/** Everything in the hot store, to come back to. */
+export const snapshotHot = (
+  world: World,
+): { readonly atMs: number; readonly shards: HotModel['shards'] } => ({
+  atMs: world.driver.nowMs(),
+  shards: structuredClone(world.hot.shards),
+});
+
+/** The hot store is as it was at the snapshot. */
+export const restoreHot = (world: World, snapshot: ReturnType<typeof snapshotHot>): void => {
+  world.losses.push({
+    fromMs: snapshot.atMs,
+    atMs: world.driver.nowMs(),
+    emptied: false,
+    floor: floorOf(world),
+  });
+  count(world, 'hot store rolled back');
+  world.driver.note(`the hot store falls back to ${snapshot.atMs}`);
+  for (const [index, shard] of structuredClone(snapshot.shards).entries())
+    Object.assign(world.hot.shards[index] as object, shard);
+};
+
+/** The hot store is new and empty. */
+export const emptyHot = (world: World): void => {
+  const fresh = createHotModel({ clock: () => 0 });
+  world.losses.push({ fromMs: 0, atMs: world.driver.nowMs(), emptied: true, floor: floorOf(world) });
+  count(world, 'hot store emptied');
+  world.driver.note('the hot store is emptied');
+  for (const [index, shard] of fresh.shards.entries())
+    Object.assign(world.hot.shards[index] as object, shard);
+};
+
+const floorOf = (world: World): Loss['floor'] =>
+  new Map([...world.ledger.totals].map(([incarnation, row]) => [incarnation, row.totals.clicks]));

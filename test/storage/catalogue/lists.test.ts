@@ -1,0 +1,196 @@
+/**
+ * Lists of the catalogue on real SQL: pages, the random pick, the front page, packs, teams.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listBots, pickBots } from '../../../storage/catalogue/bots.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import {
+  addBot,
+  addMember,
+  addPack,
+  addServer,
+  addTeam,
+  addUser,
+  type Directory,
+  openDirectory,
+} from './directory.ts';
+
+const test = suite('catalogue lists');
+let directory: Directory;
+let catalogue: Catalogue;
+const day = (number: number): Date => new Date(Date.UTC(2026, 0, number));
+const listedBots = 14;
+
+test.before(async () => {
+  directory = await openDirectory();
+  const { sql } = directory;
+  await addUser(sql, 'robin');
+  await addUser(sql, 'wren');
+  await addTeam(sql, 'team1');
+  await addMember(sql, 'team1', { user: 'wren', permissions: ['owner'], created_at: day(2) });
+  await addMember(sql, 'team1', { user: 'robin', permissions: ['edit_bots'], created_at: day(1) });
+  for (let number = 1; number <= listedBots; number++) {
+    await addBot(sql, `bot${number}`, {
+      created_at: day(number),
+      type: number <= 3 ? 'certified' : 'approved',
+      counted: { upvotes: number === 5 ? 100 : number, downvotes: 1, clicks: 100 - number },
+      ...(number === 2 ? { team_id: 'team1', owner_id: null } : {}),
+      ...(number === 4 ? { start_premium_period: new Date(), premium_period_hours: 2 } : {}),
+      ...(number === 6 ? { start_premium_period: day(1), premium_period_hours: 1 } : {}),
+    });
+  }
+  await addUser(sql, 'bot1', { bot: true, flags: ['verified'] });
+  await addBot(sql, 'pending1', { type: 'pending', created_at: day(30), counted: { upvotes: 5_000 } });
+  await addBot(sql, 'denied1', { type: 'denied', created_at: day(31), counted: { clicks: 5_000 } });
+  await addServer(sql, 'server1', { team_id: 'team1', created_at: day(1) });
+  await addServer(sql, 'server2', { team_id: 'team1', created_at: day(2), state: 'private' });
+  await addServer(sql, 'server3', { team_id: 'team1', created_at: day(3), type: 'pending' });
+  for (let number = 1; number <= 13; number++) {
+    await addPack(sql, `pack${number}`, {
+      created_at: day(number),
+      bot_ids: ['bot3', 'gone', 'bot1'],
+      server_ids: ['server1', 'gone'],
+    });
+  }
+  catalogue = createCatalogue(sql);
+});
+test.after(() => directory.close());
+
+test('a page of bots has the listed ones, newest first, and counts all of them', async () => {
+  const first = await catalogue.bots.page(1);
+  const second = await catalogue.bots.page(2);
+
+  assert.is(first.count, listedBots);
+  assert.is(first.rows.length, 12);
+  assert.is(first.rows[0]?.bot_id, 'bot14');
+  assert.equal(
+    second.rows.map((row) => row.bot_id),
+    ['bot2', 'bot1'],
+  );
+});
+
+test('a page past the end is empty and still counts', async () => {
+  const page = await catalogue.bots.page(1_000_000_000);
+
+  assert.is(page.count, listedBots);
+  assert.equal(page.rows.length, 0);
+});
+
+test('a row carries its person when he is known, and null when not', async () => {
+  const { rows } = await catalogue.bots.page(2);
+
+  assert.is(rows.find((row) => row.bot_id === 'bot1')?.person?.username, 'name-of-bot1');
+  assert.equal(rows.find((row) => row.bot_id === 'bot1')?.person?.flags, ['verified']);
+  assert.is(rows.find((row) => row.bot_id === 'bot2')?.person, null);
+});
+
+test('integers beyond 2^53 come back to the digit in lists', async () => {
+  const { sql } = directory;
+  await sql`update totals set servers = 18446744073709551557 where entity_id = 'bot14'`;
+
+  const [row] = await listBots(sql, 1);
+
+  assert.is(row?.servers, '18446744073709551557');
+});
+
+test('a page is one snapshot for everybody until it is old', async () => {
+  const patient = createCatalogue(directory.sql, { snapshotAgeMaxMs: 60_000 });
+  const hasty = createCatalogue(directory.sql, { snapshotAgeMaxMs: 1 });
+  const [one, two] = await Promise.all([patient.bots.page(1), patient.bots.page(1)]);
+  const early = await hasty.bots.page(1);
+  let later = early;
+  while (later === early) later = await hasty.bots.page(1);
+
+  assert.is(one, two);
+  assert.equal(later, early);
+});
+
+test('a random pick holds listed bots only, each once, and changes', async () => {
+  const orders = new Set<string>();
+  for (let round = 0; round < 20; round++) {
+    const ids = (await catalogue.bots.random(6)).map((row) => row.bot_id);
+    assert.is(new Set(ids).size, 6);
+    assert.not.ok(ids.some((id) => id.startsWith('pending') || id.startsWith('denied')));
+    orders.add(ids.join());
+  }
+  assert.ok(orders.size > 10);
+});
+
+test('the pick of a large directory also holds listed bots only, each once', async () => {
+  for (let round = 0; round < 20; round++) {
+    const ids = (await pickBots(directory.sql, 6, 1_000_000)).map((row) => row.bot_id);
+    assert.is(new Set(ids).size, ids.length);
+    assert.ok(ids.length >= 4, `only ${ids.length} of 6 in a directory of 14`);
+    assert.not.ok(ids.some((id) => id.startsWith('pending') || id.startsWith('denied')));
+  }
+});
+
+test('the front page orders by votes, clicks and age, and leaves out what is not listed', async () => {
+  const { bots, packs } = await catalogue.bots.frontPage();
+  const ids = (rows: readonly { bot_id: string }[]): string[] => rows.map((row) => row.bot_id);
+
+  assert.equal(ids(bots.certified), ['bot3', 'bot2', 'bot1']);
+  assert.equal(ids(bots.premium), ['bot4']);
+  assert.equal(ids(bots.top_voted).slice(0, 3), ['bot5', 'bot14', 'bot13']);
+  assert.equal(ids(bots.most_viewed).slice(0, 3), ['bot1', 'bot2', 'bot3']);
+  assert.equal(ids(bots.recently_added).slice(0, 2), ['bot14', 'bot13']);
+  assert.is(bots.top_voted.length, 9);
+  assert.is(packs.packs.length, 12);
+  assert.is(packs.packs[0]?.url, 'pack13');
+});
+
+test('servers in lists are approved or certified, and public', async () => {
+  const page = await catalogue.servers.page(1);
+
+  assert.is(page.count, 1);
+  assert.equal(
+    page.rows.map((row) => row.server_id),
+    ['server1'],
+  );
+  assert.is(page.rows[0]?.total_members, 2_048);
+});
+
+test('a pack keeps the ids of what was deleted but not its rows', async () => {
+  const page = await catalogue.packs.find('PACK1');
+
+  assert.equal(page.packs[0]?.bot_ids, ['bot3', 'gone', 'bot1']);
+  assert.equal([...page.bots.keys()], ['bot3', 'bot1']);
+  assert.equal([...page.servers.keys()], ['server1']);
+});
+
+test('an unknown pack is an empty page', async () => {
+  assert.equal((await catalogue.packs.find('nothing')).packs.length, 0);
+});
+
+test('pages of packs share the bots they name', async () => {
+  const page = await catalogue.packs.page(2);
+
+  assert.is(page.count, 13);
+  assert.equal(
+    page.rows.packs.map((pack) => pack.url),
+    ['pack1'],
+  );
+  assert.is(page.rows.bots.size, 2);
+});
+
+test('a team shows members by standing, and all its bots and servers, only when wanted', async () => {
+  const all = await catalogue.teams.holdings('team1', { members: true, bots: true, servers: true });
+  const none = await catalogue.teams.holdings('team1', { members: false, bots: false, servers: false });
+
+  assert.equal(
+    all.members.map((row) => row.user_id),
+    ['robin', 'wren'],
+  );
+  assert.equal(
+    all.bots.map((row) => row.bot_id),
+    ['bot2'],
+  );
+  assert.equal(
+    all.servers.map((row) => row.server_id),
+    ['server3', 'server2', 'server1'],
+  );
+  assert.equal(none, { members: [], bots: [], servers: [] });
+});
+
+test.run();

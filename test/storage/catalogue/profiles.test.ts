@@ -1,0 +1,142 @@
+/**
+ * Profiles of bots, servers and teams, and their cache, on real SQL.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRowCache } from '../../../storage/catalogue/cache.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { addBot, addServer, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+
+const test = suite('catalogue profiles');
+let directory: Directory;
+let catalogue: Catalogue;
+
+test.before(async () => {
+  directory = await openDirectory();
+  const { sql } = directory;
+  await addUser(sql, 'robin');
+  await addTeam(sql, 'team1', 'keepers');
+  await addBot(sql, 'bot1', { vanity: 'lighthouse', long: 'x'.repeat(1_000) });
+  await addBot(sql, 'bot2', { vanity: 'windmill', team_id: 'team1', type: 'denied' });
+  await addServer(sql, 'server1', { team_id: 'team1', state: 'private' });
+});
+test.before.each(() => {
+  catalogue = createCatalogue(directory.sql);
+});
+test.after(() => directory.close());
+
+test('a bot is found by id and by vanity code in any case', async () => {
+  const byId = await catalogue.bots.profile('bot1');
+  const byCode = await catalogue.bots.profile('LightHouse');
+
+  assert.is(byId?.id, 'bot1');
+  assert.is(byId?.owner?.id, 'robin');
+  assert.is(byId?.team_id, null);
+  assert.is(byCode, byId);
+});
+
+test('a bot of any type is found, and knows its team instead of an owner', async () => {
+  const bot = await catalogue.bots.profile('bot2');
+
+  assert.is(bot?.type, 'denied');
+  assert.is(bot?.team_id, 'team1');
+  assert.is(bot?.owner, null);
+});
+
+test("another kind's vanity code finds nothing", async () => {
+  assert.is(await catalogue.bots.profile('keepers'), null);
+  assert.is((await catalogue.teams.profile('keepers'))?.id, 'team1');
+  assert.is((await catalogue.servers.profile('server-server1'))?.id, 'server1');
+});
+
+test('a cached profile is there at once', async () => {
+  const first = await catalogue.bots.profile('bot1');
+  const second = catalogue.bots.profile('bot1');
+
+  assert.is(second, first);
+});
+
+test('simultaneous reads share one query', async () => {
+  const [first, second] = await Promise.all([catalogue.bots.profile('bot1'), catalogue.bots.profile('bot1')]);
+
+  assert.is(second, first);
+});
+
+test('an edit shows after the profile is dropped', async () => {
+  await catalogue.bots.profile('bot1');
+  await directory.sql`update bots set short = 'New words.' where bot_id = 'bot1'`;
+
+  catalogue.bots.drop('bot1');
+
+  assert.is((await catalogue.bots.profile('bot1'))?.short, 'New words.');
+});
+
+test('a vanity code that moved to another bot finds that one', async () => {
+  const { sql } = directory;
+  await catalogue.bots.profile('windmill');
+  await sql`update vanity set code = 'mill' where code = 'windmill'`;
+  await sql`update vanity set code = 'windmill' where code = 'lighthouse'`;
+  catalogue.bots.drop('bot1');
+  catalogue.bots.drop('bot2');
+
+  assert.is((await catalogue.bots.profile('mill'))?.id, 'bot2');
+  assert.is((await catalogue.bots.profile('windmill'))?.id, 'bot1');
+});
+
+test('a load that began before a drop is answered but not kept', async () => {
+  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+    bytesMax: 1_000,
+    ageMaxMs: 60_000,
+  });
+  let finish = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const old = { id: 'bot1', vanity: '', weightBytes: 1 };
+  const fresh = { id: 'bot1', vanity: '', weightBytes: 1 };
+
+  const early = cache.get('bot1', () => gate.then(() => old));
+  cache.drop('bot1');
+  const late = cache.get('bot1', async () => fresh);
+  finish();
+
+  assert.is(await early, old);
+  assert.is(await late, fresh);
+  assert.is(await cache.get('bot1', async () => null), fresh);
+});
+
+test('the cache holds no more than its bytes', async () => {
+  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+    bytesMax: 100,
+    ageMaxMs: 60_000,
+  });
+  let loads = 0;
+  const load = (id: string) => async () => {
+    loads++;
+    return { id, vanity: '', weightBytes: 60 };
+  };
+  await cache.get('one', load('one'));
+  await cache.get('two', load('two'));
+  await cache.get('one', load('one'));
+
+  assert.is(loads, 3);
+});
+
+test('an unknown word is null and asked again', async () => {
+  assert.is(await catalogue.bots.profile('nobody'), null);
+  await addBot(directory.sql, 'nobody');
+
+  assert.is((await catalogue.bots.profile('nobody'))?.id, 'nobody');
+});
+
+test('a failure of SQL is a storage error and is not cached', async () => {
+  const failing = createCatalogue(directory.sql, {});
+  await directory.sql`alter table packs rename to packs_away`;
+  const failure = await failing.packs.page(1).catch((error: Error) => error.name);
+  await directory.sql`alter table packs_away rename to packs`;
+
+  assert.is(failure, 'StorageError');
+  assert.is((await failing.packs.page(1)).count, 0);
+});
+
+test.run();

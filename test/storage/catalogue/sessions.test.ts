@@ -1,0 +1,155 @@
+/**
+ * Sessions and permissions on real SQL.
+ */
+import { createHash } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { NewSession } from '../../../storage/catalogue/sessions.ts';
+import {
+  addBot,
+  addMember,
+  addPack,
+  addServer,
+  addTeam,
+  addUser,
+  type Directory,
+  openDirectory,
+  uuid,
+} from './directory.ts';
+
+const test = suite('catalogue sessions');
+let directory: Directory;
+let catalogue: Catalogue;
+let minted = 0;
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewSession => {
+  minted++;
+  return {
+    id: uuid(minted),
+    type: 'api',
+    name: `session ${minted}`,
+    permLimits: [],
+    tokenHash: hashOf(`token ${minted}`),
+    lastsSeconds: 60,
+    mintedBy: 'robin',
+    mintedWith: null,
+    ...fields,
+  };
+};
+
+test.before(async () => {
+  directory = await openDirectory();
+  const { sql } = directory;
+  await addUser(sql, 'robin');
+  await addUser(sql, 'wren', { banned: true, vote_banned: true });
+  await addTeam(sql, 'team1');
+  await addMember(sql, 'team1', { user: 'robin', permissions: ['view_sessions', 'edit_bots'] });
+  await addBot(sql, 'bot1');
+  await addBot(sql, 'bot2', { team_id: 'team1' });
+  await addServer(sql, 'server1', { team_id: 'team1' });
+  await addPack(sql, 'pack1');
+  catalogue = createCatalogue(sql);
+});
+test.after(() => directory.close());
+
+test('a session is found by the hash of its token, with its limits and expiry', async () => {
+  const made = session({ target: { kind: 'bot', id: 'bot1' }, permLimits: ['edit_bots'] });
+  const before = Date.now();
+  await catalogue.sessions.insert(made, 100);
+
+  const found = await catalogue.sessions.byTokenHash(made.tokenHash);
+
+  assert.is(found?.sessionId, made.id);
+  assert.is(found?.kind, 'bot');
+  assert.equal(found?.limits, ['edit_bots']);
+  assert.is(found?.banned, false);
+  assert.ok((found?.expiresAtMs ?? 0) >= before + 59_000);
+  assert.is(await catalogue.sessions.byTokenHash(hashOf('another')), null);
+});
+
+test("a user's session knows that he is banned, and banned from voting", async () => {
+  const made = session({ target: { kind: 'user', id: 'wren' }, type: 'login' });
+  await catalogue.sessions.insert(made, 100);
+
+  const found = await catalogue.sessions.byTokenHash(made.tokenHash);
+
+  assert.is(found?.banned, true);
+  assert.is(found?.voteBanned, true);
+});
+
+test('a list has the living sessions of one entity, newest first', async () => {
+  const target = { kind: 'team', id: 'team1' } as const;
+  await catalogue.sessions.insert(session({ target, name: 'one' }), 100);
+  await catalogue.sessions.insert(session({ target, name: 'two' }), 100);
+  await catalogue.sessions.insert(session({ target, name: 'gone', lastsSeconds: -1 }), 100);
+
+  const rows = await catalogue.sessions.list(target);
+
+  assert.equal(
+    rows.map((row) => row.name),
+    ['two', 'one'],
+  );
+});
+
+test('the cap counts living API sessions, exactly also when many ask at once', async () => {
+  const target = { kind: 'server', id: 'server1' } as const;
+  await catalogue.sessions.insert(session({ target, lastsSeconds: -1 }), 3);
+  await catalogue.sessions.insert(session({ target, type: 'login' }), 3);
+
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, () => catalogue.sessions.insert(session({ target }), 3)),
+  );
+
+  assert.is(outcomes.filter((outcome) => outcome === 'created').length, 3);
+  assert.is(outcomes.filter((outcome) => outcome === 'limit_reached').length, 5);
+});
+
+test('a session minted with a token has the minter of that token', async () => {
+  const target = { kind: 'bot', id: 'bot2' } as const;
+  const parent = session({ target, mintedBy: 'robin' });
+  const child = session({ target, mintedBy: '', mintedWith: parent.id });
+  await catalogue.sessions.insert(parent, 100);
+  await catalogue.sessions.insert(child, 100);
+
+  const [row] = await directory.sql`select minted_by from sessions where id = ${child.id}`;
+
+  assert.is(row?.minted_by, 'robin');
+});
+
+test('a revoked session is gone; one of another entity stays', async () => {
+  const made = session({ target: { kind: 'bot', id: 'bot1' } });
+  await catalogue.sessions.insert(made, 100);
+
+  assert.is(await catalogue.sessions.remove({ kind: 'bot', id: 'bot2' }, made.id), false);
+  assert.is(await catalogue.sessions.remove({ kind: 'bot', id: 'bot1' }, made.id), true);
+  assert.is(await catalogue.sessions.remove({ kind: 'bot', id: 'bot1' }, made.id), false);
+  assert.is(await catalogue.sessions.byTokenHash(made.tokenHash), null);
+});
+
+test('permissions come from ownership or membership, and unknown entities are null', async () => {
+  const held = ['view_sessions', 'edit_bots'];
+
+  assert.equal(await catalogue.permissionsOn('bot', 'bot1', 'robin'), {
+    teamId: null,
+    permissions: ['owner'],
+  });
+  assert.equal(await catalogue.permissionsOn('bot', 'bot1', 'wren'), { teamId: null, permissions: [] });
+  assert.equal(await catalogue.permissionsOn('bot', 'bot2', 'robin'), { teamId: 'team1', permissions: held });
+  assert.equal(await catalogue.permissionsOn('bot', 'bot2', ''), { teamId: 'team1', permissions: [] });
+  assert.equal(await catalogue.permissionsOn('server', 'server1', 'robin'), {
+    teamId: 'team1',
+    permissions: held,
+  });
+  assert.equal(await catalogue.permissionsOn('team', 'team1', 'wren'), { teamId: 'team1', permissions: [] });
+  assert.equal(await catalogue.permissionsOn('pack', 'pack1', 'robin'), {
+    teamId: null,
+    permissions: ['owner'],
+  });
+  for (const kind of ['bot', 'server', 'team', 'pack'] as const) {
+    assert.is(await catalogue.permissionsOn(kind, 'unknown', 'robin'), null);
+  }
+});
+
+test.run();

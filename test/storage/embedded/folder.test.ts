@@ -1,0 +1,48 @@
+/**
+ * The data folder: made with its parents, or refused in words and without a trace.
+ */
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeDataFolder } from '../../../storage/embedded/folder.ts';
+
+const test = suite('data folder');
+const place = mkdtempSync(join(tmpdir(), 'rollcall-folder-'));
+test.after(() => rmSync(place, { recursive: true }));
+
+test('a missing folder is made with its parents, for its owner alone, and found again', () => {
+  const folder = join(place, 'a', 'b');
+
+  makeDataFolder(folder);
+  makeDataFolder(folder);
+
+  assert.is(statSync(folder).mode & 0o777, 0o700);
+});
+
+test('a link to a folder is as good as the folder', () => {
+  symlinkSync(place, join(place, 'link'));
+
+  makeDataFolder(join(place, 'link', 'c'));
+
+  assert.ok(existsSync(join(place, 'c')));
+});
+
+writeFileSync(join(place, 'file'), '');
+symlinkSync(join(place, 'nowhere'), join(place, 'unmounted'));
+for (const [title, folder, words] of [
+  ['a file', join(place, 'file'), /cannot be used: a part of the path is a file \(ENOTDIR\).*DATA_DIR/],
+  ['below a file', join(place, 'file', 'data'), /a part of the path is a file/],
+  ['a link to nowhere', join(place, 'unmounted'), /a link to nowhere \(a disk that is not mounted\?\)/],
+  ['below a link to nowhere', join(place, 'unmounted', 'data'), /a link to nowhere/],
+  ['below a folder that holds none', '/proc/rollcall', /the folder above it cannot hold it/],
+] as const) {
+  test(`${title} is refused at once, in words`, () => {
+    if (title === 'below a folder that holds none' && !existsSync('/proc/self')) return;
+    assert.throws(() => makeDataFolder(folder), words);
+    assert.not.ok(existsSync(join(place, 'nowhere')));
+  });
+}
+
+test.run();

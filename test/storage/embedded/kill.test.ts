@@ -1,0 +1,81 @@
+/**
+ * kill -9 while the embedded database is written and copied: what was told as committed is there.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+
+const test = suite('embedded store, killed');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-killed-'));
+const child = fileURLToPath(new URL('./writer-child.ts', import.meta.url));
+/** Sockets are made below the system's temporary folder: one of our own, to see that none is left. */
+const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
+process.env.TMPDIR = temporary;
+
+const open = (): Promise<EmbeddedSql> => openEmbeddedSql({ directory: join(folder, 'sql') });
+const numbersIn = async ({ sql }: EmbeddedSql): Promise<number[]> => {
+  const rows = await sql<{ number: number }[]>`select number from numbers order by number`;
+  return rows.map(({ number }) => number);
+};
+
+test.before(async () => {
+  const { sql, close } = await open();
+  await sql`create table numbers (number bigint primary key)`;
+  await sql`create table latest (number bigint)`;
+  await sql`insert into numbers values (-1)`;
+  await sql`insert into latest values (-1)`;
+  await close();
+});
+test.after(() => {
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(temporary, { recursive: true, force: true });
+});
+
+/** Starts the writer, kills it after some numbers. Resolves to the last number that was told as committed. */
+const writeAndKill = (from: number, count: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const writer = spawn(process.execPath, [child, folder, String(from), 'snapshots'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let last = from - 1;
+    createInterface(writer.stdout).on('line', (line) => {
+      last = Number(line);
+      if (last >= from + count) writer.kill('SIGKILL');
+    });
+    writer.on('error', reject);
+    writer.on('close', () => resolve(last));
+  });
+
+test('ten times kill -9 while writing and snapshotting: nothing committed is lost', async () => {
+  let told = -1;
+  for (let round = 0; round < 10; round++) {
+    const from = told + 1;
+    const last = await writeAndKill(from, (round * 7) % 31);
+    assert.ok(last >= from, `round ${round} wrote nothing`);
+    // The number after the last told one may be committed without having been told.
+    const store = await open();
+    const numbers = await numbersIn(store);
+    assert.equal(
+      numbers.filter((number) => number <= last),
+      Array.from({ length: last + 2 }, (_, index) => index - 1),
+    );
+    const newest = numbers.at(-1) ?? -1;
+    assert.ok(newest <= last + 1);
+    const [latest] = await store.sql<{ number: number }[]>`select number from latest`;
+    assert.is(latest?.number, newest);
+    await store.close();
+    told = newest;
+  }
+});
+
+test('killed processes leave no socket folders behind', () => {
+  assert.equal(readdirSync(temporary), []);
+});
+
+test.run();

@@ -1,0 +1,103 @@
+/**
+ * The lock of the data folder: one living process, no trace of a killed one in the way.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DataLocked, lockDataDirectory } from '../../../storage/embedded/lock.ts';
+
+const test = suite('data lock');
+const root = mkdtempSync(join(tmpdir(), 'rollcall-lock-'));
+const lockModule = new URL('../../../storage/embedded/lock.ts', import.meta.url).href;
+const path = join(root, 'lock');
+
+test.before.each(() => rmSync(path, { force: true }));
+test.after(() => rmSync(root, { recursive: true, force: true }));
+
+const refusalOf = async (): Promise<string> => {
+  try {
+    (await lockDataDirectory(root)).release();
+    return 'locked';
+  } catch (error) {
+    return error instanceof DataLocked ? error.message : `another error: ${error}`;
+  }
+};
+
+/** A process that takes the lock, says so, and waits for its end. */
+const startHolder = () => {
+  const script = `const { lockDataDirectory } = await import(${JSON.stringify(lockModule)});
+    await lockDataDirectory(${JSON.stringify(root)});
+    console.log('locked');
+    setInterval(() => {}, 1000);`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const said = new Promise<void>((resolve) => holder.stdout.once('data', () => resolve()));
+  const ended = new Promise<void>((resolve) => holder.once('close', () => resolve()));
+  return { holder, said, ended };
+};
+
+test('a second lock is refused in words that name the process, a released one is free', async () => {
+  const lock = await lockDataDirectory(root);
+  const words = await refusalOf();
+  assert.match(words, `in use by process ${process.pid}`);
+  assert.match(words, 'DATA_DIR');
+  assert.match(words, `delete ${path}`);
+
+  lock.release();
+  lock.release();
+  assert.is(await refusalOf(), 'locked');
+  assert.equal(readdirSync(root), []);
+});
+
+test('the lock of a process that was killed with -9 is taken over at once', async () => {
+  const { holder, said, ended } = startHolder();
+  await said;
+  assert.match(await refusalOf(), `in use by process ${holder.pid}`);
+
+  holder.kill('SIGKILL');
+  await ended;
+  const startedMs = performance.now();
+  assert.is(await refusalOf(), 'locked');
+  assert.ok(performance.now() - startedMs < 1_000);
+});
+
+test('a pid that was given to another process is not taken for the owner', async () => {
+  const lock = await lockDataDirectory(root);
+  const owner = JSON.parse(readFileSync(path, 'utf8'));
+  lock.release();
+  writeFileSync(path, JSON.stringify({ ...owner, startedAt: '1' }));
+  assert.is(await refusalOf(), 'locked');
+});
+
+test('an owner elsewhere counts as alive only while it touches the file', async () => {
+  const lock = await lockDataDirectory(root);
+  const owner = JSON.parse(readFileSync(path, 'utf8'));
+  lock.release();
+  const elsewhere = JSON.stringify({ ...owner, host: 'elsewhere', namespace: 'another' });
+
+  writeFileSync(path, elsewhere);
+  const touching = setInterval(() => utimesSync(path, new Date(), new Date()), 100);
+  assert.match(await refusalOf(), 'on elsewhere');
+  clearInterval(touching);
+
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(path, longAgo, longAgo);
+  assert.is(await refusalOf(), 'locked');
+});
+
+test('of many that find a stale lock, one gets it', async () => {
+  writeFileSync(path, JSON.stringify({ pid: 1, startedAt: '', boot: 'gone', namespace: '', host: '' }));
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(path, longAgo, longAgo);
+  const locks = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataDirectory(root)));
+  const held = locks.filter((one) => one.status === 'fulfilled');
+
+  assert.is(held.length, 1);
+  for (const one of held) one.value.release();
+});
+
+test.run();

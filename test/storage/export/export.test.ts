@@ -1,0 +1,227 @@
+/**
+ * Export and import are inverse: what comes out goes in again, and comes out the same to the byte.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { generateDemo } from '../../../ops/demo/generate.ts';
+import { exportSnapshot } from '../../../storage/export/export.ts';
+import { importLines } from '../../../storage/import/import.ts';
+import {
+  bot,
+  linesOf,
+  openTestStore,
+  pack,
+  platformId,
+  server,
+  session,
+  type TestStore,
+  team,
+  user,
+  vote,
+} from '../import/store.ts';
+
+const test = suite('export');
+let store: TestStore;
+
+test.before(async () => {
+  store = await openTestStore();
+});
+test.after(() => store.close());
+test.before.each(() => store.clear());
+
+const linesIn = (text: string): string[] => text.split('\n').slice(0, -1);
+
+/** Imports the lines and checks that the export of it survives a second import. Resolves to the export. */
+const roundTrip = async (lines: readonly string[]): Promise<string> => {
+  await importLines(store.sql, lines);
+  const first = await store.dump();
+  await store.clear();
+  await importLines(store.sql, linesIn(first));
+  assert.is(await store.dump(), first);
+  return first;
+};
+
+test('an empty store exports nothing', async () => {
+  assert.is(await store.dump(), '');
+});
+
+test('the demo directory survives a round trip', async () => {
+  const { records } = generateDemo(3, Date.UTC(2026, 3, 1));
+
+  const text = await roundTrip(records.map((record) => JSON.stringify(record)));
+
+  assert.is(linesIn(text).length, records.length + 300, 'each bot has a user record of its own');
+});
+
+const word = fc
+  .string({ unit: 'binary', minLength: 3, maxLength: 30 })
+  .filter((text) => text.isWellFormed() && !text.includes('\0'));
+const time = fc.integer({ min: 0, max: 4e12 }).map((ms) => new Date(ms).toISOString());
+const stat = fc.bigInt({ min: 0n, max: 18_446_744_073_709_552_000n }).map(String);
+const counter = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const optionally = <Fields extends Record<string, fc.Arbitrary<unknown>>>(fields: Fields) =>
+  fc.record(fields, { requiredKeys: [] });
+const botFields = optionally({
+  type: fc.constantFrom('pending', 'approved', 'certified', 'denied'),
+  prefix: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 10 }),
+  tags: fc
+    .uniqueArray(word, { minLength: 1, maxLength: 5 })
+    .filter((tags) => tags.every((tag) => [...tag].length >= 3)),
+  extra_links: fc.array(fc.record({ name: word, value: fc.constant('https://docs.example/a') }), {
+    maxLength: 3,
+  }),
+  staff_note: fc.oneof(fc.constant(null), word),
+  listed_since: fc.oneof(fc.constant(null), time),
+  start_premium_period: time,
+  premium_period_length: fc.integer({ min: 0, max: 10_000 }),
+  created_at: time,
+  clicks: fc.constant(Number.MAX_SAFE_INTEGER),
+  upvotes: counter,
+  downvotes: counter,
+  servers: stat,
+  users: stat,
+  shard_list: fc.array(stat, { maxLength: 5 }),
+  status: fc.constantFrom('', 'online', 'idle', 'dnd', 'offline'),
+  last_stats_post: time,
+  uptime_last_checked: time,
+  nsfw: fc.boolean(),
+});
+const userFields = optionally({
+  display_name: word,
+  flags: fc.array(word, { maxLength: 3 }),
+  extra_data: fc.dictionary(word, fc.oneof(word, fc.integer(), fc.boolean(), fc.constant(null)), {
+    maxKeys: 3,
+  }),
+  banned: fc.boolean(),
+  created_at: time,
+});
+
+test('whatever fields a record has survive a round trip', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(botFields, { maxLength: 6 }),
+      fc.array(userFields, { maxLength: 4 }),
+      async (bots, users) => {
+        await store.clear();
+        await roundTrip(
+          linesOf(
+            user(1),
+            ...users.map((fields, index) => user(index + 2, fields)),
+            ...bots.map((fields, index) => bot(index + 50, fields)),
+          ),
+        );
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+test('records come in an order in which everything named stands before what names it', async () => {
+  const text = await roundTrip(
+    linesOf(
+      user(2),
+      user(1),
+      team('team-1', 1),
+      bot(6),
+      bot(5, { owner: undefined, team_owner: 'team-1' }),
+      server(60),
+      pack('starter'),
+      vote(5, 2),
+      session(),
+    ),
+  );
+
+  const kinds = linesIn(text).map((line) => JSON.parse(line).kind);
+  assert.equal(kinds, ['user', 'user', 'team', 'server', 'bot', 'bot', 'pack', 'vote', 'session']);
+  assert.ok(text.indexOf(platformId(6)) < text.indexOf(platformId(5)), 'bots in the order of their listing');
+});
+
+test('integers of 64 bits leave as the digits they came in', async () => {
+  const line = JSON.stringify(bot(5)).replace(
+    '{',
+    '{"servers":18446744073709551557,"shard_list":[9007199254740993],',
+  );
+
+  const text = await roundTrip([...linesOf(user(1)), line]);
+
+  assert.match(text, /"servers":18446744073709551557,"shard_list":\[9007199254740993\]/);
+});
+
+test('a vote that a reset voids leaves as a void vote', async () => {
+  const at = new Date('2026-02-01T00:00:00.000Z');
+  await importLines(
+    store.sql,
+    linesOf(
+      user(1),
+      bot(5),
+      vote(5, 2),
+      vote(5, 3, { immutable: true }),
+      vote(5, 4, { created_at: '2026-02-02T00:00:00.000Z' }),
+    ),
+  );
+  await store.sql`insert into vote_resets (scope, at, reason) values ('all', ${at}, 'monthly_reset')`;
+
+  const votes = linesIn(await store.dump())
+    .map((line) => JSON.parse(line))
+    .filter(({ kind }) => kind === 'vote');
+
+  const voided = votes.filter((entry) => entry.void);
+  assert.is(votes.length, 3);
+  assert.equal(
+    voided.map((entry) => [entry.author, entry.void_reason, entry.voided_at]),
+    [[platformId(2), 'monthly_reset', at.toISOString()]],
+  );
+});
+
+test('votes of a deleted listing leave as former ones and come back so', async () => {
+  await importLines(store.sql, linesOf(user(1), bot(5), bot(6), vote(5, 2), vote(6, 2)));
+  await store.sql`update votes set incarnation = 999999 where target_id = ${platformId(5)}`;
+
+  const former = linesIn(await roundTrip(linesIn(await store.dump()))).filter((line) =>
+    line.includes('"former":true'),
+  );
+
+  assert.is(former.length, 1);
+  assert.is(JSON.parse(former[0] ?? '').void_reason, 'deleted');
+});
+
+test('votes of a deleted listing leave with the time of the deletion, immutable ones too', async () => {
+  const at = new Date('2026-02-03T00:00:00.000Z');
+  await importLines(
+    store.sql,
+    linesOf(user(1), bot(5), bot(6), vote(5, 2, { immutable: true }), vote(5, 3), vote(6, 2)),
+  );
+  await store.sql`update votes set incarnation = 999999 where target_id = ${platformId(5)}`;
+  await store.sql`
+    insert into vote_resets (scope, at, reason, created_at) values ('999999', 'infinity', 'deleted', ${at})`;
+
+  const former = linesIn(await store.dump())
+    .map((line) => JSON.parse(line))
+    .filter((entry) => entry.former);
+
+  assert.equal(
+    former.map((entry) => [entry.void, entry.void_reason, entry.voided_at]),
+    [
+      [true, 'deleted', at.toISOString()],
+      [true, 'deleted', at.toISOString()],
+    ],
+  );
+});
+
+test('pages join without a gap or a double, whatever their size', async () => {
+  await importLines(store.sql, linesOf(user(1), ...Array.from({ length: 9 }, (_, n) => bot(n + 5))));
+  const whole = await store.dump();
+
+  for (const pageRows of [1, 2, 3, 9, 10]) {
+    let text = '';
+    const sink = async (chunk: string) => {
+      text += chunk;
+    };
+    const lines = await exportSnapshot(store.sql, sink, { pageRows });
+    assert.is(text, whole);
+    assert.is(lines, 10);
+  }
+});
+
+test.run();

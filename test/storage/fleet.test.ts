@@ -1,0 +1,86 @@
+/**
+ * The fleet: silences become outages, living nodes are known, shared values are the same for all.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { limits } from '../../engine/limits.ts';
+import { getOrCreateSecret, getOrCreateSetting, openFleet } from '../../storage/fleet.ts';
+import { openTemporarySql } from './ledger/world.ts';
+
+const test = suite('fleet');
+const { sql, close } = await openTemporarySql();
+const checkMs = 60_000;
+
+const seen = async (node: string, secondsAgo: number): Promise<void> => {
+  await sql`
+    insert into fleet (node, seen_at) values (${node}, now() - make_interval(secs => ${secondsAgo}))
+    on conflict (node) do update set seen_at = excluded.seen_at`;
+};
+
+test.before.each(async () => {
+  await sql`delete from fleet`;
+  await sql`delete from outages`;
+});
+test.after(close);
+
+test('the very first start records no outage', async () => {
+  const fleet = await openFleet(sql, { node: 'one', checkMs });
+  assert.equal(await fleet.outages(), []);
+  assert.equal(await fleet.nodes(1_000), ['one']);
+});
+
+test('a silence of the whole fleet longer than a check becomes an outage, once', async () => {
+  await seen('old', 7_200);
+  await seen('one', 3_600);
+  const fleet = await openFleet(sql, { node: 'two', checkMs });
+  await openFleet(sql, { node: 'three', checkMs });
+
+  const outages = await fleet.outages();
+  assert.is(outages.length, 1);
+  const [outage] = outages;
+  const silence = (outage?.toMs ?? 0) - (outage?.fromMs ?? 0);
+  assert.ok(silence >= 3_600_000 && silence < 3_660_000, `${silence} ms`);
+});
+
+test('no outage while another node lives, or for a short stop', async () => {
+  await seen('one', 3_600);
+  await seen('two', 30);
+  const fleet = await openFleet(sql, { node: 'one', checkMs });
+  assert.equal(await fleet.outages(), []);
+});
+
+test('only the newest outages are kept in sight, oldest first', async () => {
+  await sql`
+    insert into outages (from_at, to_at)
+    select at, at + interval '1 minute'
+    from generate_series(now() - interval '2000 hours', now() - interval '1 hour', interval '1 hour') as at`;
+  const fleet = await openFleet(sql, { node: 'one', checkMs });
+  const outages = await fleet.outages();
+
+  assert.is(outages.length, limits.outagesMax);
+  assert.ok(
+    outages.every((outage, index) => index === 0 || outage.fromMs > (outages[index - 1]?.fromMs ?? 0)),
+  );
+  assert.ok((outages.at(-1)?.fromMs ?? 0) > Date.now() - 2 * 3_600_000);
+});
+
+test('a node that leaves is gone at once; the last one leaves its mark', async () => {
+  const one = await openFleet(sql, { node: 'one', checkMs });
+  const two = await openFleet(sql, { node: 'two', checkMs });
+  await two.heartbeat();
+  await one.leave();
+  assert.equal(await two.nodes(10_000), ['two']);
+  await two.leave();
+  assert.equal(await two.nodes(10_000), ['two']);
+});
+
+test('a shared value is made once, whoever asks first', async () => {
+  const secrets = await Promise.all(
+    Array.from({ length: 8 }, () => getOrCreateSecret(sql, 'visitor_secret')),
+  );
+  assert.is(new Set(secrets).size, 1);
+  assert.match(secrets[0] ?? '', /^[0-9a-f]{64}$/);
+  assert.is(await getOrCreateSetting(sql, 'visitor_secret', () => 'another'), secrets[0]);
+});
+
+test.run();

@@ -1,0 +1,166 @@
+/**
+ * What every hot store must do: examples to be read, and generated sequences compared with the model.
+ *
+ * `conformance(name, harness)` returns a suite to which an adapter's test file may add its own cases before
+ * it runs it. After every generated operation the replies and everything the port can show must be equal. A
+ * failure names its seed: add it to `corpus.ts`, where it stays.
+ */
+import { suite, type Test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
+import { createHotModel, type HotModel } from '../../model/hot-model.ts';
+import { corpusSeeds } from './corpus.ts';
+import { addExamples } from './examples.ts';
+import { generate, names, type Operation, rules, startMs, usedShards, voters } from './generate.ts';
+import type { Harness, OpenedStore } from './harness.ts';
+
+export type { OpenedStore } from './harness.ts';
+
+interface Run {
+  readonly opened: OpenedStore;
+  readonly model: HotModel;
+  nowMs: number;
+  readonly mix: Map<string, number>;
+}
+
+const requests: readonly LoadRequest[] = names.flatMap((name) => [
+  name,
+  ...voters.map((voter) => ({ ...name, voter })),
+]);
+const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
+
+/** All that the port shows of a store. */
+const observe = async (store: HotStore) => ({
+  loads: await store.load(requests),
+  backlog: await store.backlog(),
+  peek: await store.peek(everything),
+  versions: await store.versions(usedShards),
+  generations: await store.generations(),
+});
+
+const count = (run: Run, word: string): void => {
+  run.mix.set(word, (run.mix.get(word) ?? 0) + 1);
+};
+
+/** Applies one operation to a store; what it returns must be equal on both. */
+const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<unknown> => {
+  switch (operation.verb) {
+    case 'commit':
+      return store.commit(operation.batches, rules);
+    case 'publish':
+      return store.publish(operation.generations);
+    case 'settled':
+      return store.settled(operation.settlement);
+    case 'peek':
+      return store.peek(operation);
+    case 'sweep':
+      return store.sweep(nowMs);
+    default:
+      return Promise.resolve();
+  }
+};
+
+const countReplies = (run: Run, replies: unknown): void => {
+  for (const reply of replies as Awaited<ReturnType<HotStore['commit']>>) {
+    count(run, reply.outcome);
+    if (reply.outcome !== 'applied') continue;
+    for (const decision of reply.decisions ?? []) {
+      count(
+        run,
+        decision.kind === 'refused' ? decision.reason : decision.kind === 'applied' ? 'done' : decision.kind,
+      );
+    }
+  }
+};
+
+const step = async (run: Run, operation: Operation): Promise<void> => {
+  count(run, operation.verb);
+  if (operation.verb === 'wait') run.nowMs += operation.milliseconds;
+  if (operation.verb === 'reopen' && run.opened.reopen) run.opened.store = await run.opened.reopen();
+  const [ours, theirs] = [
+    await perform(run.opened.store, operation, run.nowMs),
+    await perform(run.model, operation, run.nowMs),
+  ];
+  assert.equal(ours, theirs, 'replies');
+  if (operation.verb === 'commit') countReplies(run, ours);
+  assert.equal(await observe(run.opened.store), await observe(run.model), 'states');
+};
+
+/** Runs one sequence; throws with seed and step where the two differ. */
+export const runSeed = async (harness: Harness, seed: number, mix: Map<string, number>): Promise<void> => {
+  const clock = () => run.nowMs;
+  const opened = await harness.open(clock);
+  const model = createHotModel({ clock });
+  const run: Run = { opened, model, nowMs: startMs, mix };
+  const generator = generate(seed, model);
+  let number = 0;
+  let operation: Operation | undefined;
+  try {
+    for (; number < harness.operationsPerSequence; number++) {
+      operation = generator.next(run.nowMs);
+      await step(run, operation);
+    }
+  } catch (failure) {
+    const words = `seed ${seed}, step ${number}: ${JSON.stringify(operation).slice(0, 2_000)}`;
+    throw new Error(
+      `${words}\n${(failure as Error).message}\n${(failure as { details?: string }).details ?? ''}`,
+      {
+        cause: failure,
+      },
+    );
+  } finally {
+    await opened.dispose();
+  }
+};
+
+/** Words that must occur for the generator to be worth its time. `done` is the plain case. */
+const wanted = [
+  ...['applied', 'duplicate', 'gap', 'uninitialised', 'done', 'voted', 'wait', 'not_listed', 'vote_banned'],
+  ...[
+    'clock_ahead',
+    'absent',
+    'forgotten',
+    'behind',
+    'overflow',
+    'publish',
+    'settled',
+    'sweep',
+    'peek',
+    'reopen',
+  ],
+];
+
+const assertMix = (mix: ReadonlyMap<string, number>): void => {
+  for (const word of wanted) assert.ok((mix.get(word) ?? 0) > 0, `no ${word} was generated`);
+  const decisions = [
+    'done',
+    'voted',
+    'wait',
+    'not_listed',
+    'vote_banned',
+    'clock_ahead',
+    'absent',
+    'forgotten',
+    'behind',
+    'overflow',
+  ];
+  const total = decisions.reduce((sum, word) => sum + (mix.get(word) ?? 0), 0);
+  const plain = mix.get('done') ?? 0;
+  assert.ok(plain <= total * 0.7, `${plain} of ${total} decisions are plain: ${JSON.stringify([...mix])}`);
+};
+
+/** The suite of an adapter. The first seed differs by run; failures print the one to keep. */
+export const conformance = (name: string, harness: Harness): Test => {
+  const test = suite(name);
+  addExamples(test, harness);
+  test('equals the model on every sequence that once failed', async () => {
+    for (const seed of corpusSeeds) await runSeed(harness, seed, new Map());
+  });
+  test('equals the model after every operation of generated sequences', async () => {
+    const mix = new Map<string, number>();
+    const first = 1 + Math.floor(Math.random() * 1e9);
+    for (let index = 0; index < harness.sequences; index++) await runSeed(harness, first + index, mix);
+    assertMix(mix);
+  });
+  return test;
+};

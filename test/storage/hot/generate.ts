@@ -1,0 +1,259 @@
+/**
+ * Seeded sequences of hot store operations, for comparing an adapter with the model.
+ *
+ * Owns the choice of what happens next. It looks into the model to aim at edges: the instant a wait ends, a
+ * version that moved, the next adjustment. The same seed and the same model answers give the same sequence.
+ */
+import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
+import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
+import { addressOf, entityRef, shardOf } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { AdjustItem, Batch, CommitRules, Item, Settlement, VoteMark } from '../../../engine/ports.ts';
+import type { HotModel } from '../../model/hot-model.ts';
+
+const hourMs = 3_600_000;
+export const startMs = Date.parse('2026-11-19T20:00:00Z');
+export const rules: CommitRules = {
+  windows: {
+    standard: { waitMs: 12 * hourMs, perUser: 1 },
+    premium: { waitMs: 4 * hourMs, perUser: 1 },
+    weekend: { waitMs: 6 * hourMs, perUser: 2 },
+  },
+  uptime: {
+    checkMs: 300_000,
+    freshMs: 900_000,
+    outages: [{ fromMs: startMs + 40 * hourMs, toMs: startMs + 41 * hourMs }],
+  },
+  visitorsMax: 5,
+};
+export const voters = ['111', '222', 'o dd/ü{s1} ', '333'];
+const producers = ['node-a', 'node-b', 'node c/3'];
+const visitors = ['0', '-1', '9223372036854775807', '-9223372036854775808', '5', '6', '7', '8'];
+
+/** Names that fall into few shards, so that listings share one. */
+const pickNames = (): { kind: EntityKind; id: string }[] => {
+  const wanted: [EntityKind, string][] = [
+    ['bot', ''],
+    ['bot', ''],
+    ['pack', 'a b{s1}:'],
+    ['server', ''],
+    ['team', ''],
+  ];
+  const shards = [3, 3, 3, 77, 12];
+  return wanted.map(([kind, prefix], index) => {
+    let number = 100 * (index + 1);
+    while (shardOf(addressOf(kind, `${prefix}${number}`)) !== shards[index]) number++;
+    return { kind, id: `${prefix}${number}` };
+  });
+};
+export const names = pickNames();
+export const usedShards = [...new Set(names.map(({ kind, id }) => shardOf(addressOf(kind, id))))];
+
+export type Operation =
+  | { readonly verb: 'commit'; readonly batches: readonly Batch[] }
+  | { readonly verb: 'publish'; readonly generations: readonly { shard: Shard; generation: number }[] }
+  | { readonly verb: 'settled'; readonly settlement: Settlement }
+  | {
+      readonly verb: 'peek';
+      readonly entities: number;
+      readonly votes: number;
+      readonly shards: readonly Shard[];
+    }
+  | { readonly verb: 'sweep' }
+  | { readonly verb: 'reopen' }
+  | { readonly verb: 'wait'; readonly milliseconds: number };
+
+export interface Generator {
+  next(nowMs: number): Operation;
+}
+interface World {
+  readonly model: HotModel;
+  readonly random: () => number;
+  readonly sent: Map<string, Batch>;
+  /** Recent votes' times: waits are aimed at their edges. */
+  readonly cast: VoteMark[];
+  itags: number;
+}
+
+/** A small known generator (mulberry32): reproducible, and independent of any library's version. */
+const randomOf = (seed: number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+const upTo = (world: World, bound: number): number => Math.floor(world.random() * bound);
+const chance = (world: World, share: number): boolean => world.random() < share;
+const pick = <Value>(world: World, values: readonly Value[]): Value =>
+  values[upTo(world, values.length)] as Value;
+
+/** Mostly the listing that lives, sometimes an earlier or a later one. */
+const anyTarget = (world: World, shard: Shard): EntityRef => {
+  const name = pick(
+    world,
+    names.filter(({ kind, id }) => shardOf(addressOf(kind, id)) === shard),
+  );
+  const slot = world.model.shards[shard]?.slots.get(addressOf(name.kind, name.id));
+  const base = slot?.incarnation ?? 1;
+  const step = chance(world, 0.08) ? pick(world, [-1, 1]) : 0;
+  // A dead listing is followed by a later one, half of the time.
+  const reborn = slot && !slot.state && chance(world, 0.5) ? 1 : 0;
+  return entityRef(name.kind, name.id, Math.max(1, base + step + reborn));
+};
+
+const anyFacts = (world: World, nowMs: number, revision: number): Facts => ({
+  ...emptyFacts,
+  revision,
+  listed: chance(world, 0.9),
+  voteBanned: chance(world, 0.05),
+  premiumUntilMs: chance(world, 0.3) ? nowMs + upTo(world, 30) * hourMs : 0,
+  listedSinceMs: nowMs - upTo(world, 5) * hourMs,
+});
+
+const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
+  const shard = world.model.shards[target.shard];
+  const generation = (shard?.generation ?? 0) + (chance(world, 0.05) ? 1 : 0);
+  const version = Math.max(0, (shard?.version ?? 0) + pick(world, [-2, -1, 0, 0, 0, 1]));
+  const near = chance(world, 0.1) ? limits.counterMax - 1 : upTo(world, 50);
+  const totals = { ...emptyTotals, clicks: near, inviteClicks: near, upvotes: near, uptimeCheckedMs: nowMs };
+  const facts = anyFacts(world, nowMs, upTo(world, 4));
+  return { kind: 'init', target, facts, totals, row: { generation, version } };
+};
+
+const aroundNow = (world: World, nowMs: number): number =>
+  nowMs + (chance(world, 0.12) ? pick(world, [2_000, 2_001, 90_000, -1, -30_000, -20 * hourMs]) : 0);
+
+const anyVote = (world: World, target: EntityRef, nowMs: number): Item => {
+  const user = pick(world, voters);
+  const atMs = aroundNow(world, nowMs);
+  world.cast.push({ user, atMs });
+  if (world.cast.length > 20) world.cast.shift();
+  world.itags += 2;
+  const itags = [world.itags - 1, world.itags].map((tag) => `0192-${String(tag).padStart(8, '0')}`);
+  return { kind: 'vote', target, user, upvote: chance(world, 0.7), atMs, itags };
+};
+
+const anyAdjust = (world: World, target: EntityRef, nowMs: number): AdjustItem => {
+  const state = world.model.shards[target.shard]?.slots.get(target.address)?.state;
+  const sequence = Math.max(1, (state?.adjustment ?? 0) + pick(world, [1, 1, 1, 1, 0, 2]));
+  const marks = () => world.cast.filter(() => chance(world, 0.3));
+  return {
+    kind: 'adjust',
+    target,
+    sequence,
+    upvotes: upTo(world, 8) - 4,
+    downvotes: upTo(world, 4) - 2,
+    releaseBeforeMs: chance(world, 0.2) ? nowMs - upTo(world, 3) * hourMs : 0,
+    release: marks(),
+    hold: marks(),
+  };
+};
+
+const anyItem = (world: World, shard: Shard, nowMs: number): Item => {
+  const target = anyTarget(world, shard);
+  const known = world.model.shards[shard]?.slots.get(target.address);
+  if (!known?.state && chance(world, 0.7)) return anyInit(world, target, nowMs);
+  const dice = world.random();
+  if (dice < 0.35) return anyVote(world, target, nowMs);
+  if (dice < 0.5) return { kind: 'click', target, visitor: pick(world, visitors) };
+  if (dice < 0.55) return { kind: 'invite', target };
+  if (dice < 0.75) return anyStats(world, target, nowMs);
+  if (dice < 0.85) return anyAdjust(world, target, nowMs);
+  if (dice < 0.93) {
+    const revision = Math.max(0, (known?.state?.facts.revision ?? 0) + pick(world, [1, 1, 0, -1]));
+    return { kind: 'facts', target, facts: anyFacts(world, nowMs, revision), atMs: aroundNow(world, nowMs) };
+  }
+  if (dice < 0.96) return anyInit(world, target, nowMs);
+  return { kind: 'forget', target };
+};
+
+const anyStats = (world: World, target: EntityRef, nowMs: number): Item => ({
+  kind: 'stats',
+  target,
+  atMs: aroundNow(world, nowMs),
+  ...(chance(world, 0.7) && { servers: pick(world, ['0', '12', '18446744073709552000']) }),
+  ...(chance(world, 0.3) && { shardList: pick(world, ['', '1,2', '9007199254740993']) }),
+  ...(chance(world, 0.4) && { status: pick(world, ['online', 'offline', 'dnd'] as const) }),
+});
+
+const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
+  const producer = pick(world, producers);
+  const key = `${shard} ${producer}`;
+  const last = world.model.shards[shard]?.producers.get(producer)?.sequence ?? 0;
+  const newest = world.sent.get(key);
+  if (newest && chance(world, 0.1)) return newest;
+  const sequence = Math.max(1, last + (chance(world, 0.08) ? pick(world, [-1, 0, 2, 3]) : 1));
+  const items = Array.from({ length: upTo(world, 6) }, () => anyItem(world, shard, nowMs));
+  // Two votes of one user in one batch: only the first may pass.
+  const vote = items.find((item) => item.kind === 'vote');
+  if (vote?.kind === 'vote' && chance(world, 0.4)) {
+    items.push({ ...vote, itags: vote.itags.map((itag) => `${itag}-again`) });
+  }
+  const batch = { shard, producer, sequence, items };
+  if (sequence === last + 1) world.sent.set(key, batch);
+  return batch;
+};
+
+const anySettlement = (world: World): Settlement => {
+  const shard = world.model.shards[pick(world, usedShards)];
+  const entities: Settlement['entities'][number][] = [];
+  for (const [address, { incarnation, state }] of shard?.slots ?? []) {
+    const name = names.find(({ kind, id }) => addressOf(kind, id) === address);
+    if (!state || !name || chance(world, 0.3)) continue;
+    const ref = entityRef(name.kind, name.id, incarnation - (chance(world, 0.1) ? 1 : 0));
+    const version = state.version - (chance(world, 0.3) ? 1 : 0);
+    entities.push({ ref, version, flushedVotes: upTo(world, 20) - 10 });
+    if (chance(world, 0.2)) entities.push({ ref, version: state.version - upTo(world, 2), flushedVotes: 1 });
+  }
+  const tagged = [...(shard?.outbox.values() ?? [])].filter(() => chance(world, 0.6));
+  return { entities, votes: tagged.map(({ itag, ref }) => ({ itag, shard: ref.shard })) };
+};
+
+/** To 1 ms before, at or after the end of a recent vote's wait; else some minutes or hours. */
+const anyWait = (world: World, nowMs: number): number => {
+  const vote = world.cast.at(-1 - upTo(world, 4));
+  if (vote && chance(world, 0.5)) {
+    const { standard, premium, weekend } = rules.windows;
+    const edgeMs = vote.atMs + pick(world, [standard, premium, weekend]).waitMs + pick(world, [-1, 0, 1]);
+    if (edgeMs > nowMs) return edgeMs - nowMs;
+  }
+  return pick(world, [1, 1_000, 299_999, 300_001, hourMs, 5 * hourMs, 13 * hourMs]);
+};
+
+/** The operations of one seed. `next` must be asked after the last one was applied to the model. */
+export const generate = (seed: number, model: HotModel): Generator => {
+  const world: World = { model, random: randomOf(seed), sent: new Map(), cast: [], itags: 0 };
+  let first = true;
+  const raise = (shards: readonly Shard[]): Operation => ({
+    verb: 'publish',
+    generations: shards.map((shard) => ({
+      shard,
+      generation: Math.max(1, (model.shards[shard]?.generation ?? 0) + pick(world, [0, 1, 3])),
+    })),
+  });
+  return {
+    next(nowMs) {
+      const wasFirst = first;
+      first = false;
+      if (wasFirst) return raise(usedShards.slice(chance(world, 0.2) ? 1 : 0));
+      const dice = world.random();
+      if (dice < 0.68) {
+        const shards = usedShards.filter((_, index) => index === 0 || chance(world, 0.4));
+        return { verb: 'commit', batches: shards.map((shard) => anyBatch(world, shard, nowMs)) };
+      }
+      if (dice < 0.82) return { verb: 'wait', milliseconds: anyWait(world, nowMs) };
+      if (dice < 0.9) return { verb: 'settled', settlement: anySettlement(world) };
+      if (dice < 0.94) {
+        const shards = [pick(world, usedShards)];
+        return { verb: 'peek', entities: upTo(world, 3), votes: upTo(world, 4), shards };
+      }
+      if (dice < 0.96) return { verb: 'sweep' };
+      if (dice < 0.98) return raise([pick(world, usedShards)]);
+      return { verb: 'reopen' };
+    },
+  };
+};

@@ -1,0 +1,84 @@
+/**
+ * A process that commits to an embedded hot store until it is killed or has no room, for `lmdb.test.ts`.
+ *
+ * Usage: `lmdb-child.ts <mode> <folder>`. `clicks` commits one batch to each of four shards per round and
+ * writes the round's number once it is acknowledged. `fill` commits ever new listings until a commit is
+ * rejected, tries the same sequence number once more with less, and writes what it met as one line of JSON.
+ */
+import { writeSync } from 'node:fs';
+import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
+import { entityRef } from '../../../engine/ids.ts';
+import type { Item } from '../../../engine/ports.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
+import { rules as generatedRules } from './generate.ts';
+
+export const clicksPerBatch = 25;
+export const producer = 'child';
+export const rules = { ...generatedRules, visitorsMax: 1_000_000 };
+export const targets = ['1', '2', '3', '4'].map((id) => entityRef('bot', id, 1));
+
+export const initOf = (target: EntityRef, shardList = ''): Item => ({
+  kind: 'init',
+  target,
+  facts: emptyFacts,
+  totals: { ...emptyTotals, shardList },
+  row: { generation: 0, version: 0 },
+});
+
+const openAt = async (path: string) => {
+  const store = await openLmdbStore({ path, clock: Date.now });
+  await store.publish(targets.map(({ shard }) => ({ shard, generation: 1 })));
+  return store;
+};
+
+const commitClicks = async (path: string): Promise<void> => {
+  const store = await openAt(path);
+  for (let sequence = 1; ; sequence++) {
+    const batches = targets.map((target) => {
+      const items = Array.from({ length: clicksPerBatch }, (_, index): Item => {
+        return { kind: 'click', target, visitor: String(sequence * clicksPerBatch + index) };
+      });
+      return { shard: target.shard, producer, sequence, items: [initOf(target), ...items] };
+    });
+    await store.commit(batches, rules);
+    writeSync(1, `${sequence}\n`);
+  }
+};
+
+const fill = async (path: string): Promise<void> => {
+  const store = await openAt(path);
+  const [target] = targets;
+  if (!target) return;
+  const send = (sequence: number, items: Item[]) =>
+    store.commit([{ shard: target.shard, producer, sequence, items }], rules);
+  let clicks = 0;
+  for (let sequence = 1; sequence < 2_000; sequence++) {
+    try {
+      const shardList = String(sequence).padStart(40_000, '0');
+      const id = (number: number) => entityRef('bot', target.id, number);
+      const grown: Item[] = Array.from({ length: 500 }, (_, index) => {
+        return { kind: 'click', target: id(1), visitor: String(sequence * 500 + index) };
+      });
+      await send(sequence, [
+        initOf(target),
+        { kind: 'stats', target, atMs: Date.now(), shardList },
+        ...grown,
+      ]);
+      clicks += grown.length;
+    } catch (failure) {
+      const { reason, outcome } = failure as StorageError;
+      const [loaded] = await store.load([{ kind: 'bot', id: target.id }]);
+      const counted = loaded?.outcome === 'found' ? loaded.state.clicks : 0;
+      const known = failure instanceof StorageError;
+      writeSync(1, `${JSON.stringify({ known, reason, outcome, sequence, clicks, counted })}\n`);
+      return store.close();
+    }
+  }
+};
+
+if (import.meta.filename === process.argv[1]) {
+  const [, , mode, path = ''] = process.argv;
+  await (mode === 'fill' ? fill(path) : commitClicks(path));
+}

@@ -1,0 +1,227 @@
+/**
+ * The Redis hot store when its server fails: killed, stopped, emptied, full, read-only, without its library.
+ * A real server of the test's own; every test says what is promised then.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { HotStore } from '../../../engine/ports.ts';
+import { dropLibraries, knownVersions, readLibrary } from '../../../storage/hot/redis/library.ts';
+import { openRedisStore } from '../../../storage/hot/redis.ts';
+import {
+  botsIn,
+  clicksOf,
+  createLoad,
+  initOf,
+  publishAll,
+  rejection,
+  rules,
+  sendUntilKnown,
+} from '../../support/redis-load.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const test = suite('redis faults');
+
+const bots = botsIn(8);
+const [bot] = bots as [(typeof bots)[number]];
+const clicks = (sequence: number) => [
+  {
+    shard: bot.shard,
+    producer: 'p',
+    sequence,
+    items: [initOf(bot), { kind: 'click', target: bot, visitor: String(sequence) } as const],
+  },
+];
+
+interface World {
+  readonly server: RedisServer;
+  readonly store: HotStore;
+  readonly redis: Redis;
+}
+
+let server: RedisServer | undefined;
+
+/** An emptied server that syncs every write, a published store on it, and a connection to do harm with. */
+const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
+  server ??= await startRedis();
+  const redis = new Redis(server.url);
+  redis.on('error', () => undefined);
+  await redis.flushall();
+  const store = await openRedisStore({ urls: [server.url] });
+  try {
+    await publishAll(store);
+    await use({ server, store, redis });
+  } finally {
+    await store.close();
+    redis.disconnect();
+  }
+};
+
+for (const rounds of [1, 25, 60]) {
+  test(`killed -9 after ${rounds} rounds: what was acknowledged is there, and every click counts once`, () =>
+    inWorld(async ({ server: victim, store }) => {
+      const load = createLoad(store, bots);
+      for (let round = 0; round < rounds; round++) await load.round();
+      const running = load.round();
+      await victim.kill();
+      await victim.start();
+      await running;
+      await load.round();
+
+      const wanted = bots.map(() => [load.acknowledged, load.acknowledged]);
+      assert.equal(await clicksOf(store, bots), wanted);
+    }));
+}
+
+test('a library flushed in the middle is loaded again, and nobody notices', () =>
+  inWorld(async ({ store, redis }) => {
+    const load = createLoad(store, bots);
+    for (let round = 0; round < 20; round++) {
+      const running = load.round();
+      if (round % 5 === 4) await redis.function('FLUSH');
+      await running;
+    }
+
+    assert.equal(
+      await clicksOf(store, bots),
+      bots.map(() => [400, 400]),
+    );
+    assert.is(load.met.size, 0);
+  }));
+
+test('an emptied store counts nothing and says uninitialised', () =>
+  inWorld(async ({ store, redis }) => {
+    await store.commit(clicks(1), rules);
+    await redis.flushall();
+    const [reply] = await store.commit(clicks(2), rules);
+
+    assert.equal([reply?.outcome, reply?.generation, reply?.lastSequence], ['uninitialised', 0, 0]);
+    assert.is(await redis.dbsize(), 0, 'nothing was written');
+    assert.equal(new Set(await store.generations()), new Set([0]));
+  }));
+
+test('a full store refuses with nothing done, and the number may be used again', () =>
+  inWorld(async ({ store, redis }) => {
+    await store.commit(clicks(1), rules);
+    await redis.config('SET', 'maxmemory', '1mb');
+    const failure = await rejection(store.commit(clicks(2), rules));
+    const meanwhile = await clicksOf(store, [bot]);
+    const versions = await store.versions([bot.shard]);
+    await redis.config('SET', 'maxmemory', '0');
+    const [reply] = await store.commit(clicks(2), rules);
+
+    assert.equal([failure.outcome, failure.reason], ['not_applied', 'full']);
+    assert.equal([meanwhile, versions], [[[1, 1]], [1]], 'reads go on, and show nothing new');
+    assert.equal([reply?.outcome, reply?.states.get(bot.address)?.clicks], ['applied', 2]);
+  }));
+
+/** A server's state in which it refuses writes: how to bring it about, and how to end it. */
+const refusals: Record<string, readonly [make: string[], end: string[], reason: string]> = {
+  NOREPLICAS: [
+    ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+    ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    'busy',
+  ],
+  READONLY: [['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'busy'],
+};
+for (const [word, [make, end, reason]] of Object.entries(refusals)) {
+  test(`${word} is a definite refusal`, () =>
+    inWorld(async ({ store, redis }) => {
+      await store.commit(clicks(1), rules);
+      await redis.call(...(make as [string, ...string[]]));
+      const failure = await rejection(store.commit(clicks(2), rules));
+      await redis.call(...(end as [string, ...string[]]));
+      const [reply] = await store.commit(clicks(2), rules);
+
+      assert.equal([failure.outcome, failure.reason], ['not_applied', reason]);
+      assert.match(failure.message, word);
+      assert.is(reply?.outcome, 'applied');
+    }));
+}
+
+test('a server busy with a script refuses; afterwards the number may be used again', () =>
+  inWorld(async ({ store, redis }) => {
+    await redis.config('SET', 'busy-reply-threshold', '1');
+    const busy = redis.eval('while true do end', 0).catch(() => undefined);
+    let failure = await rejection(store.commit(clicks(1), rules));
+    for (let tries = 0; failure.reason !== 'busy' && tries < 100; tries++) {
+      failure = await rejection(store.commit(clicks(1), rules));
+    }
+    const killer = new Redis((server as RedisServer).url, { enableReadyCheck: false });
+    await killer.script('KILL');
+    killer.disconnect();
+    await busy;
+    await redis.config('SET', 'busy-reply-threshold', '5000');
+
+    assert.equal([failure.outcome, failure.reason], ['not_applied', 'busy']);
+    assert.is((await store.commit(clicks(1), rules))[0]?.outcome, 'applied');
+  }));
+
+test('a server that asks for a password refuses definitely', () =>
+  inWorld(async ({ server: { url }, redis }) => {
+    await redis.config('SET', 'requirepass', 'secret');
+    const failure = await rejection(openRedisStore({ urls: [url] }));
+    const named = url.replace('//', '//:secret@');
+    const store = await openRedisStore({ urls: [named] });
+    await store.close();
+    await redis.config('SET', 'requirepass', '');
+
+    assert.equal([failure.outcome, failure.reason], ['not_applied', 'bug']);
+  }));
+
+test('a silent server leaves the outcome unknown, and the resent batch counts once', () =>
+  inWorld(async ({ server: victim }) => {
+    const store = await openRedisStore({ urls: [victim.url], silenceMaxMs: 200 });
+    await store.commit(clicks(1), rules);
+    victim.signal('SIGSTOP');
+    const failure = await rejection(store.commit(clicks(2), rules));
+    victim.signal('SIGCONT');
+    const replies = await sendUntilKnown(store, clicks(2), new Map());
+
+    assert.equal([failure.outcome, failure.reason], ['unknown', 'unreachable']);
+    assert.ok(['applied', 'duplicate'].includes(replies[0]?.outcome ?? ''));
+    assert.equal(await clicksOf(store, [bot]), [[2, 2]]);
+    await store.close();
+  }));
+
+test('a foreign value under a key of ours is not taken for a refusal', () =>
+  inWorld(async ({ store, redis }) => {
+    await redis.set(`{s${bot.shard}}:d`, 'foreign');
+    const failure = await rejection(store.commit(clicks(1), rules));
+
+    assert.equal([failure.outcome, failure.reason], ['unknown', 'bug']);
+    assert.match(failure.message, /HALFWRITTEN/);
+  }));
+
+test('libraries live side by side; those nobody names are dropped', () =>
+  inWorld(async ({ redis, store }) => {
+    const { version, code } = readLibrary();
+    const old = '0123456789ab';
+    await redis.function('LOAD', code.replaceAll(version, old));
+    assert.equal([...(await knownVersions(redis))].sort(), [old, version].sort());
+
+    assert.equal(await dropLibraries(redis, new Set([version])), [old]);
+    assert.equal(await knownVersions(redis), [version]);
+    assert.is((await store.commit(clicks(1), rules))[0]?.outcome, 'applied');
+  }));
+
+test('a weaker sync than always is said in words', async () => {
+  const weak = await startRedis({ settings: ['appendfsync everysec'] });
+  try {
+    const store = await openRedisStore({ urls: [weak.url] });
+    assert.match(store.durability, /about a second/);
+    await store.close();
+  } finally {
+    await weak.dispose();
+  }
+});
+
+test('an address where nobody listens is said at once', async () => {
+  const failure = await rejection(openRedisStore({ urls: ['redis://127.0.0.1:1'] }));
+
+  assert.is(failure.reason, 'unreachable');
+});
+
+test.after(() => server?.dispose());
+
+test.run();

@@ -1,0 +1,114 @@
+/**
+ * What a line of an import may say, and the words it gets when it may not. No store is opened.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { checkLine } from '../../../storage/import/check.ts';
+import { bot, pack, platformId, server, session, team, user, vote } from './store.ts';
+
+const test = suite('import lines');
+
+const faultOf = (record: unknown): string => checkLine(JSON.stringify(record)).fault;
+
+const wrong: [string, unknown, RegExp][] = [
+  ['an unknown kind', { kind: 'robot' }, /"kind" must be one of user, team/],
+  ['no kind', {}, /"kind" must be one of/],
+  ['a list', [], /not a JSON object/],
+  ['a missing field', bot(5, { library: undefined }), /^library is missing$/],
+  ['a mistyped field', bot(5, { prefx: '!' }), /prefx is not a field of this record/],
+  ['a short text', bot(5, { short: 'too short' }), /^short must have 30 to 150 characters$/],
+  ['a long text of 499', bot(5, { long: 'x'.repeat(499) }), /^long must have 500 to 65536 characters$/],
+  ['250 code points in 500 units', bot(5, { long: '😀'.repeat(250) }), /^long must have 500/],
+  ['no owner at all', bot(5, { owner: undefined }), /exactly one of owner and team_owner/],
+  ['two owners', bot(5, { team_owner: 'team-1' }), /exactly one of owner and team_owner/],
+  ['a negative total', bot(5, { clicks: -1 }), /^clicks must be >= 0$/],
+  ['a total beyond 2^53', bot(5, { clicks: 2 ** 53 }), /^clicks must be <= 9007199254740991$/],
+  ['more visitors than clicks', bot(5, { clicks: 1, unique_clicks: 2 }), /unique_clicks is greater/],
+  [
+    'a stat above the limit',
+    bot(5, { servers: '18446744073709552001' }),
+    /^servers must be an integer from 0/,
+  ],
+  ['a fractional stat', bot(5, { servers: 1.5 }), /^servers must be an integer from 0/],
+  ['a plain http address', bot(5, { invite: 'http://chat.example' }), /^invite must be an https URL/],
+  ['no tags', bot(5, { tags: [] }), /^tags /],
+  ['one tag twice', bot(5, { tags: ['one', 'one'] }), /^tags /],
+  ['a local time', bot(5, { created_at: '2026-01-01T00:00:00+01:00' }), /^created_at must be a UTC time/],
+  [
+    'a day that is none',
+    bot(5, { created_at: '2026-02-30T00:00:00.000Z' }),
+    /^created_at must be a UTC time/,
+  ],
+  ['an id as vanity', bot(5, { vanity: platformId(1) }), /^vanity must be/],
+  ['a reserved vanity', bot(5, { vanity: 'Admin' }), /^vanity must be/],
+  ['an unknown type', bot(5, { type: 'listed' }), /^type must be one of pending, approved/],
+  [
+    'a fault deep inside',
+    bot(5, { extra_links: [{ name: 'x', value: 'y' }] }),
+    /^extra_links\/0\/value must be/,
+  ],
+  ['a NUL character', user(1, { username: 'a\u0000b' }), /NUL character/],
+  ['half a surrogate pair', user(1, { username: 'a\ud800' }), /half of a surrogate pair/],
+  ['a team of nobody', team('t', 1, { members: [] }), /^members /],
+  [
+    'a team without owner',
+    team('t', 1, { members: [{ user_id: '1', perms: [] }] }),
+    /nobody with the permission/,
+  ],
+  ['an unknown permission', team('t', 1, { members: [{ user_id: '1', perms: ['boss'] }] }), /permission id/],
+  ['a server without team', server(5, { team_owner: undefined }), /^team_owner is missing$/],
+  ['a pack url in capitals', pack('Starter'), /^url must be 3 to 20/],
+  ['a vote without time', vote(1, 2, { created_at: undefined }), /^created_at is missing$/],
+  ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /for void votes/],
+  ['a former vote that counts', vote(1, 2, { former: true }), /must be void/],
+  ['a token instead of its hash', session({ token_hash: 'rc_user_1_x' }), /SHA-256/],
+];
+for (const [name, record, words] of wrong) {
+  test(`${name} is refused in words`, () => {
+    assert.match(faultOf(record), words);
+  });
+}
+
+test('at most three faults are told, and how many more there are', () => {
+  const fault = faultOf(
+    bot(5, { library: undefined, prefix: undefined, invite: undefined, short: '', tags: 1 }),
+  );
+
+  assert.is(fault.split('; ').length, 4);
+  assert.match(fault, /; and 2 more$/);
+});
+
+test('the smallest record of each kind is accepted', () => {
+  const records = [user(1), team('team-1', 1), server(5), bot(5), pack('one'), vote(5, 2), session()];
+
+  assert.equal(records.map(faultOf), ['', '', '', '', '', '', '']);
+});
+
+test('integers up to 2^64 keep their digits', () => {
+  const line = JSON.stringify(bot(5)).replace(
+    '{',
+    '{"servers":18446744073709551557,"shard_list":[9007199254740993,1],',
+  );
+
+  const { record } = checkLine(line);
+
+  assert.equal(record && 'servers' in record && record.servers, '18446744073709551557');
+  assert.equal(record && 'shard_list' in record && record.shard_list, ['9007199254740993', 1]);
+});
+
+test('an escaped backslash before u0000 is text, not a NUL', () => {
+  assert.is(faultOf(user(1, { username: 'a\\u0000b' })), '');
+});
+
+test('no text is too strange to be judged', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
+      const { record, fault } = checkLine(text);
+      return record === null ? fault !== '' : fault === '';
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.run();

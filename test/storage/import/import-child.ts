@@ -1,0 +1,16 @@
+/**
+ * A process that imports a file slowly enough to be killed: started by kill.test.ts, never by hand.
+ * Arguments: database folder, file. Prints the number of lines done after each batch.
+ */
+import { importFile } from '../../../storage/import/import.ts';
+import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+
+const [directory = '', file = ''] = process.argv.slice(2);
+const { sql, close } = await openEmbeddedSql({ directory });
+await importFile(sql, file, {
+  batchLines: 20,
+  skipBad: true,
+  now: '2026-03-01T00:00:00.000Z',
+  onProgress: ({ linesDone }) => process.stdout.write(`${linesDone}\n`),
+});
+await close();

@@ -1,0 +1,292 @@
+/**
+ * Imports into a real embedded store: what is added, what is left alone, what stops, what goes on.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addressOf, shardOf } from '../../../engine/ids.ts';
+import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
+import {
+  bot,
+  linesOf,
+  openTestStore,
+  pack,
+  platformId,
+  server,
+  session,
+  type TestStore,
+  team,
+  user,
+  vote,
+} from './store.ts';
+
+const test = suite('import');
+let store: TestStore;
+
+test.before(async () => {
+  store = await openTestStore();
+});
+test.after(() => store.close());
+test.before.each(() => store.clear());
+
+const now = '2026-03-01T00:00:00.000Z';
+const load = (...records: Record<string, unknown>[]) => importLines(store.sql, linesOf(...records), { now });
+const refusal = (promise: Promise<unknown>): Promise<ImportStopped> =>
+  promise.then(
+    () => assert.unreachable('the import should have stopped'),
+    (error: unknown) => {
+      assert.instance(error, ImportStopped);
+      return error as ImportStopped;
+    },
+  ) as Promise<ImportStopped>;
+const numberOf = async (table: string): Promise<number> => {
+  const rows = await store.sql<{ count: number }[]>`select count(*) from ${store.sql(table)}`;
+  return rows[0]?.count ?? -1;
+};
+
+const directory = [
+  user(1),
+  user(2),
+  team('team-1', 1, {
+    members: [
+      { user_id: platformId(1), perms: ['owner'] },
+      { user_id: platformId(2), perms: [] },
+    ],
+  }),
+  server(50, { team_owner: 'team-1', type: 'approved' }),
+  bot(5, {
+    type: 'approved',
+    user: { username: 'Lantern Polls' },
+    clicks: 9,
+    unique_clicks: 4,
+    upvotes: 3,
+    downvotes: 1,
+  }),
+  bot(6, { owner: undefined, team_owner: 'team-1' }),
+  pack('starter', { bot_ids: [platformId(5)], upvotes: 1 }),
+  vote(5, 2),
+  session(),
+];
+
+test('every kind of record gets its rows', async () => {
+  const report = await load(...directory);
+
+  assert.equal(report.added, { user: 3, team: 1, server: 1, bot: 2, pack: 1, vote: 1, session: 1 });
+  assert.is(await numberOf('totals'), 5);
+  assert.is(await numberOf('vanity'), 4);
+  assert.is(await numberOf('team_members'), 2);
+});
+
+test('an entity is born with incarnation, shard, totals and vanity', async () => {
+  await load(...directory);
+
+  const [row] = await store.sql`
+    select n.*, b.listed_since, v.code from bots b join totals n using (incarnation)
+      join vanity v on v.itag = b.vanity_ref where bot_id = ${platformId(5)}`;
+
+  assert.is(row?.entity_id, platformId(5));
+  assert.is(row?.shard, shardOf(addressOf('bot', platformId(5))));
+  assert.equal([row?.clicks, row?.unique_clicks, row?.upvotes, row?.downvotes, row?.votes], [9, 4, 3, 1, 2]);
+  assert.is(row?.code, 'lantern-polls');
+  assert.equal(row?.listed_since, new Date(now));
+});
+
+test('running it again changes nothing', async () => {
+  await load(...directory);
+  const before = await store.dump();
+
+  const report = await load(...directory);
+
+  assert.is(report.skipped, directory.length);
+  assert.is(await store.dump(), before);
+});
+
+test('what is in the store already is left as it is', async () => {
+  await load(...directory);
+
+  await load(bot(5, { prefix: 'changed', clicks: 1000 }));
+
+  const [row] = await store.sql`select prefix, clicks from bots join totals using (incarnation)
+    where bot_id = ${platformId(5)}`;
+  assert.equal([row?.prefix, row?.clicks], ['!', 9]);
+});
+
+test('integers of 64 bits are stored to the digit', async () => {
+  const line = JSON.stringify(bot(5)).replace('{', '{"servers":18446744073709551557,');
+
+  await importLines(store.sql, [...linesOf(user(1)), line]);
+
+  const [row] = await store.sql`select servers from totals`;
+  assert.is(row?.servers, '18446744073709551557');
+});
+
+test('a line may name only what stands before it', async () => {
+  const stopped = await refusal(load(bot(5), user(1)));
+
+  assert.match(stopped.message, /^line 1: there is no user 1\d+1 \(what a line names must come before it\)$/);
+});
+
+test('a bad line stops the import before anything of its batch is written', async () => {
+  const lines = linesOf(user(1), user(2), user(3), bot(5, { short: '' }), user(4));
+
+  const stopped = await refusal(importLines(store.sql, lines, { batchLines: 2 }));
+
+  assert.equal(
+    stopped.badLines.map(({ line }) => line),
+    [4],
+  );
+  assert.is(stopped.linesDone, 2);
+  assert.is(await numberOf('users'), 2);
+});
+
+test('a client id belongs to one bot', async () => {
+  const stopped = await refusal(
+    load(user(1), bot(5, { client_id: platformId(9) }), bot(6, { client_id: platformId(9) })),
+  );
+
+  assert.match(stopped.message, /^line 3: client_id \d+ belongs to bot \d+$/);
+});
+
+test('a taken name gets a suffix, a taken code is refused', async () => {
+  const named = { user: { username: 'Lantern' } };
+  await load(user(1), bot(5, named), bot(6, named), bot(7, { user: { username: '???' } }));
+
+  const rows = await store.sql<{ code: string }[]>`select code from vanity order by code`;
+  const stopped = await refusal(load(bot(8, { vanity: 'Lantern' })));
+
+  assert.equal(
+    rows.map(({ code }) => code),
+    [`bot-${platformId(7)}`, 'lantern', 'lantern-0006'],
+  );
+  assert.match(stopped.message, /^line 1: the vanity code lantern is taken$/);
+});
+
+test('what only the database can refuse is found down to the line', async () => {
+  const itag = '11111111-2222-4333-8444-555555555555';
+  await load(user(1), bot(5, { itag }));
+  const lines = linesOf(...Array.from({ length: 20 }, (_, n) => bot(n + 10, n === 13 ? { itag } : {})));
+
+  const report = await importLines(store.sql, lines, { skipBad: true });
+  const stopped = await refusal(importLines(store.sql, lines));
+
+  assert.equal([report.added.bot, report.rejected], [19, 1]);
+  assert.match(stopped.message, /^line 14: refused by the database: .*itag/);
+});
+
+test('a vote without itag is counted in once', async () => {
+  await load(user(1), bot(5), vote(5, 2));
+
+  const report = await load(vote(5, 2), vote(5, 2, { vote_num: 1 }), vote(5, 3));
+
+  assert.equal([report.added.vote, report.skipped], [2, 1]);
+});
+
+test('vote records leave totals alone', async () => {
+  await load(user(1), bot(5, { upvotes: 7 }), vote(5, 2), vote(5, 3));
+
+  const [row] = await store.sql`select upvotes from totals`;
+  assert.is(row?.upvotes, 7);
+});
+
+test('a vote of a former listing belongs to no living one', async () => {
+  await load(user(1), bot(5), vote(5, 2, { void: true, void_reason: 'deleted', former: true }));
+
+  const [row] = await store.sql`select incarnation from votes`;
+  assert.is(row?.incarnation, 0);
+});
+
+test('with skipBad bad lines go to a file and the rest goes in', async () => {
+  const path = join(store.folder, 'skip.jsonl');
+  const lines = [
+    ...linesOf(user(1)),
+    '',
+    '# a comment',
+    'nonsense',
+    ...linesOf(bot(5), bot(6, { tags: [] })),
+  ];
+  writeFileSync(path, lines.join('\n'));
+
+  const report = await importFile(store.sql, path, { skipBad: true });
+
+  assert.equal([report.added.bot, report.rejected, report.linesDone], [1, 2, 6]);
+  const rejected = readFileSync(report.rejectedFile, 'utf8').split('\n');
+  assert.equal(rejected.slice(0, 2), ['# line 4: not valid JSON', 'nonsense']);
+  assert.match(rejected[2] ?? '', /^# line 6: tags /);
+  assert.equal(JSON.parse(rejected[3] ?? '').bot_id, platformId(6));
+});
+
+test('bytes that are not UTF-8 and endless lines are bad lines', async () => {
+  const path = join(store.folder, 'bytes.jsonl');
+  writeFileSync(path, Buffer.concat([Buffer.from([0x7b, 0xff, 0x0a]), Buffer.alloc(3_000_000, 0x61)]));
+
+  const report = await importFile(store.sql, path, { skipBad: true });
+
+  assert.is(report.rejected, 2);
+  const rejected = readFileSync(report.rejectedFile, 'utf8');
+  assert.match(rejected, /^# line 1: not valid UTF-8\n.*\n# line 2: longer than 2097152 bytes\n$/);
+});
+
+test('an interrupted import goes on where it stopped, a complete one starts over', async () => {
+  const path = join(store.folder, 'resume.jsonl');
+  const stop = new AbortController();
+  const records = [
+    user(1),
+    ...Array.from({ length: 29 }, (_, n) => bot(n + 10, n % 5 === 4 ? { tags: [] } : {})),
+  ];
+  writeFileSync(path, linesOf(...records).join('\n'));
+  const options = { batchLines: 4, skipBad: true, now };
+
+  const first = await importFile(store.sql, path, {
+    ...options,
+    signal: stop.signal,
+    onProgress: ({ linesDone }) => linesDone >= 12 && stop.abort(),
+  });
+  const second = await importFile(store.sql, path, options);
+  const third = await importFile(store.sql, path, options);
+
+  assert.equal([first.interrupted, first.linesDone, first.added.bot], [true, 12, 9]);
+  assert.equal([second.resumedAfter, second.linesDone, second.added.bot], [12, 30, 15]);
+  assert.equal([third.resumedAfter, third.added.bot, third.skipped], [0, 0, 25]);
+  assert.is(await numberOf('bots'), 24);
+});
+
+test('rejects beyond the committed progress are found again, not twice', async () => {
+  const path = join(store.folder, 'rejects.jsonl');
+  writeFileSync(path, linesOf(user(1), bot(5, { tags: [] }), user(2), bot(6, { tags: [] })).join('\n'));
+  const stop = new AbortController();
+  const options = { batchLines: 2, skipBad: true };
+  await importFile(store.sql, path, { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+  writeFileSync(`${path}.rejected`, '# line 4: written by a batch that was killed\n{}\n', { flag: 'a' });
+
+  await importFile(store.sql, path, options);
+
+  const headings = readFileSync(`${path}.rejected`, 'utf8').match(/^# line \d+/gm);
+  assert.equal(headings, ['# line 2', '# line 4']);
+});
+
+test('two runs of one file at once do not count each other’s lines', async () => {
+  const path = join(store.folder, 'twice.jsonl');
+  writeFileSync(path, linesOf(user(1), user(2), user(3), user(4)).join('\n'));
+
+  const both = await Promise.allSettled([
+    importFile(store.sql, path, { batchLines: 1 }),
+    importFile(store.sql, path, { batchLines: 1 }),
+  ]);
+
+  const failed = both.filter((result) => result.status === 'rejected');
+  assert.is(failed.length, 1);
+  assert.match(String(failed[0]?.reason), /another import of the same file is under way/);
+});
+
+test('a file that cannot be read is an error and leaves no trace', async () => {
+  const path = join(store.folder, 'missing.jsonl');
+
+  const error = await importFile(store.sql, path, { skipBad: true }).catch((reason: Error) => reason);
+
+  assert.match((error as Error).message, /ENOENT/);
+  assert.not.ok(existsSync(`${path}.rejected`));
+  assert.is(await numberOf('imports'), 0);
+});
+
+test.run();

@@ -1,0 +1,80 @@
+/**
+ * An import killed with SIGKILL at several moments ends in the same store as one that nobody disturbed.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { importFile } from '../../../storage/import/import.ts';
+import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { makeSqlFolder } from '../../support/sql-template.ts';
+import { bot, dump, linesOf, user, vote } from './store.ts';
+
+const test = suite('import, killed');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-kill-'));
+const directory = join(folder, 'sql');
+const file = join(folder, 'records.jsonl');
+/** As in import-child.ts. */
+const now = '2026-03-01T00:00:00.000Z';
+const child = fileURLToPath(new URL('./import-child.ts', import.meta.url));
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const uuid = (kind: string, number: number): string =>
+  `${kind}0000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+const records = [
+  ...Array.from({ length: 100 }, (_, n) => user(n + 1)),
+  ...Array.from({ length: 600 }, (_, n) =>
+    bot(n + 1_000, {
+      itag: uuid('a', n),
+      vanity_ref: uuid('b', n),
+      ...(n % 50 === 7 ? { tags: [] } : {}),
+    }),
+  ),
+  ...Array.from({ length: 300 }, (_, n) => vote(1_000 + n, 1 + (n % 90), { vote_num: n % 3 })),
+];
+
+/** Runs the child and kills it once it reports `killAt` lines. Resolves to the last report. */
+const run = async (killAt: number): Promise<number> => {
+  const importing = spawn(process.execPath, [child, directory, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // What the killed ones leave behind goes with the folder.
+    env: { ...process.env, TMPDIR: folder },
+  });
+  const ended = once(importing, 'exit');
+  let done = 0;
+  for await (const line of createInterface({ input: importing.stdout })) {
+    done = Number(line);
+    if (done >= killAt) importing.kill('SIGKILL');
+  }
+  await ended;
+  return done;
+};
+
+test('kill -9 loses no batch and repeats none', async () => {
+  writeFileSync(file, linesOf(...records).join('\n'));
+  await makeSqlFolder(directory);
+
+  const reached: number[] = [];
+  for (const killAt of [60, 500, Number.POSITIVE_INFINITY]) reached.push(await run(killAt));
+
+  const { sql, close } = await openEmbeddedSql({ directory });
+  const killed = await dump(sql);
+  const rejected = readFileSync(`${file}.rejected`, 'utf8');
+  await sql`truncate users, totals, vanity, votes, imports cascade`;
+  await importFile(sql, file, { skipBad: true, now });
+  const undisturbed = await dump(sql);
+  await close();
+  assert.ok(reached[0] !== undefined && reached[0] < records.length, 'the first run was killed');
+  assert.is(reached.at(-1), records.length);
+  assert.is(killed.split('\n').length - 1, records.length - 12 - 6);
+  assert.is(killed, undisturbed);
+  assert.is(rejected, readFileSync(`${file}.rejected`, 'utf8'));
+  assert.is(rejected.match(/^# line/gm)?.length, 12 + 6);
+});
+
+test.run();

@@ -1,0 +1,276 @@
+/**
+ * What every ledger promises, as claims that run against SQL and against the model alike.
+ *
+ * Each claim lists entities of its own, so that all share one database. Called by ledger.test.ts and by the
+ * model's test.
+ */
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { toShard } from '../../../engine/ids.ts';
+import { dirty, itagOf, vote, type World } from './world.ts';
+
+type Claims = (title: string, claim: () => Promise<void>) => void;
+
+const clicksOf = async (world: World, id: string): Promise<number | undefined> =>
+  (await world.ledger.find([{ kind: 'pack', id }]))[0]?.totals.clicks;
+
+const reasonOf = async (task: Promise<unknown>): Promise<string> => {
+  try {
+    await task;
+    return 'resolved';
+  } catch (error) {
+    return error instanceof StorageError
+      ? `${error.reason} ${error.outcome}`
+      : `not a StorageError: ${error}`;
+  }
+};
+
+const claimTotals = (claims: Claims, open: () => World): void => {
+  claims('find gives listings in the order asked for, and null for what is not listed', async () => {
+    const world = open();
+    const ref = await world.list('found');
+    const found = await world.ledger.find([
+      { kind: 'pack', id: 'missing' },
+      { kind: 'pack', id: 'found' },
+      { kind: 'bot', id: 'found' },
+    ]);
+
+    assert.equal(
+      found.map((one) => one?.ref ?? null),
+      [null, ref, null],
+    );
+    assert.is(found[1]?.facts.listed, true);
+    assert.is(found[1]?.generation, 0);
+  });
+
+  claims('an older generation or version never overwrites a newer one', async () => {
+    const world = open();
+    const ref = await world.list('guarded');
+    const flush = (generation: number, version: number, clicks: number) =>
+      world.ledger.flush({ entities: [dirty(ref, generation, { version, clicks })], votes: [] });
+
+    await flush(2, 5, 50);
+    await flush(2, 4, 40);
+    await flush(1, 99, 99);
+    await flush(2, 5, 51);
+    assert.is(await clicksOf(world, 'guarded'), 50);
+    await flush(2, 6, 60);
+    assert.is(await clicksOf(world, 'guarded'), 60);
+    await flush(3, 1, 7);
+    assert.is(await clicksOf(world, 'guarded'), 7);
+  });
+
+  claims('unsigned 64-bit numbers come back to the digit', async () => {
+    const world = open();
+    const ref = await world.list('digits');
+    const numbers = {
+      servers: '18446744073709551557',
+      shards: '18446744073709552000',
+      users: '9007199254740993',
+    };
+    await world.ledger.flush({
+      entities: [dirty(ref, 1, { ...numbers, shardList: '1,2,18446744073709551557', status: 'idle' })],
+      votes: [],
+    });
+
+    const totals = (await world.ledger.find([ref]))[0]?.totals;
+    assert.is(totals?.servers, numbers.servers);
+    assert.is(totals?.shards, numbers.shards);
+    assert.is(totals?.users, numbers.users);
+    assert.is(totals?.shardList, '1,2,18446744073709551557');
+    assert.is(totals?.status, 'idle');
+  });
+};
+
+const claimLifetimes = (claims: Claims, open: () => World): void => {
+  claims('a late flush of a deleted listing changes nothing, also when its id is listed again', async () => {
+    const world = open();
+    const first = await world.list('again');
+    await world.remove(first);
+    await world.ledger.flush({ entities: [dirty(first, 1, { version: 9, clicks: 9 })], votes: [] });
+    assert.is(await clicksOf(world, 'again'), undefined);
+
+    const second = await world.list('again');
+    await world.ledger.flush({ entities: [dirty(first, 2, { version: 9, clicks: 9 })], votes: [] });
+    assert.is(await clicksOf(world, 'again'), 0);
+    assert.ok(second.incarnation > first.incarnation);
+    assert.equal(
+      (await world.ledger.adjustments(10, first)).map(({ item }) => item),
+      [{ kind: 'forget', target: first }],
+    );
+  });
+
+  claims('generations never fall, and the next is greater than all given out and flushed', async () => {
+    const world = open();
+    const ref = await world.list('generation');
+    const [one, two] = [toShard((ref.shard + 1) % 128), toShard((ref.shard + 2) % 128)];
+    const next = await world.ledger.nextGeneration([one, two], 40);
+    assert.ok(next > 40);
+
+    await world.ledger.flush({ entities: [dirty(ref, next + 10, { version: 1 })], votes: [] });
+    const known = await world.ledger.generations();
+    assert.is(known.length, 128);
+    assert.is(known[one], next);
+    assert.is(known[ref.shard], next + 10);
+    assert.ok((await world.ledger.nextGeneration([one], 0)) > next + 10);
+  });
+};
+
+const claimVotes = (claims: Claims, open: () => World): void => {
+  claims('rounds may be repeated and come in any order', async () => {
+    const world = open();
+    const ref = await world.list('rounds');
+    const round = (version: number, number: number) => ({
+      entities: [dirty(ref, 1, { version, clicks: version, upvotes: version })],
+      votes: [vote(ref, number)],
+    });
+    const rounds = [round(1, 101), round(2, 102), round(3, 103)];
+    for (const index of [1, 0, 2, 1, 2, 0, 0]) {
+      const one = rounds[index];
+      if (one) await world.ledger.flush(one);
+    }
+
+    assert.is(await clicksOf(world, 'rounds'), 3);
+    const mine = Object.keys(await world.votes()).filter((itag) => /10[123]$/.test(itag));
+    assert.equal(mine.sort(), [itagOf(101), itagOf(102), itagOf(103)]);
+  });
+
+  claims('one poisoned row rejects the whole round as `row`, and can be buried', async () => {
+    const world = open();
+    const ref = await world.list('poison');
+    const sick = vote(ref, 202, { user: 'nul\0' });
+    const healthy = [vote(ref, 201), vote(ref, 203)];
+    const round = { entities: [dirty(ref, 1, { version: 1, clicks: 1 })], votes: [...healthy, sick] };
+
+    assert.is(await reasonOf(world.ledger.flush(round)), 'row not_applied');
+    assert.is(await clicksOf(world, 'poison'), 0);
+    assert.is((await world.votes())[itagOf(201)], undefined);
+    const huge = { entities: [dirty(ref, 1, { version: 1, clicks: 1e20 })], votes: [] };
+    assert.is(await reasonOf(world.ledger.flush(huge)), 'row not_applied');
+
+    await world.ledger.bury({ vote: sick, reason: 'NUL' });
+    await world.ledger.flush({ ...round, votes: healthy });
+    assert.is((await world.votes())[itagOf(203)], '');
+  });
+};
+
+const claimVoids = (claims: Claims, open: () => World): void => {
+  claims('voiding a vote takes it from the totals once, and lets its voter go', async () => {
+    const world = open();
+    const ref = await world.list('voided');
+    await world.ledger.flush({ entities: [], votes: [vote(ref, 301), vote(ref, 302, { upvote: false })] });
+
+    assert.is(await world.voidVote(itagOf(301), 'operator'), true);
+    assert.is(await world.voidVote(itagOf(301), 'operator'), false);
+    assert.is(await world.voidVote(itagOf(302), 'redeemed'), true);
+    assert.is(await world.voidVote(itagOf(399), 'operator'), false);
+
+    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    const atMs = Date.UTC(2026, 10, 20, 12);
+    const adjust = { kind: 'adjust', target: ref, releaseBeforeMs: 0 };
+    assert.equal(items, [
+      {
+        ...adjust,
+        sequence: 1,
+        upvotes: -1,
+        downvotes: 0,
+        release: [{ user: 'user301', atMs }],
+        hold: [],
+      },
+      { ...adjust, sequence: 2, upvotes: 0, downvotes: -1, release: [], hold: [{ user: 'user302', atMs }] },
+    ]);
+  });
+
+  claims('one void vote of a double vote does not let its voter go, both do', async () => {
+    const world = open();
+    const ref = await world.list('double');
+    const pair = [vote(ref, 311), vote(ref, 312, { user: 'user311', voteNumber: 1 })];
+    await world.ledger.flush({ entities: [], votes: pair });
+    await world.voidVote(itagOf(311), 'operator');
+    await world.voidVote(itagOf(312), 'operator');
+
+    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    assert.equal(
+      items.map((item) => (item.kind === 'adjust' ? item.release.length : -1)),
+      [0, 1],
+    );
+  });
+};
+
+const claimResets = (claims: Claims, open: () => World): void => {
+  claims('a reset voids what is older, once, and late votes from before it are taken out again', async () => {
+    const world = open();
+    const ref = await world.list('reset');
+    const atMs = Date.UTC(2026, 10, 21);
+    const votes = [vote(ref, 401), vote(ref, 402, { upvote: false }), vote(ref, 403, { atMs: atMs + 1 })];
+    await world.ledger.flush({ entities: [], votes });
+    await world.reset(ref, atMs);
+    await world.reset(ref, atMs);
+    await world.ledger.flush({ entities: [], votes: [...votes, vote(ref, 404), vote(ref, 405, { atMs })] });
+
+    const states = await world.votes();
+    const reasons = [401, 402, 403, 404, 405].map((number) => states[itagOf(number)]);
+    assert.equal(reasons, ['operator', 'operator', '', 'operator', '']);
+    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    const adjust = { kind: 'adjust', target: ref, hold: [] };
+    assert.equal(items, [
+      { ...adjust, sequence: 1, upvotes: -1, downvotes: -1, releaseBeforeMs: atMs, release: [] },
+      {
+        ...adjust,
+        sequence: 2,
+        upvotes: -1,
+        downvotes: 0,
+        releaseBeforeMs: 0,
+        release: [{ user: 'user404', atMs: Date.UTC(2026, 10, 20, 12) }],
+      },
+    ]);
+  });
+};
+
+const claimSettling = (claims: Claims, open: () => World): void => {
+  claims('an adjustment stays open until the flushed totals contain it', async () => {
+    const world = open();
+    const ref = await world.list('settled');
+    await world.ledger.flush({ entities: [], votes: [vote(ref, 501), vote(ref, 502)] });
+    await world.voidVote(itagOf(501), 'operator');
+    await world.voidVote(itagOf(502), 'operator');
+    const ids = (await world.ledger.adjustments(10, ref)).map(({ id }) => id);
+    assert.is(ids.length, 2);
+
+    await world.ledger.adjustmentsSettled(ids);
+    assert.is((await world.ledger.adjustments(10, ref)).length, 2);
+    await world.ledger.flush({ entities: [dirty(ref, 1, { version: 1, adjustment: 1 })], votes: [] });
+    await world.ledger.adjustmentsSettled(ids);
+    assert.equal(
+      (await world.ledger.adjustments(10, ref)).map(({ id }) => id),
+      ids.slice(1),
+    );
+    await world.remove(ref);
+    await world.ledger.adjustmentsSettled(ids);
+    assert.equal(
+      (await world.ledger.adjustments(10, ref)).map(({ item }) => item.kind),
+      ['forget'],
+    );
+  });
+
+  claims('votes of a deleted listing are void, those still to come too', async () => {
+    const world = open();
+    const ref = await world.list('dead');
+    await world.ledger.flush({ entities: [], votes: [vote(ref, 601)] });
+    await world.remove(ref);
+    await world.ledger.flush({ entities: [], votes: [vote(ref, 602)] });
+
+    const states = await world.votes();
+    assert.equal([states[itagOf(601)], states[itagOf(602)]], ['deleted', 'deleted']);
+    assert.equal(
+      (await world.ledger.adjustments(10, ref)).map(({ item }) => item.kind),
+      ['forget'],
+    );
+  });
+};
+
+/** Registers every claim with `claims`, to be checked on the world that `open` gives. */
+export const claimLedger = (claims: Claims, open: () => World): void => {
+  const parts = [claimTotals, claimLifetimes, claimVotes, claimVoids, claimResets, claimSettling];
+  for (const part of parts) part(claims, open);
+};

@@ -1,0 +1,202 @@
+/**
+ * Rules of teams, packs and vanity codes while many connections of a Postgres server ask at once. The
+ * embedded store runs one transaction at a time, so only here do two decisions ever meet.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { addBot, addMember, addPack, addTeam, addUser } from '../catalogue/directory.ts';
+
+const test = suite('edits on postgres');
+const server = await startPostgres();
+const opened = await openServerSql(await server.database('edits'));
+const { sql } = opened;
+let catalogue: Catalogue;
+let teams = 0;
+const rounds = 10;
+const users = ['robin', 'wren', 'finch', 'swift', 'crane', 'heron'];
+
+test.before(async () => {
+  await migrate(sql);
+  catalogue = createCatalogue(sql);
+  for (const user of users) await addUser(sql, user);
+});
+test.after(async () => {
+  await opened.close();
+  await server.close();
+});
+
+const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
+const kept: MemberChange = { permissions: null, dataHolder: null, mentionable: null };
+/** A team whose every member owns it and holds its data. */
+const newTeam = async (members: readonly string[]): Promise<string> => {
+  const id = `team-${++teams}`;
+  await addTeam(sql, id);
+  for (const user of members) await addMember(sql, id, { user, permissions: ['owner'] });
+  await sql`update team_members set data_holder = true where team_id = ${id}`;
+  return id;
+};
+const countOf = async (teamId: string) => {
+  const [row] = await sql<{ owners: number; holders: number; members: number }[]>`
+    select count(*) filter (where 'owner' = any(permissions)) as owners,
+      count(*) filter (where data_holder) as holders, count(*) as members
+    from team_members where team_id = ${teamId}`;
+  return { ...row };
+};
+
+test('owners who all demote themselves at once leave one owner and one data holder', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(users);
+    await Promise.all(
+      users.map((userId) =>
+        catalogue.teams.members.edit(
+          { teamId, userId, actor: actor(userId) },
+          { ...kept, permissions: ['edit_team'], dataHolder: false },
+        ),
+      ),
+    );
+    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 6 });
+  }
+});
+
+test('members who all leave at once leave one, who owns it and holds its data', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin', 'wren']);
+    for (const user of ['finch', 'swift', 'crane']) await addMember(sql, teamId, { user, permissions: [] });
+    const leave = (userId: string) =>
+      catalogue.teams.members.remove({ teamId, userId, actor: actor(userId) });
+    const outcomes = await Promise.all(users.slice(0, 5).map(leave));
+
+    assert.is(outcomes.filter(({ kind }) => kind === 'removed').length, 4);
+    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 1 });
+  }
+});
+
+test('owners who remove each other at once leave an owner', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin', 'wren']);
+    await Promise.all([
+      catalogue.teams.members.remove({ teamId, userId: 'wren', actor: actor('robin') }),
+      catalogue.teams.members.remove({ teamId, userId: 'robin', actor: actor('wren') }),
+    ]);
+    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 1 });
+  }
+});
+
+test('a team is either deleted or gets the bot, and leaves nothing half done', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin']);
+    const bot = `bot-of-${teamId}`;
+    const [removed, added] = await Promise.all([
+      catalogue.teams.edits.remove(teamId, actor('robin')),
+      addBot(sql, bot, { team_id: teamId }).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    const teamRows = await sql`select from teams where id = ${teamId}`;
+    assert.is(removed.kind, added ? 'not_empty' : 'done');
+    assert.is(teamRows.length, added ? 1 : 0);
+  }
+});
+
+test('caps hold for many at once: owned teams, members, packs', async () => {
+  await addUser(sql, 'many');
+  const teamFields = { name: 'Same Name', short: '', tags: [], extraLinks: [], nsfw: false };
+  for (let index = 0; index < 47; index++) {
+    await addTeam(sql, `many-${index}`);
+    await addMember(sql, `many-${index}`, { user: 'many', permissions: ['owner'] });
+  }
+  const created = await Promise.all(
+    Array.from({ length: 10 }, () => catalogue.teams.edits.create('many', teamFields)),
+  );
+  assert.is(created.filter(({ kind }) => kind === 'created').length, 3);
+
+  for (let index = 0; index < 97; index++) await addPack(sql, `many-${index}`);
+  await sql`update packs set owner_id = 'many'`;
+  await addBot(sql, 'bot1');
+  const packFields = { name: 'Pack', short: 'A pack of things.', tags: ['fun'], bots: ['bot1'], servers: [] };
+  const packs = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      catalogue.packs.edits.create({ userId: 'many', url: `new-${index}` }, packFields),
+    ),
+  );
+  assert.is(packs.filter(({ kind }) => kind === 'done').length, 3);
+
+  const teamId = await newTeam(['robin']);
+  await sql`
+    insert into users (id, username, display_name)
+    select 'u' || n, 'u', 'u' from generate_series(1, 210) as n`;
+  await sql`
+    insert into team_members (team_id, user_id, itag)
+    select ${teamId}, 'u' || n, gen_random_uuid() from generate_series(1, 196) as n`;
+  const members = await Promise.all(
+    [200, 201, 202, 203, 204, 205, 206, 207].map((n) =>
+      catalogue.teams.members.add({ teamId, userId: `u${n}`, actor: actor('robin') }, []),
+    ),
+  );
+  assert.is(members.filter(({ kind }) => kind === 'done').length, 3);
+});
+
+test('one of many gets a url, one of many gets a vanity code', async () => {
+  const fields = { name: 'Pack', short: 'A pack of things.', tags: ['fun'], bots: ['bot1'], servers: [] };
+  for (let round = 0; round < rounds; round++) {
+    const url = `wanted-${round}`;
+    const packs = await Promise.all(
+      users.map((userId) => catalogue.packs.edits.create({ userId, url }, fields)),
+    );
+    assert.is(packs.filter(({ kind }) => kind === 'done').length, 1);
+    const ids = await Promise.all(users.map(() => newTeam(['robin'])));
+    const codes = await Promise.all(ids.map((id) => catalogue.vanity.change({ kind: 'team', id }, url)));
+    assert.is(codes.filter((outcome) => outcome === 'changed').length, 1);
+  }
+});
+
+test('two who swap their codes at once are answered, and each keeps one', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const [left, right] = [await newTeam(['robin']), await newTeam(['robin'])];
+    const outcomes = await Promise.all([
+      catalogue.vanity.change({ kind: 'team', id: left }, `team-${right}`),
+      catalogue.vanity.change({ kind: 'team', id: right }, `team-${left}`),
+    ]);
+    for (const outcome of outcomes) assert.ok(['changed', 'taken'].includes(outcome));
+    const rows = await sql`select distinct code from vanity where target_id in (${left}, ${right})`;
+    assert.is(rows.length, 2);
+  }
+});
+
+test('a session minted while its minter is removed does not outlive his membership', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin', 'wren']);
+    const mint = (mintedWith: string | null) => {
+      const id = randomUUID();
+      const session = {
+        id,
+        target: { kind: 'team', id: teamId },
+        type: 'api',
+        name: 'his',
+        permLimits: [],
+        tokenHash: randomBytes(32),
+        lastsSeconds: 600,
+        mintedBy: mintedWith === null ? 'wren' : '',
+        mintedWith,
+      } as const;
+      return catalogue.sessions.insert(session, 100).then((outcome) => ({ id, outcome }));
+    };
+    const parent = await mint(null);
+    const removal = catalogue.teams.members.remove({ teamId, userId: 'wren', actor: actor('robin') });
+    await Promise.all([mint(null), mint(parent.id), mint(null), mint(parent.id)]);
+
+    assert.is((await removal).kind, 'removed');
+    const rows = await sql`select from sessions where target_id = ${teamId}`;
+    assert.is(rows.length, 0);
+    assert.is((await mint(parent.id)).outcome, 'refused');
+  }
+});
+
+test.run();

@@ -1,0 +1,259 @@
+/**
+ * Flushing under load on a real Postgres: a hot store in memory, several flushers with a pool each, and a
+ * stream of clicks and votes, while the test does to the server what it likes.
+ *
+ * A trigger in SQL counts every fall of (generation, version), so that I10 is watched at each step and not
+ * only at the end. At rest SQL must equal the hot store, and every accepted vote must have exactly one row
+ * (I11).
+ */
+import * as assert from 'uvu/assert';
+import { deliverAdjustments } from '../../../engine/delivery.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import { createFlusher, type Flusher } from '../../../engine/flusher.ts';
+import { type EntityRef, shardCount, toShard } from '../../../engine/ids.ts';
+import type { Decision, EngineMeters, Item, Ledger } from '../../../engine/ports.ts';
+import { systemClock } from '../../../ops/clock.ts';
+import { createLedger } from '../../../storage/ledger.ts';
+import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
+import { createHotModel, type HotModel } from '../../model/hot-model.ts';
+import { rules } from '../../sim/plan.ts';
+import { itagOf, type RealWorld, worldOn } from '../ledger/world.ts';
+
+export interface FlushLoad {
+  readonly world: RealWorld;
+  readonly hot: HotModel;
+  readonly flushers: readonly Flusher[];
+  readonly refs: readonly EntityRef[];
+  /** Votes the hot store accepted, by itag. */
+  readonly accepted: Set<string>;
+  /** How often a flush failed, by reason. */
+  readonly failures: Map<string, number>;
+  /** Commits one batch of clicks and votes. */
+  commit(): Promise<void>;
+  /** Commits without pause until told to stop. */
+  flow(): { stop(): Promise<void> };
+  /** Flushes what is left, and checks I10 and I11. */
+  settle(): Promise<{ readonly votes: number; readonly clicks: number; readonly rounds: number }>;
+  close(): Promise<void>;
+}
+
+export interface FlushLoadOptions {
+  readonly address: string;
+  readonly flushers: number;
+  readonly entities: number;
+  /** Puts something between a flusher and its ledger. */
+  readonly wrap?: (ledger: Ledger, index: number) => Ledger;
+}
+
+const watchFalls = `
+  create table falls (incarnation bigint);
+  create function watch_falls() returns trigger language plpgsql as $$
+  begin
+    if (new.generation, new.version) < (old.generation, old.version) then
+      insert into falls values (old.incarnation);
+    end if;
+    return new;
+  end $$;
+  create trigger watch_falls before update on totals for each row execute function watch_falls()`;
+
+interface State {
+  readonly hot: HotModel;
+  readonly refs: readonly EntityRef[];
+  readonly accepted: Set<string>;
+  readonly sequences: number[];
+  numbers: number;
+}
+
+/** Lists the entities, fills the hot store, starts the flushers. The database must be migrated. */
+export const openFlushLoad = async (options: FlushLoadOptions): Promise<FlushLoad> => {
+  const main = await openServerSql(options.address);
+  await main.sql.unsafe(watchFalls);
+  const world = worldOn(main.sql, main.close);
+  const refs: EntityRef[] = [];
+  for (let index = 0; index < options.entities; index++) refs.push(await world.list(`pack-${index}`));
+  const hot = createHotModel({ clock: Date.now });
+  const shards = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
+  const generation = await world.ledger.nextGeneration(shards, 0);
+  await hot.publish(shards.map((shard) => ({ shard, generation })));
+  const state: State = { hot, refs, accepted: new Set(), sequences: [], numbers: 0 };
+  for (const target of refs) await send(state, [await initOf(world.ledger, target)]);
+  return assemble(state, { main, world, options });
+};
+
+interface Parts {
+  readonly main: ServerSql;
+  readonly world: RealWorld;
+  readonly options: FlushLoadOptions;
+}
+
+const assemble = async (state: State, { world, options }: Parts): Promise<FlushLoad> => {
+  const failures = new Map<string, number>();
+  const pools: ServerSql[] = [];
+  const flushers: Flusher[] = [];
+  let rounds = 0;
+  const meters = {
+    flushed: () => {
+      rounds += 1;
+    },
+    flushFailed: (reason: string) => failures.set(reason, (failures.get(reason) ?? 0) + 1),
+    backlog: () => {},
+    buried: () => failures.set('buried', (failures.get('buried') ?? 0) + 1),
+  } as unknown as EngineMeters;
+  for (let index = 0; index < options.flushers; index++) {
+    const pool = await openServerSql(options.address);
+    pools.push(pool);
+    const own = createLedger(pool.sql);
+    const ledger = options.wrap?.(own, index) ?? own;
+    flushers.push(createFlusherOn(state, ledger, meters));
+  }
+  for (const one of flushers) one.start();
+  return {
+    world,
+    hot: state.hot,
+    flushers,
+    refs: state.refs,
+    accepted: state.accepted,
+    failures,
+    commit: () => commit(state),
+    flow: () => flow(state),
+    settle: async () => {
+      await settle(state, world, flushers);
+      return { votes: state.accepted.size, clicks: await checkRest(state, world), rounds };
+    },
+    close: async () => {
+      for (const one of flushers) one.stop();
+      await Promise.all(pools.map((pool) => pool.close()));
+      await world.close();
+    },
+  };
+};
+
+const createFlusherOn = (state: State, ledger: Ledger, meters: EngineMeters): Flusher =>
+  createFlusher({
+    hot: state.hot,
+    ledger,
+    clock: systemClock,
+    meters,
+    intervalMs: 20,
+    shards: () => null,
+    flushed: () => {},
+    deliver: () => deliverAdjustments({ ledger, send: (item) => send(state, [item]).then(first) }),
+  });
+
+const first = (decisions: readonly Decision[]): Decision => decisions[0] as Decision;
+
+const initOf = async (ledger: Ledger, target: EntityRef): Promise<Item> => {
+  const [row] = await ledger.find([target]);
+  assert.ok(row);
+  return {
+    kind: 'init',
+    target,
+    facts: row.facts,
+    totals: row.totals,
+    row: { generation: row.generation, version: row.version },
+  };
+};
+
+/** All items belong to one shard. */
+const send = async (state: State, items: readonly Item[]): Promise<readonly Decision[]> => {
+  const shard = items[0]?.target.shard ?? toShard(0);
+  const sequence = (state.sequences[shard] ?? 0) + 1;
+  state.sequences[shard] = sequence;
+  const [reply] = await state.hot.commit([{ shard, producer: 'load', sequence, items }], rules);
+  assert.is(reply?.outcome, 'applied');
+  return reply?.decisions ?? [];
+};
+
+const commit = async (state: State): Promise<void> => {
+  const target = state.refs[state.numbers % state.refs.length] as EntityRef;
+  const number = state.numbers++;
+  const itags = [itagOf(2 * number + 1), itagOf(2 * number + 2)];
+  const vote: Item = {
+    kind: 'vote',
+    target,
+    user: `voter-${number}`,
+    upvote: number % 3 > 0,
+    atMs: Date.now(),
+    itags,
+  };
+  const decisions = await send(state, [{ kind: 'click', target, visitor: String(number) }, vote]);
+  const outcome = decisions[1];
+  assert.is(outcome?.kind, 'voted');
+  if (outcome?.kind !== 'voted') return;
+  for (const itag of itags.slice(0, outcome.count)) state.accepted.add(itag);
+};
+
+const flow = (state: State): { stop(): Promise<void> } => {
+  let going = true;
+  const loop = async (): Promise<void> => {
+    while (going) {
+      for (let count = 0; count < 2; count++) await commit(state);
+      await new Promise((resolve) => setTimeout(resolve, 4));
+    }
+  };
+  const running = loop();
+  return {
+    stop: () => {
+      going = false;
+      return running;
+    },
+  };
+};
+
+const settleMsMax = 30_000;
+
+const settle = async (state: State, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
+  const endMs = performance.now() + settleMsMax;
+  while (performance.now() < endMs) {
+    const { entities, votes } = await state.hot.backlog();
+    const open = await world.ledger.adjustments(1).catch((error) => {
+      if (error instanceof StorageError) return [error];
+      throw error;
+    });
+    if (entities + votes + open.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`not at rest after ${settleMsMax} ms: ${flushers.map((one) => one.trouble()).join('; ')}`);
+};
+
+/** SQL equals the store; resolves to the clicks counted. */
+const checkRest = async (state: State, world: RealWorld): Promise<number> => {
+  const rows = await world.ledger.find(state.refs);
+  let clicks = 0;
+  for (const [index, ref] of state.refs.entries()) {
+    const held = state.hot.shards[ref.shard]?.slots.get(ref.address)?.state;
+    const row = rows[index];
+    assert.ok(held && row, `${ref.id} is in both stores`);
+    const { clicks: seen, upvotes, downvotes, adjustment } = row.totals;
+    assert.equal(
+      { seen, upvotes, downvotes, adjustment, version: row.version },
+      {
+        seen: held.clicks,
+        upvotes: held.upvotes,
+        downvotes: held.downvotes,
+        adjustment: held.adjustment,
+        version: held.version,
+      },
+    );
+    clicks += seen;
+  }
+  assert.is(clicks, state.numbers, 'every click is in the totals once');
+  const votes = await world.votes();
+  assert.equal(Object.keys(votes).sort(), [...state.accepted].sort());
+  await checkNonVoid(state, world);
+  const [falls] = await world.sql<{ count: number }[]>`select count(*) as count from falls`;
+  assert.is(falls?.count, 0, 'no (generation, version) ever fell in SQL');
+  return clicks;
+};
+
+/** Totals are what the vote rows say. */
+const checkNonVoid = async (state: State, world: RealWorld): Promise<void> => {
+  const counted = await world.sql<{ id: string; votes: number }[]>`
+    select target_id as id, sum(case when upvote then 1 else -1 end) as votes
+    from vote_rows where not void group by target_id`;
+  const byId = new Map(counted.map((row) => [row.id, Number(row.votes)]));
+  for (const { id, shard, address } of state.refs) {
+    const held = state.hot.shards[shard]?.slots.get(address)?.state;
+    assert.is((held?.upvotes ?? 0) - (held?.downvotes ?? 0), byId.get(id) ?? 0, `votes of ${id}`);
+  }
+};

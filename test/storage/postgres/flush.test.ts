@@ -1,0 +1,169 @@
+/**
+ * Flushing by several nodes at once on a real Postgres: overlap, adjustments, deadlocks, time-outs, dead
+ * letters. Promised: I10 and I11, whatever the order.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
+import type { FlushRound } from '../../../engine/ports.ts';
+import { createLedger } from '../../../storage/ledger.ts';
+import { connectSql } from '../../../storage/sql/client.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { dirty, itagOf, vote, worldOn } from '../ledger/world.ts';
+import { type FlushLoad, openFlushLoad } from './flush-load.ts';
+
+const test = suite('flush on postgres');
+const server = await startPostgres();
+const databases = { made: 0 };
+const freshDatabase = async (): Promise<string> => {
+  databases.made += 1;
+  const address = await server.database(`flush${databases.made}`);
+  const sql = connectSql(address);
+  await migrate(sql);
+  await sql.end();
+  return address;
+};
+test.after(() => server.close());
+
+const endOf = (task: Promise<unknown>): Promise<string> =>
+  task.then(
+    () => 'resolved',
+    (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
+  );
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const withLoad = async (flushers: number, task: (load: FlushLoad) => Promise<void>): Promise<void> => {
+  const load = await openFlushLoad({ address: await freshDatabase(), flushers, entities: 40 });
+  try {
+    await task(load);
+  } finally {
+    await load.close();
+  }
+};
+
+test('three flushers of everything at once lose nothing, double nothing, and never deadlock for good', () =>
+  withLoad(3, async (load) => {
+    const running = load.flow();
+    await sleep(1_000);
+    await running.stop();
+    const { votes, clicks, rounds } = await load.settle();
+
+    assert.ok(votes > 200 && clicks > 200 && rounds > 20, `${votes} votes, ${rounds} rounds`);
+    assert.equal([...load.failures], []);
+  }));
+
+test('votes voided while they are flushed are taken out once', () =>
+  withLoad(2, async (load) => {
+    const running = load.flow();
+    let voided = 0;
+    for (let step = 0; step < 60; step++) {
+      await sleep(10);
+      const itags = [...load.accepted];
+      for (const itag of [itags.at(-30), itags[step * 3]]) {
+        if (itag !== undefined && (await load.world.voidVote(itag, 'operator'))) voided += 1;
+      }
+      if (step === 30) await load.world.reset('all', Date.now() - 100);
+    }
+    await running.stop();
+    await load.settle();
+
+    assert.ok(voided > 20, `${voided} voided`);
+  }));
+
+test('rounds over the same rows in any order wait for each other and leave the newest', async () => {
+  const address = await freshDatabase();
+  const pools = [1, 2, 3, 4].map(() => connectSql(address));
+  const world = worldOn(pools[0] as (typeof pools)[0], async () => {});
+  const refs: EntityRef[] = [];
+  for (let index = 0; index < 300; index++) refs.push(await world.list(`pack-${index}`));
+  const roundOf = (version: number, node: number): FlushRound => {
+    const order = node % 2 === 0 ? refs : [...refs].reverse();
+    return {
+      entities: order.map((ref) => dirty(ref, 1, { version, clicks: version })),
+      votes: order.map((ref, index) => vote(ref, node % 2 === 0 ? index : refs.length - 1 - index)),
+    };
+  };
+  await Promise.all(
+    pools.map(async (sql, node) => {
+      const ledger = createLedger(sql);
+      for (let version = 1; version <= 12; version++) await ledger.flush(roundOf(version, node));
+    }),
+  );
+
+  const rows = await world.ledger.find(refs);
+  assert.ok(rows.every((row) => row?.totals.clicks === 12));
+  assert.is(Object.keys(await world.votes()).length, refs.length);
+  await Promise.all(pools.map((sql) => sql.end()));
+  const after = connectSql(address);
+  const [stats] = await after<{ deadlocks: number }[]>`
+    select deadlocks from pg_stat_database where datname = current_database()`;
+  await after.end();
+  assert.is(stats?.deadlocks, 0);
+});
+
+test('a lock held too long, or a statement too slow, is busy and changes nothing', async () => {
+  const address = await freshDatabase();
+  const sql = connectSql(address, { lockTimeoutMs: 100, statementTimeoutMs: 300 });
+  const world = worldOn(sql, async () => {});
+  const ref = await world.list('locked');
+  const other = connectSql(address);
+  const round = { entities: [dirty(ref, 1, { version: 1, clicks: 5 })], votes: [vote(ref, 1)] };
+  await other.begin(async (transaction) => {
+    await transaction`select from totals where incarnation = ${ref.incarnation} for update`;
+    assert.is(await endOf(world.ledger.flush(round)), 'busy not_applied');
+  });
+  assert.equal(await world.votes(), {});
+  await other.unsafe(`
+    create function dawdle() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(1); return new; end $$;
+    create trigger dawdle before update on totals for each row execute function dawdle()`);
+  assert.is(await endOf(world.ledger.flush(round)), 'busy not_applied');
+
+  await other`drop trigger dawdle on totals`;
+  await world.ledger.flush(round);
+  assert.equal(Object.keys(await world.votes()), [itagOf(1)]);
+  await Promise.all([sql.end(), other.end()]);
+});
+
+test('the loser of a deadlock is repeated, not failed', async () => {
+  const address = await freshDatabase();
+  const sql = connectSql(address, { lockTimeoutMs: 10_000 });
+  const world = worldOn(sql, async () => {});
+  const [low, high] = [await world.list('low'), await world.list('high')];
+  const other = connectSql(address, { lockTimeoutMs: 10_000 });
+  const round = { entities: [low, high].map((ref) => dirty(ref, 1, { version: 1, clicks: 1 })), votes: [] };
+  let flushed: Promise<void> = Promise.resolve();
+  const crossing = other.begin(async (transaction) => {
+    // Only the other side's patience is short enough to make the flush the victim.
+    await transaction`set local deadlock_timeout = '10s'`;
+    await transaction`select from totals where incarnation = ${high.incarnation} for update`;
+    flushed = world.ledger.flush(round);
+    await sleep(100);
+    await transaction`select from totals where incarnation = ${low.incarnation} for update`;
+  });
+  await crossing;
+  await flushed;
+
+  assert.is((await world.ledger.find([low]))[0]?.totals.clicks, 1);
+  await Promise.all([sql.end(), other.end()]);
+});
+
+test('a row that SQL refuses is found by halving and buried; the rest of its round is stored', () =>
+  withLoad(1, async (load) => {
+    for (let count = 0; count < 20; count++) await load.commit();
+    const sick = load.refs[7] as EntityRef;
+    const shard = load.hot.shards[sick.shard];
+    const poisoned = itagOf(999_999);
+    shard?.outbox.set(poisoned, { ...vote(sick, 999_999), user: 'nul\0' });
+    for (let count = 0; count < 20; count++) await load.commit();
+    await load.settle();
+
+    assert.is(load.failures.get('buried'), 1);
+    const [letter] = await load.world.sql`select source, body from dead_letters`;
+    assert.is(letter?.source, 'vote');
+    assert.is(letter?.body.itag, poisoned);
+  }));
+
+test.run();

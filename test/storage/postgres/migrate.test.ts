@@ -1,0 +1,69 @@
+/**
+ * Migrations on a real server: by several processes at once, under the advisory lock; who waits for another's
+ * migration waits as long as it takes.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connectSql } from '../../../storage/sql/client.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+
+const test = suite('migrate on postgres');
+const server = await startPostgres();
+test.after(() => server.close());
+
+const program = fileURLToPath(new URL('./migrate-child.ts', import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
+const runChild = (address: string): Promise<Ended> => {
+  const words = ['--disable-warning=ExperimentalWarning', program, address];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+};
+
+test('three processes that start at once migrate once, and all of them succeed', async () => {
+  const address = await server.database('three');
+  const ended = await Promise.all([runChild(address), runChild(address), runChild(address)]);
+
+  assert.equal(
+    ended.map(({ code }) => code),
+    [0, 0, 0],
+    ended.map(({ output }) => output).join('\n'),
+  );
+  const sql = connectSql(address);
+  const applied = await sql<{ times: number }[]>`
+    select count(*) as times from schema_versions where version > 0 group by version`;
+  assert.ok(applied.length >= 2 && applied.every(({ times }) => times === 1));
+  assert.is(await migrate(sql), 0);
+  await sql.end();
+});
+
+test('who waits for another’s migration waits longer than any lock time-out', async () => {
+  const address = await server.database('waiting');
+  const [slow, quick] = [
+    connectSql(address),
+    connectSql(address, { lockTimeoutMs: 50, statementTimeoutMs: 50 }),
+  ];
+  let waiting: Promise<number> = Promise.resolve(0);
+  await slow.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(722501001)`;
+    waiting = migrate(quick);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  });
+  assert.ok((await waiting) >= 2);
+  await Promise.all([slow.end(), quick.end()]);
+});
+
+test.run();

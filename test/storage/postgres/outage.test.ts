@@ -1,0 +1,86 @@
+/**
+ * Postgres goes away: flushes survive it, and what needs SQL is told so at once. The full count of stops is
+ * in test/faults/postgres.fault.ts.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { createLedger } from '../../../storage/ledger.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { surviveStops } from './outage.ts';
+
+const test = suite('outage of postgres');
+const server = await startPostgres();
+test.after(() => server.close());
+
+const endOf = (task: Promise<unknown>): Promise<string> =>
+  task.then(
+    () => 'resolved',
+    (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
+  );
+const until = async (claim: () => Promise<boolean>, milliseconds: number): Promise<void> => {
+  const endMs = performance.now() + milliseconds;
+  while (!(await claim())) {
+    assert.ok(performance.now() < endMs, 'in time');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};
+
+test('stopped three times in the middle of flushing, nothing is lost, doubled, or goes back', async () => {
+  const { stops, votes, failedRounds } = await surviveStops(3);
+
+  assert.is(stops, 3);
+  assert.ok(votes > 50, `${votes} votes`);
+  assert.ok(failedRounds > 0, `${failedRounds} failed rounds`);
+});
+
+test('while it is away every operation fails in under 5 ms, and works again within 2 s', async () => {
+  const { sql, trouble, close } = await openServerSql(await server.database('away'));
+  await migrate(sql);
+  const ledger = createLedger(sql);
+  const find = () => ledger.find([{ kind: 'bot', id: 'nobody' }]);
+  assert.equal(await find(), [null]);
+  await server.stop('fast');
+  await until(async () => (await endOf(find())) === 'unreachable not_applied' && trouble() !== null, 3_000);
+
+  const startedMs = performance.now();
+  for (let count = 0; count < 100; count++) {
+    assert.is(await endOf(find()), 'unreachable not_applied');
+    assert.is(await endOf(ledger.nextGeneration([], 0)), 'unreachable not_applied');
+  }
+  assert.ok((performance.now() - startedMs) / 200 < 5);
+  await server.start();
+  await until(async () => (await endOf(find())) === 'resolved', 2_000);
+  assert.is(trouble(), null);
+  await close();
+});
+
+test('a server that answers no more is noticed, and what hangs on it is given up as unknown', async () => {
+  const { sql, close } = await openServerSql(await server.database('paused'));
+  await migrate(sql);
+  const ledger = createLedger(sql);
+  server.signalAll('SIGSTOP');
+  try {
+    const startedMs = performance.now();
+    assert.is(await endOf(ledger.generations()), 'unreachable unknown');
+    assert.ok(performance.now() - startedMs < 5_000);
+    assert.is(await endOf(ledger.generations()), 'unreachable not_applied');
+  } finally {
+    server.signalAll('SIGCONT');
+  }
+  await until(async () => (await endOf(ledger.generations())) === 'resolved', 4_000);
+  await close();
+});
+
+test('an unfit or missing server stops the start with words', async () => {
+  const nobody = await openServerSql('postgres://nobody@127.0.0.1:1/none').catch((error) => error.message);
+  assert.match(nobody, /DATABASE_URL: the server does not answer.*ECONNREFUSED/);
+  const missing = await openServerSql(`postgres://rollcall@127.0.0.1:${server.port}/none`).catch(
+    (error) => error.message,
+  );
+  assert.match(missing, /DATABASE_URL.*"none" does not exist/);
+});
+
+test.run();

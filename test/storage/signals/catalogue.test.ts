@@ -1,0 +1,79 @@
+/**
+ * The catalogue of a fleet: an edit and a lost membership on one node are felt on the other.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatToken } from '../../../engine/rules/token.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { shareCatalogue } from '../../../storage/signals/catalogue.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { addMember, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
+import { type Node, openNode, openSessionSql, until } from './world.ts';
+
+const test = suite('catalogue of a fleet');
+let directory: Directory;
+let redis: RedisServer;
+let nodes: readonly [Node, Node];
+let one: Catalogue;
+let other: Catalogue;
+
+test.before(async () => {
+  directory = await openSessionSql();
+  const { sql } = directory;
+  await addUser(sql, 'wren');
+  await addTeam(sql, 'team1');
+  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+  await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions'] });
+  redis = await startRedis();
+  nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)];
+  const share = ({ signals, sessions }: Node): Catalogue =>
+    shareCatalogue(createCatalogue(sql, { profileAgeMaxMs: 3_600_000 }), {
+      signals,
+      sessions,
+      onTrouble: (words, error) => {
+        throw new Error(words, { cause: error });
+      },
+    });
+  one = share(nodes[0]);
+  other = share(nodes[1]);
+});
+test.after(async () => {
+  for (const node of nodes) await node.close();
+  await redis.dispose();
+  await directory.close();
+});
+
+test('an edited profile is read again on the other node within a second', async () => {
+  const before = await other.bots.profile('bot1');
+  assert.is(await other.bots.profile('bot1'), before);
+
+  one.bots.drop('bot1');
+
+  await until('it is another one', async () => (await other.bots.profile('bot1')) !== before, 1_000);
+});
+
+test('tokens a member made for the team die on every node when he is removed', async () => {
+  const team = { kind: 'team', id: 'team1' } as const;
+  const token = formatToken(team, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const fields = { type: 'api', name: 'x', permLimits: ['edit_bots'], lastsSeconds: 600 } as const;
+  const minted = { ...fields, id: randomUUID(), target: team, tokenHash, mintedBy: 'wren', mintedWith: null };
+  assert.is(await one.sessions.insert(minted, 10), 'created');
+  const { cache } = nodes[1];
+  await until('it is kept', async () => {
+    await cache.find(token);
+    return !(cache.find(token) instanceof Promise);
+  });
+
+  const removal = await one.teams.members.remove({
+    teamId: 'team1',
+    userId: 'wren',
+    actor: { kind: 'user', id: 'robin', limits: [] },
+  });
+
+  assert.is(removal.kind, 'removed', JSON.stringify(removal));
+  await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
+});
+
+test.run();

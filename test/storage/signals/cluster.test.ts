@@ -1,0 +1,91 @@
+/**
+ * Sessions and signals on a Redis Cluster, where messages alone say that something is old.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createHeartbeats } from '../../../storage/signals/heartbeats.ts';
+import { createRates } from '../../../storage/signals/rates.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
+import type { Directory } from '../catalogue/directory.ts';
+import { type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+
+const test = suite('signals on a Cluster');
+let directory: Directory;
+let cluster: RedisCluster;
+let one: Node;
+let other: Node;
+
+test.before(async () => {
+  directory = await openSessionSql();
+  cluster = await startRedisCluster();
+  const ports = cluster.servers.map(({ port }) => port);
+  one = await openNode(ports, directory);
+  other = await openNode(ports, directory);
+});
+test.after(async () => {
+  await one.close();
+  await other.close();
+  await cluster.dispose();
+  await directory.close();
+});
+
+const known = async (): Promise<Minted> => {
+  await until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+  const minted = await one.mint();
+  await until('it is kept', async () => {
+    await other.find(minted);
+    return !(other.cache.find(minted.token) instanceof Promise);
+  });
+  return minted;
+};
+
+test('sessions are mirrored on all primaries, and revokes reach the other node within a second', async () => {
+  for (let round = 0; round < 10; round++) {
+    const minted = await known();
+    const asked = other.asked();
+    await other.find(minted);
+    assert.is(other.asked(), asked);
+
+    await one.revoke(minted);
+
+    await until('it is dead', async () => (await other.find(minted)) === null, 1_000);
+  }
+});
+
+test('heartbeats and rates work there', async () => {
+  const facts = { library: 'v1', adminUrl: '' };
+  const beats = createHeartbeats({ commands: one.signals.commands, name: 'n1', facts });
+
+  assert.equal(await beats.beat(), [{ ...facts, name: 'n1' }]);
+
+  const rates = createRates(other.signals.commands);
+  const policy = { name: 'login', burst: 1, intervalMs: 60_000 };
+  assert.ok((await rates.take(policy, 'c')).allowed);
+  assert.not((await createRates(one.signals.commands).take(policy, 'c')).allowed);
+});
+
+test('a node comes back after a primary was replaced', async () => {
+  const minted = await known();
+  const [first] = cluster.servers;
+  await first?.kill();
+  await until(
+    'both are trusted again and revoke',
+    async () => {
+      try {
+        return one.signals.trusted() && other.signals.trusted() && (await one.revoke(minted));
+      } catch {
+        // Not yet: the replica has not taken over.
+        return false;
+      }
+    },
+    30_000,
+  );
+
+  await until('it is dead', async () => (await other.find(minted)) === null, 1_000);
+  const admin = new Redis(cluster.servers[1]?.url ?? '');
+  assert.match(await admin.cluster('INFO'), /cluster_state:ok/);
+  admin.disconnect();
+});
+
+test.run();

@@ -1,0 +1,197 @@
+/**
+ * What nodes share beside sessions: messages, who lives, whose work it is, and rate limits. On a real Redis.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { decide } from '../../../http/limits/gcra.ts';
+import { createLimiter, defaultLimits, RateLimited } from '../../../http/limits/limiter.ts';
+import { createHeartbeats, heartbeatLifeMs } from '../../../storage/signals/heartbeats.ts';
+import type { Message } from '../../../storage/signals/messages.ts';
+import { createRates } from '../../../storage/signals/rates.ts';
+import { ownerOf } from '../../../storage/signals/rendezvous.ts';
+import { createLocalSignals, openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from './world.ts';
+
+const test = suite('fleet signals');
+let redis: RedisServer;
+let one: RedisSignals;
+let other: RedisSignals;
+let admin: Redis;
+
+test.before(async () => {
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  admin.on('error', () => {});
+  one = openRedisSignals({ urls: [redis.url], onError: () => {} });
+  other = openRedisSignals({ urls: [redis.url], onError: () => {} });
+  await until('both hear themselves', () => one.trusted() && other.trusted());
+});
+test.after(async () => {
+  one.close();
+  other.close();
+  admin.disconnect();
+  await redis.dispose();
+});
+
+const edited: Message = { kind: 'profile', entity: 'bot', id: 'b1' };
+
+test('a message reaches every node, also the one that sent it', async () => {
+  const heard: string[] = [];
+  const end = [one, other].map((signals, index) =>
+    signals.hear({ message: (message) => heard.push(`${index} ${message.kind}`) }),
+  );
+
+  await one.publish(edited);
+
+  await until('both heard it', () => heard.length === 2);
+  assert.equal(heard.sort(), ['0 profile', '1 profile']);
+  for (const stop of end) stop();
+});
+
+test('what is not ours on the channel is passed over', async () => {
+  const heard: Message[] = [];
+  const stop = other.hear({ message: (message) => heard.push(message) });
+
+  await admin.publish('rollcall:signals', 'nonsense');
+  await admin.publish('rollcall:signals', '{"kind":"of a later version"}');
+  await one.publish(edited);
+
+  await until('the good one came', () => heard.length > 0);
+  assert.equal(heard, [edited]);
+  stop();
+});
+
+test('in one process a message is a call', async () => {
+  const signals = createLocalSignals();
+  const heard: Message[] = [];
+  signals.hear({ message: (message) => heard.push(message) });
+
+  const published = signals.publish(edited);
+
+  assert.equal(heard, [edited]);
+  assert.ok(signals.trusted());
+  await published;
+});
+
+test('a loss is told once, and the plane comes back by itself', async () => {
+  let losses = 0;
+  const stop = one.hear({ lost: () => losses++ });
+
+  await redis.kill();
+  await until('it noticed', () => losses > 0);
+  assert.not(one.trusted());
+  await redis.start();
+  await until('it is back', () => one.trusted() && other.trusted());
+
+  assert.is(losses, 1);
+  stop();
+});
+
+test('the living know each other and the versions in use; who left or fell silent is gone', async () => {
+  const facts = { library: 'v1', adminUrl: 'http://a' };
+  const first = createHeartbeats({ commands: one.commands, name: 'first', facts });
+  const second = createHeartbeats({
+    commands: other.commands,
+    name: 'second',
+    facts: { ...facts, library: 'v2' },
+  });
+  await first.beat();
+
+  await second.beat();
+  assert.equal(
+    second.nodes().map(({ name }) => name),
+    ['first', 'second'],
+  );
+  assert.equal([...second.versions()].sort(), ['v1', 'v2']);
+
+  await second.leave();
+  assert.equal(
+    (await first.beat()).map(({ name }) => name),
+    ['first'],
+  );
+
+  await admin.zadd('{rollcall:nodes}:seen', Date.now() - heartbeatLifeMs - 1, 'silent');
+  await admin.hset('{rollcall:nodes}:facts', 'silent', '{}');
+  assert.equal(
+    (await first.beat()).map(({ name }) => name),
+    ['first'],
+  );
+});
+
+test('work is spread over the nodes, and only that of a lost node moves', () => {
+  const all = ['a', 'b', 'c'];
+  const work = Array.from({ length: 128 }, (_, shard) => shard);
+
+  const owners = work.map((shard) => ownerOf(shard, all));
+  const without = work.map((shard) => ownerOf(shard, ['a', 'c']));
+
+  for (const node of all) assert.ok(owners.filter((owner) => owner === node).length > 20, node);
+  for (const shard of work) if (owners[shard] !== 'b') assert.is(without[shard], owners[shard]);
+  assert.is(ownerOf(1, []), '');
+});
+
+test('a limit of the fleet decides as the limit of a node does', async () => {
+  const policy = { name: 'login', burst: 3, intervalMs: 60_000 };
+  const rates = createRates(one.commands);
+  let tatMs = 0;
+  for (let count = 0; count < 5; count++) {
+    const answer = await rates.take(policy, 'equal');
+    const expected = decide(policy, tatMs, 0);
+    tatMs = expected.tatMs;
+
+    assert.is(answer.allowed, expected.allowed);
+    assert.ok(Math.abs(answer.aheadMs - expected.tatMs) < 2_000);
+  }
+});
+
+test('two nodes together let through what one would', async () => {
+  const limiters = [one, other].map(({ commands }) => createLimiter(defaultLimits, createRates(commands)));
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      try {
+        return await limiters[index % 2]?.takeShared('login', 'c1', Date.now());
+      } catch (error) {
+        assert.instance(error, RateLimited);
+        assert.ok((error as RateLimited).retryAfterSeconds > 0);
+        return '';
+      }
+    }),
+  );
+
+  assert.is(outcomes.filter(Boolean).length, defaultLimits.login.burst);
+});
+
+test('a slot becomes free again after its interval', async () => {
+  const rates = createRates(one.commands);
+  const policy = { name: 'login', burst: 1, intervalMs: 100 };
+  assert.ok((await rates.take(policy, 'c2')).allowed);
+  assert.not((await rates.take(policy, 'c2')).allowed);
+
+  await pause(120);
+
+  assert.ok((await rates.take(policy, 'c2')).allowed);
+});
+
+test('with Redis away every node counts for itself', async () => {
+  const limiter = createLimiter(defaultLimits, createRates(one.commands));
+  await redis.kill();
+
+  const nowMs = Date.now();
+  for (let count = 0; count < defaultLimits.login.burst; count++) {
+    assert.match(await limiter.takeShared('login', 'c3', nowMs), /RateLimit/);
+  }
+  await until('it refuses', async () => {
+    try {
+      await limiter.takeShared('login', 'c3', nowMs);
+      return false;
+    } catch (error) {
+      return error instanceof RateLimited;
+    }
+  });
+  await redis.start();
+});
+
+test.run();

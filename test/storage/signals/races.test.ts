@@ -1,0 +1,152 @@
+/**
+ * Revokes against fills, step by step: each test stops one of them at the worst place and lets the other run.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { Directory } from '../catalogue/directory.ts';
+import { createGate, type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+
+const test = suite('revokes and fills');
+let directory: Directory;
+let redis: RedisServer;
+let admin: Redis;
+let one: Node;
+let other: Node;
+/** Of the other node, after SQL has told it of a session. */
+const sqlRead = createGate();
+/** Of the first node, before SQL deletes one. */
+const sqlDelete = createGate();
+
+test.before(async () => {
+  directory = await openSessionSql();
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  one = await openNode([redis.port], directory, { beforeDelete: sqlDelete.pass });
+  other = await openNode([redis.port], directory, { afterSql: sqlRead.pass });
+});
+test.after(async () => {
+  await one.close();
+  await other.close();
+  admin.disconnect();
+  await redis.dispose();
+  await directory.close();
+});
+
+const mirrored = ({ hash }: Minted): Promise<string | null> => admin.get(`rollcall:session:${hash}`);
+const trusted = () => until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+const silence = () => other.proxies.forEach((proxy) => void proxy.silence());
+const restore = () => other.proxies.forEach((proxy) => void proxy.restore());
+
+/** A session that the other node has in its own cache. */
+const known = async (): Promise<Minted> => {
+  await trusted();
+  const minted = await one.mint();
+  await until('it is kept', async () => {
+    await other.find(minted);
+    return !(other.cache.find(minted.token) instanceof Promise);
+  });
+  return minted;
+};
+
+test('a token is dead before SQL knows of it', async () => {
+  const minted = await known();
+  const reached = sqlDelete.hold();
+  const revoking = one.revoke(minted);
+  await reached;
+
+  await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
+
+  sqlDelete.open();
+  assert.ok(await revoking);
+});
+
+test('a look-up that read SQL before the revoke fills nothing afterwards', async () => {
+  await trusted();
+  const minted = await one.mint();
+  await admin.del(`rollcall:session:${minted.hash}`);
+  const reached = sqlRead.hold();
+  const finding = other.find(minted);
+  await reached;
+
+  await one.revoke(minted);
+  sqlRead.open();
+  await finding;
+
+  assert.is(await mirrored(minted), 'revoked');
+  assert.is(await one.find(minted), null);
+});
+
+test('a fill whose claim was swept away with the tombstone fills nothing', async () => {
+  await trusted();
+  const minted = await one.mint();
+  await admin.del(`rollcall:session:${minted.hash}`);
+  const reached = sqlRead.hold(2);
+  const finding = other.find(minted);
+  await reached;
+  assert.match((await mirrored(minted)) ?? '', /^claim:/);
+
+  await one.revoke(minted);
+  await admin.flushall();
+  sqlRead.open();
+  await finding;
+
+  assert.is(await mirrored(minted), null);
+  assert.is(await one.find(minted), null);
+});
+
+test('what was filled between a lost tombstone and the delete is buried again', async () => {
+  await trusted();
+  const minted = await one.mint();
+  const reached = sqlDelete.hold();
+  const revoking = one.revoke(minted);
+  await reached;
+  await admin.flushall();
+  assert.ok(await other.find(minted), 'not revoked yet: SQL has it still');
+  assert.match((await mirrored(minted)) ?? '', /^\{/);
+
+  sqlDelete.open();
+  await revoking;
+
+  assert.is(await mirrored(minted), 'revoked');
+  await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
+});
+
+test('a change that nobody tells of is noticed by whoever read the key', async () => {
+  const minted = await known();
+
+  await admin.set(`rollcall:session:${minted.hash}`, 'revoked');
+
+  await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
+});
+
+test('what was kept before a silence is not believed after it', async () => {
+  const minted = await known();
+  silence();
+  await one.revoke(minted);
+  await until('it noticed', () => !other.signals.trusted());
+
+  restore();
+  await trusted();
+
+  assert.is(await other.find(minted), null);
+});
+
+test('what was found during a silence is not believed after it', async () => {
+  const minted = await known();
+  let losses = 0;
+  const stop = other.signals.hear({ lost: () => losses++ });
+  silence();
+  await until('it noticed', () => losses > 0);
+  stop();
+  assert.ok(await other.find(minted));
+
+  await one.revoke(minted);
+  restore();
+  await trusted();
+
+  assert.is(await other.find(minted), null);
+});
+
+test.run();

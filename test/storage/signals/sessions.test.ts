@@ -1,0 +1,216 @@
+/**
+ * Sessions of several nodes on a real Redis: a revoke reaches everybody within a second and no fault undoes
+ * it (I17).
+ */
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { Directory } from '../catalogue/directory.ts';
+import { type Minted, type Node, openNode, openSessionSql, target, until } from './world.ts';
+
+const test = suite('sessions of several nodes');
+let directory: Directory;
+let redis: RedisServer;
+let admin: Redis;
+let one: Node;
+let other: Node;
+const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
+  pass: Promise.resolve(),
+  reached: () => {},
+  sqlAway: false,
+};
+
+test.before(async () => {
+  directory = await openSessionSql();
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  admin.on('error', () => {});
+  one = await openNode([redis.port], directory);
+  other = await openNode([redis.port], directory, {
+    afterSql: async () => {
+      gate.reached();
+      await gate.pass;
+    },
+    sqlFails: () => gate.sqlAway,
+  });
+});
+test.after(async () => {
+  await one.close();
+  await other.close();
+  admin.disconnect();
+  await redis.dispose();
+  await directory.close();
+});
+
+const trusted = () =>
+  until('both nodes hear themselves', () => one.signals.trusted() && other.signals.trusted());
+
+/** A session that the other node has in its own cache. */
+const known = async (): Promise<Minted> => {
+  await trusted();
+  const minted = await one.mint();
+  await until('it is kept', async () => {
+    await other.find(minted);
+    return !(other.cache.find(minted.token) instanceof Promise);
+  });
+  return minted;
+};
+
+/** Ms from the acknowledged revoke until the other node refuses the token. */
+const msUntilDead = async (minted: Minted): Promise<number> => {
+  const startedMs = performance.now();
+  await until('the token is dead', async () => (await other.find(minted)) === null, 5_000);
+  return performance.now() - startedMs;
+};
+
+test('a session minted on one node is found on the other without asking SQL, then kept', async () => {
+  const minted = await one.mint();
+  const before = other.asked();
+
+  const found = await other.find(minted);
+
+  assert.is(found?.sessionId, minted.id);
+  assert.is(other.asked(), before);
+  assert.not(other.cache.find(minted.token) instanceof Promise);
+});
+
+test('what Redis holds of a session is no secret', async () => {
+  const minted = await one.mint();
+
+  const text = (await admin.get(`rollcall:session:${minted.hash}`)) ?? '';
+
+  assert.ok(text.includes(minted.id));
+  assert.not(text.includes(minted.token.slice(-49)));
+});
+
+test('a revoke reaches the other node within a second', async () => {
+  for (let round = 0; round < 10; round++) {
+    const minted = await known();
+
+    assert.ok(await one.revoke(minted));
+
+    const ms = await msUntilDead(minted);
+    assert.ok(ms < 1_000, `${ms} ms`);
+  }
+});
+
+test('a revoke is felt within a second by a node whose connection was cut', async () => {
+  const minted = await known();
+  for (const proxy of other.proxies) proxy.cut();
+
+  await one.revoke(minted);
+
+  assert.ok((await msUntilDead(minted)) < 1_000);
+});
+
+test('a revoke is felt within a second by a node whose connection went silent', async () => {
+  const minted = await known();
+  for (const proxy of other.proxies) proxy.silence();
+
+  await one.revoke(minted);
+
+  const ms = await msUntilDead(minted);
+  for (const proxy of other.proxies) proxy.restore();
+  assert.ok(ms < 1_000, `${ms} ms`);
+});
+
+test('a node that lost its connection keeps nothing, asks SQL, and comes back by itself', async () => {
+  const minted = await known();
+  for (const proxy of other.proxies) proxy.silence();
+  await until('it noticed', () => !other.signals.trusted());
+
+  assert.instance(other.cache.find(minted.token), Promise);
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  assert.instance(other.cache.find(minted.token), Promise, 'it is not kept');
+
+  for (const proxy of other.proxies) proxy.restore();
+  await known();
+});
+
+test('fills, revokes and an emptied Redis in any order leave a revoked token dead', async () => {
+  const seed = Number(process.env.SEED ?? randomInt(1 << 30));
+  let state = seed;
+  const chance = (upTo: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((state / 2_147_483_648) * upTo);
+  };
+  for (let round = 0; round < 25; round++) {
+    await trusted();
+    const minted = await one.mint();
+    if (chance(2) === 0) await admin.del(`rollcall:session:${minted.hash}`);
+    const delays = Array.from({ length: 6 }, () => chance(12));
+    gate.pass = pause(chance(10)) as Promise<void>;
+    const work = delays.map(async (ms, index) => {
+      await pause(ms);
+      if (index === 0) return one.revoke(minted);
+      if (index === 1 && chance(2) === 0) return admin.flushall();
+      return (index % 2 ? one : other).find(minted);
+    });
+    await Promise.all(work);
+    gate.pass = Promise.resolve();
+
+    await pause(20);
+    assert.is(await other.find(minted), null, `SEED=${seed} round ${round}`);
+    assert.is(await one.find(minted), null, `SEED=${seed} round ${round}`);
+  }
+});
+
+test('an emptied Redis forgets no session and revives none', async () => {
+  const living = await known();
+  const dead = await known();
+  await one.revoke(dead);
+
+  await admin.flushall();
+
+  assert.is((await other.find(living))?.sessionId, living.id);
+  assert.is(await other.find(dead), null);
+  assert.is(await one.find(dead), null);
+});
+
+test('a ban is felt at once by tokens that are in use', async () => {
+  const user = { kind: 'user', id: 'robin' } as const;
+  const minted = await known();
+  let during: string | null = null;
+
+  await one.sessions.around({ target }, async () => {
+    during = await admin.get(`rollcall:session:${minted.hash}`);
+    await directory.sql`delete from sessions where target_type = 'bot' and target_id = 'bot1'`;
+  });
+
+  assert.is(during, 'hold');
+  const ms = await msUntilDead(minted);
+  assert.ok(ms < 1_000);
+  await one.sessions.around({ target: user }, async () => {});
+});
+
+test('with Redis away SQL answers and a revoke is refused; with both away it is an error', async () => {
+  const minted = await known();
+  await redis.kill();
+  await until('it noticed', () => !other.signals.trusted() && !one.signals.trusted());
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  try {
+    await one.revoke(minted);
+    assert.unreachable();
+  } catch (error) {
+    assert.instance(error, StorageError);
+  }
+  gate.sqlAway = true;
+  try {
+    await other.find(minted);
+    assert.unreachable();
+  } catch (error) {
+    assert.instance(error, StorageError);
+  }
+
+  gate.sqlAway = false;
+  await redis.start();
+  await trusted();
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+});
+
+test.run();

@@ -1,0 +1,166 @@
+/**
+ * Nodes of a small fleet as far as sessions go: signals, the mirror and the cache, on one real Redis and
+ * one real SQL.
+ *
+ * Every node reaches Redis through a proxy of its own, so that a test can cut or silence one node alone.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../../../engine/ports.ts';
+import { formatToken } from '../../../engine/rules/token.ts';
+import type { SessionRecord } from '../../../http/auth/ports.ts';
+import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { type MirroredSessions, mirrorSessions } from '../../../storage/signals/sessions.ts';
+import { openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
+import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
+import { addBot, addUser, type Directory, openDirectory } from '../catalogue/directory.ts';
+
+export const clock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after: () => () => {},
+  endOfTick: () => {},
+};
+
+export const target = { kind: 'bot', id: 'bot1' } as const;
+
+export interface Minted {
+  readonly id: string;
+  readonly token: string;
+  readonly hash: string;
+}
+
+export interface Node {
+  readonly signals: RedisSignals;
+  readonly sessions: MirroredSessions;
+  readonly cache: SessionCache;
+  readonly proxies: readonly CutProxy[];
+  /** How often SQL was asked for a token by this node. */
+  readonly asked: () => number;
+  readonly find: (minted: Minted) => Promise<SessionRecord | null>;
+  /** Mints a session of the bot. */
+  readonly mint: () => Promise<Minted>;
+  readonly revoke: (minted: Minted) => Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export const until = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  ms = 10_000,
+): Promise<void> => {
+  const deadlineMs = Date.now() + ms;
+  while (!(await holds())) {
+    if (Date.now() > deadlineMs) throw new Error(`not in time: ${what}`);
+    await pause(5);
+  }
+};
+
+/** A directory with one bot and one user. */
+export const openSessionSql = async (): Promise<Directory> => {
+  const directory = await openDirectory();
+  await addUser(directory.sql, 'robin');
+  await addBot(directory.sql, 'bot1');
+  return directory;
+};
+
+export interface Hooks {
+  /** Runs after SQL has answered a look-up, before the mirror sees it. */
+  readonly afterSql?: () => Promise<void>;
+  /** Runs before SQL deletes a session, after everything a revoke does earlier. */
+  readonly beforeDelete?: () => Promise<void>;
+  /** Stands for SQL being away. */
+  readonly sqlFails?: () => boolean;
+}
+
+const watchedSql = (catalogue: Catalogue, hooks: Hooks, count: () => void): Catalogue['sessions'] => ({
+  ...catalogue.sessions,
+  byTokenHash: async (hash) => {
+    count();
+    if (hooks.sqlFails?.()) throw new Error('connect ECONNREFUSED');
+    const found = await catalogue.sessions.byTokenHash(hash);
+    await hooks.afterSql?.();
+    return found;
+  },
+  remove: async (...words) => {
+    await hooks.beforeDelete?.();
+    return catalogue.sessions.remove(...words);
+  },
+});
+
+/** A place where work waits until the test lets it go on. Open at first. */
+export const createGate = () => {
+  let passing: () => Promise<void> = async () => {};
+  let release = (): void => {};
+  return {
+    pass: (): Promise<void> => passing(),
+    /** Holds the `nth` comer from now on, and nobody else. Resolves when it is there. */
+    hold: (nth = 1): Promise<void> => {
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let comers = 0;
+      return new Promise((arrived) => {
+        passing = () => {
+          comers += 1;
+          if (comers !== nth) return Promise.resolve();
+          arrived();
+          return released;
+        };
+      });
+    },
+    open: (): void => release(),
+  };
+};
+
+const mintWith = async (sessions: MirroredSessions): Promise<Minted> => {
+  const token = formatToken(target, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const id = randomUUID();
+  const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600, mintedBy: 'robin' } as const;
+  await sessions.insert({ ...fields, id, target, tokenHash, mintedWith: null }, 10_000);
+  return { id, token, hash: tokenHash.toString('hex') };
+};
+
+export const openNode = async (
+  redisPorts: readonly number[],
+  directory: Directory,
+  hooks: Hooks = {},
+): Promise<Node> => {
+  const proxies = redisPorts.length === 1 ? await Promise.all(redisPorts.map(openCutProxy)) : [];
+  const ports = proxies.length > 0 ? proxies.map(({ port }) => port) : redisPorts;
+  const urls = ports.map((port) => `redis://127.0.0.1:${port}`);
+  const signals = openRedisSignals({ urls, onError: () => {} });
+  let asked = 0;
+  const sql = watchedSql(createCatalogue(directory.sql), hooks, () => {
+    asked += 1;
+  });
+  const parts = { signals, sql: directory.sql, sessions: sql, nowMs: clock.nowMs };
+  const sessions = mirrorSessions({ ...parts, entriesMax: 1_000, mirrorMs: 60_000 });
+  const cache = createSessionCache({
+    source: sessions,
+    clock,
+    entriesMax: 1_000,
+    keepMs: 60_000,
+    believes: signals.trusted,
+    keepable: sessions.keepable,
+  });
+  const stopForgetting = sessions.forgetIn(cache);
+  await until('the node hears itself', () => signals.trusted());
+  return {
+    signals,
+    sessions,
+    cache,
+    proxies,
+    asked: () => asked,
+    find: async (minted) => cache.find(minted.token),
+    mint: () => mintWith(sessions),
+    revoke: (minted) => sessions.remove(target, minted.id),
+    close: async () => {
+      stopForgetting();
+      signals.close();
+      for (const proxy of proxies) await proxy.close();
+    },
+  };
+};

@@ -1,0 +1,68 @@
+/**
+ * Which failures had an effect, and what is said about them: the whole table.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { asStorage, storageErrorOf } from '../../../storage/sql/errors.ts';
+
+const test = suite('sql errors');
+
+const table: readonly (readonly [code: string, outcome: string, reason: string])[] = [
+  ['40001', 'not_applied', 'busy'],
+  ['40P01', 'not_applied', 'busy'],
+  ['55P03', 'not_applied', 'busy'],
+  ['57014', 'not_applied', 'busy'],
+  ['25006', 'not_applied', 'busy'],
+  ['53100', 'not_applied', 'full'],
+  ['58030', 'not_applied', 'full'],
+  ['53200', 'not_applied', 'busy'],
+  ['53300', 'not_applied', 'busy'],
+  ['57P01', 'unknown', 'unreachable'],
+  ['57P02', 'unknown', 'unreachable'],
+  ['57P03', 'not_applied', 'unreachable'],
+  ['08006', 'unknown', 'unreachable'],
+  ['40003', 'unknown', 'unreachable'],
+  ['22003', 'not_applied', 'row'],
+  ['22021', 'not_applied', 'row'],
+  ['22P02', 'not_applied', 'row'],
+  ['23505', 'not_applied', 'row'],
+  ['23514', 'not_applied', 'row'],
+  ['42601', 'not_applied', 'bug'],
+  ['42P01', 'not_applied', 'bug'],
+  ['XX000', 'not_applied', 'bug'],
+  ['CONNECTION_CLOSED', 'unknown', 'unreachable'],
+  ['CONNECTION_DESTROYED', 'unknown', 'unreachable'],
+  ['ECONNRESET', 'unknown', 'unreachable'],
+  ['EPIPE', 'unknown', 'unreachable'],
+  ['CONNECT_TIMEOUT', 'not_applied', 'unreachable'],
+  ['ECONNREFUSED', 'not_applied', 'unreachable'],
+  ['ENOENT', 'not_applied', 'unreachable'],
+  ['CONNECTION_ENDED', 'not_applied', 'closed'],
+  ['', 'not_applied', 'bug'],
+];
+
+for (const [code, outcome, reason] of table) {
+  test(`${code || 'an error without a code'} → ${reason}, ${outcome}`, () => {
+    const failure = storageErrorOf('ledger.flush', Object.assign(new Error('words'), { code }));
+
+    assert.is(failure.outcome, outcome);
+    assert.is(failure.reason, reason);
+    assert.is(failure.operation, 'ledger.flush');
+    assert.match(failure.message, 'words');
+  });
+}
+
+test('a StorageError passes through, anything else thrown is wrapped', async () => {
+  const inner = new StorageError('inner', { outcome: 'unknown', reason: 'closed' });
+  assert.is(storageErrorOf('outer', inner), inner);
+  try {
+    await asStorage('outer', () => Promise.reject('a string'));
+    assert.unreachable();
+  } catch (error) {
+    assert.instance(error, StorageError);
+    assert.is(error instanceof StorageError && error.reason, 'bug');
+  }
+});
+
+test.run();

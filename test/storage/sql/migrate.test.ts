@@ -1,0 +1,75 @@
+/**
+ * Migrations: once, all or nothing, at once from many, and words when history and files disagree.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { migrate, SchemaError } from '../../../storage/sql/migrate.ts';
+
+const test = suite('migrate');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-migrate-'));
+const files = mkdtempSync(join(tmpdir(), 'rollcall-migrations-'));
+let embedded: EmbeddedSql;
+
+const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
+const messageOf = async (task: Promise<unknown>): Promise<string> => {
+  try {
+    await task;
+    return 'resolved';
+  } catch (error) {
+    return error instanceof SchemaError ? error.message : `another error: ${error}`;
+  }
+};
+
+test.before(async () => {
+  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
+});
+test.after(async () => {
+  await embedded.close();
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(files, { recursive: true, force: true });
+});
+
+test('the project’s own schema applies once, also when asked for many times at once', async () => {
+  const counts = await Promise.all([migrate(embedded.sql), migrate(embedded.sql), migrate(embedded.sql)]);
+  assert.ok(Math.max(...counts) >= 2);
+  const [row] = await embedded.sql`select count(*) as count from schema_versions where version > 0`;
+  assert.is(row?.count, Math.max(...counts));
+
+  const startedMs = performance.now();
+  assert.is(await migrate(embedded.sql), 0);
+  assert.ok(performance.now() - startedMs < 100);
+});
+
+test('a failing file leaves nothing of itself or of the files before it', async () => {
+  await embedded.sql`drop table schema_versions`;
+  write('001.do.one.sql', 'create table one (number int);');
+  write('002.do.two.sql', 'create table two (number int); create table two (number int);');
+  assert.match(await messageOf(migrate(embedded.sql, files)), 'another error: StorageError: migrate');
+
+  const [row] = await embedded.sql`
+    select to_regclass('one') is null and to_regclass('schema_versions') is null as clean`;
+  assert.is(row?.clean, true);
+  write('002.do.two.sql', 'create table two (number int);');
+  assert.is(await migrate(embedded.sql, files), 2);
+});
+
+test('a changed file stops the start with words', async () => {
+  write('002.do.two.sql', 'create table two (number bigint);');
+  assert.match(await messageOf(migrate(embedded.sql, files)), '002.do.two.sql was changed after');
+
+  write('002.do.two.sql', 'create table two (number int);\r\n'.replace('\r\n', ''));
+  assert.is(await migrate(embedded.sql, files), 0);
+});
+
+test('a database of a newer version stops the start with words', async () => {
+  write('003.do.three.sql', 'create table three (number int);');
+  assert.is(await migrate(embedded.sql, files), 1);
+  rmSync(join(files, '003.do.three.sql'));
+  assert.match(await messageOf(migrate(embedded.sql, files)), 'schema version 3, this program knows 2');
+});
+
+test.run();

@@ -1,0 +1,65 @@
+/**
+ * A plain HTTP client with kept connections, which tells apart what a fault test must tell apart: an answer,
+ * a request that certainly never left, and one of which nobody knows.
+ *
+ * Never repeats a request. Called by the fault tests.
+ */
+import { Agent, request as send } from 'node:http';
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** No answer. `sent` is false when the connection was refused: the server never saw the request. */
+export class NoAnswer extends Error {
+  readonly sent: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause });
+    this.name = 'NoAnswer';
+    this.sent = cause.code !== 'ECONNREFUSED';
+  }
+}
+
+export interface Client {
+  /** Rejects with `NoAnswer`. */
+  ask(url: string, asked?: Asked): Promise<Answer>;
+  close(): void;
+}
+
+const answerMsMax = 15_000;
+
+/** A client with at most so many connections. */
+export const createClient = (connections: number): Client => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'fifo' });
+  return {
+    ask: (url, asked = {}) =>
+      new Promise((resolve, reject) => {
+        const fail = (error: NodeJS.ErrnoException): void => reject(new NoAnswer(error));
+        const outgoing = send(
+          url,
+          { agent, method: asked.method ?? 'GET', headers: asked.headers },
+          (reply) => {
+            const chunks: Buffer[] = [];
+            reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+            reply.on('error', fail);
+            reply.on('end', () => {
+              const text = Buffer.concat(chunks).toString();
+              resolve({ status: reply.statusCode ?? 0, text, headers: reply.headers });
+            });
+          },
+        );
+        outgoing.setTimeout(answerMsMax, () => outgoing.destroy(new Error(`no answer in ${answerMsMax} ms`)));
+        outgoing.on('error', fail);
+        outgoing.end(asked.body);
+      }),
+    close: () => agent.destroy(),
+  };
+};

@@ -1,0 +1,111 @@
+/**
+ * One node of Rollcall as a process of its own, for tests that kill, pause or drain it.
+ *
+ * Starts the program on ports of the system's choice and knows when it is ready; never decides what a test
+ * expects of it. Every process started here is ended by its own pid. Called by the fault tests.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
+
+export interface NodeOptions {
+  readonly dataDir: string;
+  /** The file to start instead of ops/main.ts; it must print the same welcome. */
+  readonly program?: string;
+  /** Environment variables beside DATA_DIR and the ports. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface NodeProcess {
+  readonly pid: number;
+  /** Resolves when the program has said where it listens; rejects when it ended before. */
+  readonly ready: Promise<{ readonly url: string; readonly adminUrl: string }>;
+  readonly exited: Promise<Exit>;
+  /** What it wrote so far, both streams. */
+  output(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** SIGKILL, and waits for the end. */
+  kill(): Promise<Exit>;
+  /** SIGTERM, and waits for the end. */
+  stop(): Promise<Exit>;
+}
+
+const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEVEL: 'error' };
+
+/** Starts a node; does not wait for it. */
+export const spawnNode = (options: NodeOptions): NodeProcess => {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', options.program ?? mainProgram],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        ...quiet,
+        PORT: '0',
+        ADMIN_PORT: '0',
+        DATA_DIR: options.dataDir,
+        ...options.settings,
+      },
+    },
+  );
+  let text = '';
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const ready = watchWelcome(child, exited, (chunk) => {
+    text += chunk;
+    return text;
+  });
+  ready.catch(() => {
+    // Whoever waits for `ready` hears of it; a process that is killed while it starts has nobody waiting.
+  });
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(name);
+  };
+  const end = (name: NodeJS.Signals): Promise<Exit> => {
+    signal(name);
+    return exited;
+  };
+  return {
+    pid: child.pid ?? -1,
+    ready,
+    exited,
+    output: () => text,
+    signal,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+};
+
+/** Starts a node and waits until it is ready. */
+export const startNode = async (options: NodeOptions) => {
+  const node = spawnNode(options);
+  return { ...node, ...(await node.ready) };
+};
+export type StartedNode = Awaited<ReturnType<typeof startNode>>;
+
+const watchWelcome = (
+  child: ChildProcess,
+  exited: Promise<Exit>,
+  append: (chunk: string) => string,
+): NodeProcess['ready'] =>
+  new Promise((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      const text = append(chunk.toString());
+      const url = /Address +(http:\S+)\n/.exec(text)?.[1];
+      const adminUrl = /Operator +(http:\S+)\n/.exec(text)?.[1];
+      if (url !== undefined && adminUrl !== undefined) resolve({ url, adminUrl });
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    exited.then(({ code, signal }) => {
+      reject(new Error(`the node ended before it was ready (${code ?? signal}):\n${append('')}`));
+    }, reject);
+  });

@@ -1,0 +1,182 @@
+/**
+ * A Redis Cluster of the test's own: three primaries and three replicas on free ports of 127.0.0.1.
+ *
+ * Made with plain CLUSTER commands, so that nothing but `redis-server` is needed. Also moves slots from one
+ * primary to another, as an operator's resharding does. Its servers end with this process like all of
+ * `redis-server.ts`.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort, type RedisServer, startRedis } from './redis-server.ts';
+
+const slotCount = 16_384;
+const primaryCount = 3;
+const formTimeoutMs = 30_000;
+
+export interface RedisCluster {
+  /** Addresses of all six. */
+  readonly urls: readonly string[];
+  /** Primaries first, then the replica of each, as they were made. */
+  readonly servers: readonly RedisServer[];
+  /** Begins to move one slot to the primary at `to`. */
+  startMove(slot: number, to: number): Promise<SlotMove>;
+  /** Moves one slot with all its keys, a key at a time, as an operator's resharding does. */
+  moveSlot(slot: number, to: number): Promise<void>;
+  /** Who owns a slot now: an index of `servers`. */
+  ownerOf(slot: number): Promise<number>;
+  /**
+   * Resolves when the replica of every primary has all that was written before: a failover then loses
+   * nothing.
+   */
+  replicated(): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+export interface SlotMove {
+  /** Moves one key, or all when none is named. */
+  moveKeys(only?: string): Promise<void>;
+  finish(): Promise<void>;
+}
+
+interface Member {
+  readonly server: RedisServer;
+  readonly busPort: number;
+  readonly client: Redis;
+  readonly id: string;
+}
+
+const settings = (busPort: number): string[] => [
+  'cluster-enabled yes',
+  `cluster-port ${busPort}`,
+  'cluster-node-timeout 4000',
+  'cluster-replica-validity-factor 0',
+  'repl-diskless-sync-delay 0',
+];
+
+const startMember = async (): Promise<Member> => {
+  const busPort = await freePort();
+  const server = await startRedis({ settings: settings(busPort) });
+  const client = new Redis(server.url);
+  client.on('error', () => undefined);
+  return { server, busPort, client, id: String(await client.cluster('MYID')) };
+};
+
+const until = async (what: string, check: () => Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + formTimeoutMs;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`the Cluster did not form in time: ${what}`);
+    await pause(25);
+  }
+};
+
+const knowsAll = async ({ client }: Member, members: readonly Member[]): Promise<boolean> => {
+  const nodes = String(await client.cluster('NODES'));
+  return members.every(({ id }) => nodes.includes(id)) && !nodes.includes('handshake');
+};
+
+const isReady = async ({ client }: Member): Promise<boolean> => {
+  const state = String(await client.cluster('INFO'));
+  const role = await client.info('replication');
+  const linked = role.includes('role:master') || role.includes('master_link_status:up');
+  return state.includes('cluster_state:ok') && linked;
+};
+
+const form = async (members: readonly Member[]): Promise<void> => {
+  const [first] = members as [Member];
+  for (const [index, { client }] of members.entries()) {
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+  }
+  for (const { server, busPort } of members.slice(1)) {
+    await first.client.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort);
+  }
+  for (const [index, { client }] of members.slice(0, primaryCount).entries()) {
+    const from = Math.ceil((slotCount * index) / primaryCount);
+    const to = Math.ceil((slotCount * (index + 1)) / primaryCount) - 1;
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
+  }
+  await until('all know each other', async () =>
+    (await Promise.all(members.map((member) => knowsAll(member, members)))).every(Boolean),
+  );
+  for (const [index, { client }] of members.slice(primaryCount).entries()) {
+    await client.call('CLUSTER', 'REPLICATE', (members[index] as Member).id);
+  }
+  await until('all are ready', async () => (await Promise.all(members.map(isReady))).every(Boolean));
+};
+
+const ownerOf = async (members: readonly Member[], slot: number): Promise<number> => {
+  const [first] = members as [Member];
+  const ranges = (await first.client.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
+  const range = ranges.find(([from, to]) => from <= slot && slot <= to);
+  return members.findIndex(({ server }) => server.port === range?.[2][1]);
+};
+
+interface Move {
+  readonly source: Member;
+  readonly target: Member;
+  readonly slot: number;
+}
+
+const moveKeys = async ({ source, target, slot }: Move, only?: string): Promise<void> => {
+  for (;;) {
+    const [first] = (await source.client.call('CLUSTER', 'GETKEYSINSLOT', slot, 1)) as string[];
+    const key = only ?? first;
+    if (key === undefined) return;
+    await source.client.call('MIGRATE', '127.0.0.1', target.server.port, key, 0, 5_000);
+    if (only !== undefined) return;
+  }
+};
+
+const startMove = async (members: readonly Member[], slot: number, to: number): Promise<SlotMove> => {
+  const source = members[await ownerOf(members, slot)] as Member;
+  const target = members[to] as Member;
+  await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
+  await source.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
+  return {
+    moveKeys: (only) => moveKeys({ source, target, slot }, only),
+    async finish() {
+      for (const { client } of new Set([target, source, ...members.slice(0, primaryCount)])) {
+        await client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
+      }
+    },
+  };
+};
+
+const offsetOf = async ({ client }: Member): Promise<number> =>
+  Number(/(?:master|slave)_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
+
+/** By offsets, because WAIT only sees what its own connection wrote. */
+const replicated = async (members: readonly Member[]): Promise<void> => {
+  for (const [index, primary] of members.slice(0, primaryCount).entries()) {
+    const replica = members[index + primaryCount] as Member;
+    const written = await offsetOf(primary);
+    await until('the replica has it all', async () => (await offsetOf(replica)) >= written);
+  }
+};
+
+/** Starts and forms it; ready for writes when it resolves. */
+export const startRedisCluster = async (): Promise<RedisCluster> => {
+  const members = await Promise.all(Array.from({ length: primaryCount * 2 }, startMember));
+  const dispose = async (): Promise<void> => {
+    for (const { client } of members) client.disconnect();
+    await Promise.all(members.map(({ server }) => server.dispose()));
+  };
+  try {
+    await form(members);
+  } catch (failure) {
+    await dispose();
+    throw failure;
+  }
+  return {
+    urls: members.map(({ server }) => server.url),
+    servers: members.map(({ server }) => server),
+    startMove: (slot, to) => startMove(members, slot, to),
+    async moveSlot(slot, to) {
+      const move = await startMove(members, slot, to);
+      await move.moveKeys();
+      await move.finish();
+    },
+    replicated: () => replicated(members),
+    ownerOf: (slot) => ownerOf(members, slot),
+    dispose,
+  };
+};

@@ -1,0 +1,191 @@
+/**
+ * Tidy itself: a clean sample has no finding, and each rule refuses the sample made for it, at the right
+ * line, with words that say what to do.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { tidy } from './tidy.ts';
+
+const test = suite('tidy');
+
+const header = '/**\n * Owns a sample.\n * Never does more.\n */\n';
+const headerLines = 4;
+
+/** Every file is used by the command, so that only the rule under test speaks. */
+const check = (files: Readonly<Record<string, string>>, others: Readonly<Record<string, string>> = {}) => {
+  const all = Object.entries(files).map(([path, text]) => [path, header + text] as const);
+  const scripts = Object.fromEntries(Object.keys(files).map((path) => [path, path]));
+  const manifest = { 'package.json': JSON.stringify({ scripts }) };
+  return tidy(new Map([...all, ...Object.entries({ ...manifest, ...others })])).map(
+    ({ file, line, rule, advice }) => `${file}:${line} ${rule}: ${advice}`,
+  );
+};
+
+const expectOne = (found: readonly string[], pattern: RegExp): void => {
+  assert.is(found.length, 1, found.join('\n') || 'nothing was found');
+  assert.match(found[0] ?? '', pattern);
+};
+
+test('a clean project has no finding', () => {
+  const found = check({
+    'engine/ids.ts': `import { createHash } from 'node:crypto';\nexport const id = createHash;\n`,
+    'engine/gate.ts': `import { id } from './ids.ts';\nexport const gate = id;\n`,
+    'http/a.ts': `import { id } from '../engine/ids.ts';\nexport const a = id; // 'process.env', Date.now\n`,
+  });
+
+  assert.equal(found, []);
+});
+
+for (const [path, code, words] of [
+  ['engine/a.ts', `import 'node:fs';`, /engine\/ must not import node:fs/],
+  ['engine/a.ts', `import '../http/b.ts';`, /must not import http\/b\.ts/],
+  ['storage/a.ts', `import '../http/b.ts';`, /must not import http\/b\.ts/],
+  ['ops/a.ts', `import '../test/b.ts';`, /must not import test\/b\.ts/],
+  ['http/a.ts', `import '../storage/ledger.ts';`, /must not import storage\/ledger\.ts/],
+  ['http/a.ts', `import '../storage/catalogue/b.ts';`, /may only `import type`/],
+  ['http/a.ts', `import '../engine/shard.ts';`, /inside the engine: use its door/],
+  ['http/a.ts', `await import('../engine/shard.ts');`, /inside the engine: use its door/],
+  ['storage/a.ts', `export * from '../engine/actor.ts';`, /inside the engine: use its door/],
+  ['ops/a.ts', `import '../storage/hot/lmdb.ts';`, /chosen in storage\/open\.ts/],
+] as const) {
+  test(`${path} with ${code} goes in the wrong direction`, () => {
+    expectOne(check({ [path]: `${code}\n` }), new RegExp(`^${path}:5 import: .*${words.source}`));
+  });
+}
+
+test('only http/server.ts sees uWebSockets.js', () => {
+  const manifest = JSON.stringify({
+    scripts: { a: 'http/a.ts http/server.ts' },
+    dependencies: { 'uWebSockets.js': '1.0.0' },
+  });
+  const documents = { 'package.json': manifest, 'ARCHITECTURE.md': '`uWebSockets.js`: serves' };
+  const code = `import 'uWebSockets.js';\n`;
+
+  assert.equal(check({ 'http/server.ts': code }, documents), []);
+  expectOne(check({ 'http/a.ts': code }, documents), /only http\/server\.ts sees/);
+});
+
+test('a cycle is shown as the round it makes', () => {
+  const found = check({
+    'ops/a.ts': `import './b.ts';\n`,
+    'ops/b.ts': `import './c.ts';\n`,
+    'ops/c.ts': `import type { A } from './a.ts';\n`,
+  });
+
+  expectOne(found, /ops\/a\.ts → ops\/b\.ts → ops\/c\.ts → ops\/a\.ts/);
+});
+
+test('a file that nobody imports, names or starts is found', () => {
+  const lonely = { 'ops/lonely.ts': `${header}export const a = 1;\n` };
+  const named = { 'ops/user.ts': `new URL('./lonely.ts', import.meta.url);\n` };
+
+  expectOne(check({}, lonely), /^ops\/lonely\.ts:1 unused/);
+  assert.equal(check(named, lonely), []);
+});
+
+for (const [path, code, words] of [
+  ['http/a.ts', `export const a = process.env;`, /ops\/config\.ts only/],
+  ['http/a.ts', `export const a = process.env['A'];`, /ops\/config\.ts only/],
+  ['engine/a.ts', `export const a = Date.now();`, /Clock port/],
+  ['engine/a.ts', `setTimeout(() => {}, 1);`, /Clock port/],
+  ['engine/a.ts', `setInterval(() => {}, 1);`, /Clock port/],
+  ['engine/a.ts', `export const a = Math.random();`, /replay from a seed/],
+  ['http/a.ts', `export const a = Date.now();`, /app\.clock/],
+  ['http/a.ts', `console.log('a');`, /logger/],
+  ['test/a.ts', `export enum A { b }`, /union of literals/],
+  ['ops/a.ts', `export default 1;`, /export by name/],
+  ['ops/a.ts', `export default function a() {}`, /export by name/],
+  ['ops/a.ts', `export const a = (b: any) => b;`, /`unknown`/],
+  ['ops/a.ts', `try { a(); } catch {}`, /empty catch/],
+  ['engine/entity/a.ts', `export const a = async () => 1;`, /pure/],
+  ['engine/a.ts', 'export const a = `SELECT x FROM y WHERE z`;', /SQL lives in storage/],
+  ['engine/a.ts', `export const a = 'delete from y ';`, /SQL lives in storage/],
+] as const) {
+  test(`${path} with ${code} is banned`, () => {
+    expectOne(check({ [path]: `${code}\n` }), new RegExp(`^${path}:5 banned: .*${words.source}`));
+  });
+}
+
+test('what is banned in one place is allowed where it belongs', () => {
+  const found = check({
+    'ops/config.ts': `export const a = process.env;\n`,
+    'ops/b.ts': `console.log(Date.now());\nswitch (1) { default: }\n`,
+    'storage/c.ts': 'export const a = `select x from y where z`;\nsetTimeout(() => {}, 1);\n',
+  });
+
+  assert.equal(found, []);
+});
+
+test('leftover notes are found in comments and nowhere else', () => {
+  const word = 'FIX' + 'ME';
+
+  expectOne(check({ 'ops/a.ts': `\nexport const a = 1; // ${word} later\n` }), /^ops\/a\.ts:6 leftover/);
+  assert.equal(check({ 'ops/a.ts': `export const a = '${word}';\n` }), []);
+});
+
+test('sizes: file, line, function and parameters have their limits', () => {
+  const lines = (count: number): string => 'f();\n'.repeat(count);
+
+  assert.equal(check({ 'ops/a.ts': lines(400 - headerLines) }), []);
+  expectOne(check({ 'ops/a.ts': lines(401 - headerLines) }), /^ops\/a\.ts:401 file size: 401 lines/);
+  expectOne(check({ 'ops/a.ts': `// ${'x'.repeat(108)}\n` }), /^ops\/a\.ts:5 line length: 111/);
+  assert.equal(check({ 'ops/a.ts': `const f = () => {\n${lines(58)}};\n` }), []);
+  expectOne(check({ 'ops/a.ts': `const f = () => {\n${lines(59)}};\n` }), /function size: 61 lines/);
+  assert.equal(check({ 'ops/a.ts': `const rows = [\n${'  1,\n'.repeat(200)}];\n` }), []);
+  assert.equal(check({ 'ops/a.ts': 'function f(a, b, c, d = 1) {}\n' }), []);
+  expectOne(check({ 'ops/a.ts': 'function f(a, b, c, d) {}\n' }), /parameters: 4/);
+});
+
+test('a file without a header is found', () => {
+  const manifest = JSON.stringify({ scripts: { a: 'ops/a.ts' } });
+
+  expectOne(check({}, { 'package.json': manifest, 'ops/a.ts': 'f();\n' }), /^ops\/a\.ts:1 header/);
+  expectOne(check({}, { 'package.json': manifest, 'ops/a.ts': '/** Short. */\nf();\n' }), /header/);
+});
+
+for (const [title, code, words] of [
+  ['no run', `test('a', f);`, /end with exactly one/],
+  ['two runs', `test.run();\ntest.run();`, /end with exactly one/],
+  ['something after run', `test.run();\ntest('a', f);`, /nothing may follow/],
+  ['a second suite', `suite('more');\ntest.run();`, /one suite per file/],
+  ['only', `test.only('a', f);\ntest.run();`, /left out/],
+  ['skip', `test.skip('a', f);\ntest.run();`, /left out/],
+] as const) {
+  test(`a test file with ${title} is found`, () => {
+    const text = `const test = suite('a');\n${code}\n`;
+
+    expectOne(check({ 'test/a.test.ts': text }), words);
+  });
+}
+
+test('error codes and their table must be equal, both ways', () => {
+  const code = {
+    'engine/errors.ts': 'export const errorStatuses = {\n  one: 400,\n  two: 404,\n} as const;\n',
+  };
+  const table = (rows: string) => ({ 'docs/behaviour.md': `# A\n\n${rows}\n` });
+
+  assert.equal(check(code, table('| `one` | 400 | a |\n| `two` | 404 | b |')), []);
+  expectOne(check(code, table('| `one` | 400 | a |')), /^engine\/errors\.ts:7 error codes: add two/);
+  expectOne(check(code, table('| `one` | 400 |\n| `two` | 409 |')), /^docs\/behaviour\.md:4 .*two is 404/);
+  expectOne(
+    check(code, table('| `one` | 400 |\n| `two` | 404 |\n| `six` | 409 |')),
+    /^docs\/behaviour\.md:5 .*six is not in/,
+  );
+});
+
+test('dependencies are pinned, explained and declared', () => {
+  const manifest = (version: string) =>
+    JSON.stringify({ scripts: { a: 'ops/a.ts' }, dependencies: { left: version } });
+  const code = { 'ops/a.ts': `import 'left/pad';\n` };
+  const reasons = { 'ARCHITECTURE.md': '- `left`: pads.\n' };
+
+  assert.equal(check(code, { 'package.json': manifest('1.2.3'), ...reasons }), []);
+  expectOne(check(code, { 'package.json': manifest('^1.2.3'), ...reasons }), /pin left exactly/);
+  expectOne(
+    check(code, { 'package.json': manifest('1.2.3') }),
+    /say in ARCHITECTURE\.md what `left` saves us/,
+  );
+  expectOne(check({ 'ops/a.ts': `import 'right';\n` }), /right is not in package\.json/);
+});
+
+test.run();

@@ -1,0 +1,43 @@
+/**
+ * Style as a test: the rules of the project that a tool can see, run over every source file before anything
+ * else. Prints `file:line rule: what to do instead` for each finding and fails if there is one.
+ *
+ * The rules are in test/tidy/, each a pure function of the parsed project; test/tidy.test.ts shows each one a
+ * sample it must refuse.
+ */
+import { fileURLToPath } from 'node:url';
+import { dependencies, errorCodes } from './tidy/documents.ts';
+import { cycles, directions, fenced, unused } from './tidy/imports.ts';
+import { type Finding, parseProject, readFiles } from './tidy/project.ts';
+import { functions, headers, sizes } from './tidy/shape.ts';
+import { suites } from './tidy/suites.ts';
+import { banned, leftovers } from './tidy/words.ts';
+
+const rules = [
+  directions,
+  fenced,
+  cycles,
+  unused,
+  sizes,
+  functions,
+  headers,
+  banned,
+  leftovers,
+  suites,
+  errorCodes,
+  dependencies,
+];
+
+/** All findings in `files` (text by path), in the order of files and lines. */
+export const tidy = (files: ReadonlyMap<string, string>): Finding[] => {
+  const project = parseProject(files);
+  return rules
+    .flatMap((rule) => rule(project))
+    .sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
+};
+
+if (import.meta.main) {
+  const findings = tidy(readFiles(fileURLToPath(new URL('..', import.meta.url))));
+  for (const { file, line, rule, advice } of findings) console.log(`${file}:${line} ${rule}: ${advice}`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}
