@@ -1,0 +1,18 @@
+/**
+ * Medians and spreads of rounds. Pure.
+ */
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Of at least one value. */
+export const spreadOf = (values: readonly number[]): Spread => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const at = (index: number): number => sorted[index] as number;
+  const median = Number.isInteger(middle) ? (at(middle - 1) + at(middle)) / 2 : at(Math.floor(middle));
+  return { median, min: at(0), max: at(sorted.length - 1) };
+};

@@ -1,0 +1,58 @@
+/**
+ * What a scenario is: a name, and the requests that each connection sends in turn.
+ *
+ * Requests are made before a round starts, so that the load generator only copies bytes while it measures.
+ * Deterministic in its seed. Never opens a socket. Used by the suite and, in the worker threads, by the
+ * load.
+ */
+import type { Directory } from '../servers/directory.ts';
+
+export interface LoadRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Round {
+  readonly directory: Directory;
+  /** Rounds of one run have different numbers: what may happen only once must not repeat itself. */
+  readonly round: number;
+  readonly connection: number;
+  readonly connections: number;
+  /** Warm-up and measurement together. */
+  readonly seconds: number;
+}
+
+export interface Scenario {
+  readonly name: ScenarioName;
+  readonly summary: string;
+  /** Server CPU ÷ bare that the project aims for (with Redis as the hot store). */
+  readonly targetRatio: number;
+  /** The ring of requests that one connection sends. */
+  requestsOf(round: Round): LoadRequest[];
+}
+
+export const scenarioNames = ['stats', 'read', 'page', 'vote'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
+
+/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+export const createChance = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+};
+
+export const chanceOf = ({ round, connection }: Round): (() => number) =>
+  createChance(round * 100_003 + connection);
+
+/** A rank from 0 to below `count`, the low ones far more often: the first percent gets a third of all. */
+export const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
+
+/** One of `list`, skewed. */
+export const pickSkewed = <Item>(chance: () => number, list: readonly Item[]): Item =>
+  list[skewed(chance, list.length)] as Item;

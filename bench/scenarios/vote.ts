@@ -1,0 +1,36 @@
+/**
+ * `vote`: users vote, each of them once for each bot, so that every vote of a run is accepted.
+ *
+ * A connection owns some users and goes through the bots with them; each round goes on where the last ended.
+ */
+import type { LoadRequest, Round, Scenario } from './scenario.ts';
+
+/** More than a connection can send in a second, so that the ring never comes round to its first vote. */
+const votesPerConnectionAndSecond = 130;
+
+const requestOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
+  const { bots, users } = directory;
+  const usersOfConnection = Math.floor(users.length / connections);
+  const lap = Math.floor(turn / bots.length);
+  if (usersOfConnection === 0 || lap >= usersOfConnection) {
+    throw new Error('vote: the users of this connection have voted for every bot; run fewer rounds');
+  }
+  const user = users[connection * usersOfConnection + lap];
+  // Connections start at different bots: otherwise all would vote for the same one at the same time.
+  const bot = bots[(turn + connection * 37) % bots.length];
+  return {
+    method: 'PUT',
+    path: `/users/${user?.id}/bots/${bot?.id}/votes?upvote=true`,
+    headers: { 'User-Auth': user?.token ?? '' },
+  };
+};
+
+export const vote: Scenario = {
+  name: 'vote',
+  summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
+  targetRatio: 2.4,
+  requestsOf: (round) => {
+    const count = Math.ceil(round.seconds * votesPerConnectionAndSecond);
+    return Array.from({ length: count }, (_, index) => requestOf(round, round.round * count + index));
+  },
+};

@@ -1,0 +1,41 @@
+/**
+ * The limit: uWebSockets.js and nothing else. Reads the whole body of a POST and answers a small JSON;
+ * answers a GET with a body of the size given in BODY_BYTES; answers a PUT with 204.
+ *
+ * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
+ * stores nothing, so a server on this library cannot be faster.
+ */
+import uws from 'uWebSockets.js';
+
+const bodyBytes = Number(process.env.BODY_BYTES ?? '1000');
+const answer = JSON.stringify({ text: 'x'.repeat(Math.max(0, bodyBytes - '{"text":""}'.length)) });
+const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
+
+const app = uws.App();
+app.get('/*', (response) => {
+  response.writeHeader('Content-Type', 'application/json').end(answer);
+});
+app.put('/*', (response) => {
+  response.writeStatus('204 No Content').endWithoutBody();
+});
+app.post('/*', (response) => {
+  const chunks: Buffer[] = [];
+  response.onAborted(() => {
+    chunks.length = 0;
+  });
+  response.onData((chunk, last) => {
+    chunks.push(Buffer.from(chunk.slice(0)));
+    if (!last) return;
+    Buffer.concat(chunks);
+    response.writeHeader('Content-Type', 'application/json').end(recorded);
+  });
+});
+app.listen('127.0.0.1', 0, (socket) => {
+  if (socket === false) throw new Error('no port to listen on');
+  console.log(`Address http://127.0.0.1:${uws.us_socket_local_port(socket as unknown as uws.us_socket)}`);
+});
+
+process.on('SIGTERM', () => {
+  app.close();
+  process.exit(0);
+});

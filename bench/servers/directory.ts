@@ -1,0 +1,82 @@
+/**
+ * The directory that a bench run loads: bots that post, users that vote, and a token for each.
+ *
+ * Made before the server starts and imported like any operator's file. Never talks to a server. Ids and
+ * texts are the same in every run, tokens are not. Called by the suite.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { ImportRecord } from '../../storage/import/schema.ts';
+
+export interface Holder {
+  readonly id: string;
+  readonly token: string;
+}
+/** Who sends requests. Plain data: it is handed to the load's worker threads. */
+export interface Directory {
+  readonly bots: readonly Holder[];
+  readonly users: readonly Holder[];
+}
+export interface DirectorySizes {
+  readonly bots: number;
+  readonly users: number;
+}
+
+const firstBot = 300_000_000_000_000_000n;
+const firstUser = 200_000_000_000_000_000n;
+const yearMs = 365 * 86_400_000;
+
+/** Ids and fresh tokens. */
+export const createDirectory = (sizes: DirectorySizes): Directory => {
+  const holders = (kind: TokenKind, first: bigint, count: number): Holder[] =>
+    Array.from({ length: count }, (_, index) => {
+      const id = String(first + BigInt(index));
+      return { id, token: formatToken({ kind, id }, randomBytes(32)) };
+    });
+  return { bots: holders('bot', firstBot, sizes.bots), users: holders('user', firstUser, sizes.users) };
+};
+
+/** The directory in the import format (docs/import-format.md), one record per line. */
+export const importLinesOf = (directory: Directory): string =>
+  `${[
+    ...directory.users.map(({ id }, index) => user(id, index)),
+    ...directory.bots.map(({ id }, index) => bot(id, index, ownerOf(directory, index))),
+    ...directory.users.map((holder) => session('user', holder)),
+    ...directory.bots.map((holder) => session('bot', holder)),
+  ]
+    .map((record) => JSON.stringify(record))
+    .join('\n')}\n`;
+
+const ownerOf = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
+
+const user = (id: string, index: number): ImportRecord => ({
+  kind: 'user',
+  id,
+  username: `voter-${index}`,
+});
+
+const long = 'Counts what happens on a server and tells the people who run it. '.repeat(12);
+
+const bot = (id: string, index: number, owner: string): ImportRecord => ({
+  kind: 'bot',
+  bot_id: id,
+  owner,
+  type: 'approved',
+  user: { username: `bot-${index}` },
+  library: 'typescript',
+  prefix: '!',
+  short: 'Counts what happens and tells everybody who asks for it.',
+  long,
+  invite: `https://chat.example/invite/${index}`,
+  tags: ['utility', 'statistics'],
+});
+
+const session = (kind: TokenKind, holder: Holder): ImportRecord => ({
+  kind: 'session',
+  target_type: kind,
+  target_id: holder.id,
+  type: kind === 'user' ? 'login' : 'api',
+  name: 'bench',
+  token_hash: createHash('sha256').update(holder.token).digest('hex'),
+  expiry: new Date(Date.now() + yearMs).toISOString(),
+});

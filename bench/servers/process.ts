@@ -1,0 +1,97 @@
+/**
+ * One measured server as a process of its own: started, found by the address it prints, ended by its pid.
+ *
+ * Never measures. Every process started here is remembered until it has ended, so that an interrupted run
+ * leaves none behind. Called by the suite.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { hasProc } from '../measure/cpu.ts';
+
+export interface ServerProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** SIGTERM, then SIGKILL when it takes too long. Resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+export interface Program {
+  /** Relative to this folder. */
+  readonly file: string;
+  readonly words?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+  /** More words for Node, e.g. `--cpu-prof`. */
+  readonly nodeWords?: readonly string[];
+}
+
+const running = new Set<ChildProcess>();
+const stopMs = 15_000;
+const preload = fileURLToPath(new URL('./report-cpu.ts', import.meta.url));
+
+const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): ChildProcess => {
+  const program = fileURLToPath(new URL(file, import.meta.url));
+  const preloaded = hasProc ? [] : ['--import', preload];
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', ...preloaded, ...nodeWords, program, ...words],
+    {
+      // A group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in order.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],
+      env: { ...process.env, ...settings },
+    },
+  );
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+};
+
+const ended = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve) => {
+    child.once('close', resolve);
+  });
+
+const collectOutput = (child: ChildProcess): (() => string) => {
+  let text = '';
+  const take = (chunk: Buffer): void => {
+    text = (text + chunk.toString()).slice(-8_000);
+  };
+  child.stdout?.on('data', take);
+  child.stderr?.on('data', take);
+  return () => text;
+};
+
+/** Runs a program to its end. Rejects with its output when that is not 0. */
+export const runProgram = async (program: Program): Promise<void> => {
+  const child = launch(program);
+  const output = collectOutput(child);
+  const code = await ended(child);
+  if (code !== 0) throw new Error(`${program.file} ended with ${code}:\n${output()}`);
+};
+
+/** Starts a server and waits until it has printed its address. */
+export const startServer = async (program: Program): Promise<ServerProcess> => {
+  const child = launch(program);
+  const output = collectOutput(child);
+  const closed = ended(child);
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = (): void => {
+      const found = /Address +(http:\S+)\n/.exec(output())?.[1];
+      if (found !== undefined) resolve(found);
+    };
+    child.stdout?.on('data', look);
+    closed.then((code) => reject(new Error(`${program.file} ended with ${code}:\n${output()}`)), reject);
+  });
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
+    await closed;
+    clearTimeout(timer);
+  };
+  return { child, url, stop };
+};
+
+/** Ends everything that was started here, at once. */
+export const killAll = (): void => {
+  for (const child of running) child.kill('SIGKILL');
+};
