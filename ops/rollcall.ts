@@ -18,22 +18,18 @@ import { assertLimits } from '../engine/limits.ts';
 import type { CommitRules, HotStore, Ledger } from '../engine/ports.ts';
 import { sharesOf } from '../engine/shares.ts';
 import { createAdmin } from '../http/admin.ts';
-import { createSessionCache } from '../http/auth/sessions.ts';
-import { createFacade, type Facade } from '../http/facade.ts';
+import type { Facade } from '../http/facade.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
-import type { App } from '../http/route.ts';
-import { createSparingLog } from '../http/sparing-log.ts';
 import { rows } from '../http/table.ts';
-import { createCatalogue } from '../storage/catalogue/catalogue.ts';
 import { type Fleet, getOrCreateSecret, openFleet } from '../storage/fleet.ts';
 import { createLedger } from '../storage/ledger.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
+import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { prepareDemo } from './demo/demo.ts';
-import { limitSettingsOf } from './limit-settings.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { every } from './timers.ts';
 
@@ -218,41 +214,6 @@ const startEngine = async (
   await engine.start();
   return engine;
 };
-
-const createApp = (
-  stores: Stores,
-  config: Config,
-  engine: Engine,
-): App & { readonly sessions: ReturnType<typeof createSessionCache> } => {
-  const catalogue = createCatalogue(stores.sql);
-  const sessions = createSessionCache({
-    source: catalogue.sessions,
-    clock: systemClock,
-    entriesMax: sessionsCachedMax,
-    keepMs: sessionsKeptMs,
-  });
-  const settings = { sessionsPerEntityMax: config.sessionsPerEntityMax, bodyBytesMax: config.bodyBytesMax };
-  return { engine, catalogue, sessions, clock: systemClock, settings };
-};
-
-const sessionsCachedMax = 100_000;
-const sessionsKeptMs = 60_000;
-
-const createPublic = (
-  app: ReturnType<typeof createApp>,
-  config: Config,
-  { metrics, logger }: Extras & { readonly metrics: Metrics },
-): Facade =>
-  createFacade({
-    app,
-    rows,
-    sessions: app.sessions,
-    permissions: app.catalogue,
-    meters: metrics.requests,
-    logger: createSparingLog(logger, systemClock),
-    limits: limitSettingsOf(config),
-    trustedProxies: config.trustedProxies,
-  });
 
 const startTimers = (parts: {
   readonly stores: Stores;
