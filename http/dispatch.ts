@@ -9,7 +9,7 @@
  */
 import { DomainError } from '../engine/errors.ts';
 import { authenticate } from './auth/authenticate.ts';
-import { admitCaller, authoriseEntity } from './auth/authorise.ts';
+import { admitCaller, authorise } from './auth/authorise.ts';
 import type { SessionRecord } from './auth/ports.ts';
 import { parseBody } from './body.ts';
 import { Call, type CallEvents } from './call.ts';
@@ -107,16 +107,14 @@ const perform = (call: Call): void => {
   wait(call, result, finish);
 };
 
-const authorise = (call: Call): void => {
+const permit = (call: Call): void => {
+  const { caller, params, body } = call;
   const { auth } = (call.compiled as CompiledRow).row;
-  if (auth.word !== 'entity' || call.caller === null) {
+  if (caller === null) {
     perform(call);
     return;
   }
-  const looking = authoriseEntity(call.context.permissions, auth, {
-    caller: call.caller,
-    params: call.params,
-  });
+  const looking = authorise(call.context.permissions, auth, { caller, params, body });
   if (looking === null) perform(call);
   else wait(call, looking, perform);
 };
@@ -145,7 +143,7 @@ const examine = (call: Call): void => {
     checkBody(compiled, call.body, call.bodyText.length);
   }
   compiled.row.check?.(call);
-  authorise(call);
+  permit(call);
 };
 
 const awaitBody = (call: Call): void => {

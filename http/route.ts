@@ -52,15 +52,21 @@ export interface Caller {
  * - `bot`: any bot token, limited or not;
  * - `self`: an unlimited user session of the user named by the path parameter `user`;
  * - `user`: an unlimited user session;
+ * - `kinds`: one of `kinds`; a limited session must have `permission` among its limits;
+ * - `owner`: as `kinds`, from whoever is to own what the body describes: an unlimited session of a user, a
+ *   team by its token, or somebody who holds `permission` in the team named by the body's field `field`;
  * - `entity`: one of `kinds`, and `permission` on the entity named by the path parameters `type` and `id`
  *   (a user for himself, an entity's own token, a team token for what the team owns, a member who holds it).
- *   With `unless`, an unlimited session of the user named by that path parameter needs no permission.
+ *   With `unless`, an unlimited session of the user named by that path parameter needs no permission. With
+ *   `user`, that path parameter must name the caller. With `into`, a permission in a team is needed too.
  */
 export type Auth =
   | { readonly word: 'public' }
   | { readonly word: 'bot' }
   | { readonly word: 'user' }
   | { readonly word: 'self'; readonly user: string }
+  | { readonly word: 'kinds'; readonly kinds: readonly TokenKind[]; readonly permission: Permission }
+  | ({ readonly word: 'owner'; readonly kinds: readonly TokenKind[] } & TeamInBody)
   | {
       readonly word: 'entity';
       readonly kinds: readonly TokenKind[];
@@ -71,7 +77,16 @@ export type Auth =
       readonly id: string;
       /** Path parameter with a user who needs no permission here; the handler judges what he may do. */
       readonly unless?: string;
+      /** Path parameter with the caller's own id. */
+      readonly user?: string;
+      readonly into?: TeamInBody;
     };
+
+/** A team named in the body, and what is needed in it. */
+export interface TeamInBody {
+  readonly field: string;
+  readonly permission: Permission;
+}
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
 export type LimitWord = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';

@@ -92,7 +92,7 @@ const describe = ({ row, at }: Place, values: readonly string[]): string => {
 };
 
 const authWords = (auth: Auth): string => {
-  if (auth.word === 'entity') return `${auth.kinds.join('|')} with ${auth.permission}`;
+  if ('kinds' in auth) return `${auth.kinds.join('|')} with ${auth.permission}`;
   return auth.word === 'self' ? 'user himself' : auth.word;
 };
 
