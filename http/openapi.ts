@@ -17,7 +17,7 @@ const schemeOf: Record<TokenKind, string> = { user: 'User', bot: 'Bot', server: 
 const kindsOf = (row: AnyRow): readonly TokenKind[] => {
   const { auth } = row;
   if (auth.word === 'public') return [];
-  if (auth.word === 'entity') return auth.kinds;
+  if ('kinds' in auth) return auth.kinds;
   return auth.word === 'bot' ? ['bot'] : ['user'];
 };
 
@@ -46,6 +46,8 @@ const authErrors = (row: AnyRow): ErrorCode[] => {
   if (word === 'public') return [];
   if (word === 'self') return [...withToken, 'user_mismatch', 'forbidden'];
   if (word === 'entity') return [...withToken, 'user_mismatch', 'permission_missing', 'not_found'];
+  if (word === 'kinds') return [...withToken, 'permission_missing'];
+  if (word === 'owner') return [...withToken, 'permission_missing', 'forbidden', 'not_found'];
   return word === 'user' ? [...withToken, 'forbidden'] : [...withToken];
 };
 
@@ -72,11 +74,18 @@ const parameter = (place: 'path' | 'query', schema: TObject, name: string): Json
   return { name, in: place, required, ...described, schema: field };
 };
 
-const parametersOf = (row: AnyRow): Json[] => {
+/** The row's names of path parameters, in the order of the path. */
+const namesIn = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+
+const parametersOf = (row: AnyRow, path: string): Json[] => {
   const params = row.params as TObject;
   const query = row.query as TObject | undefined;
+  const published = namesIn(path);
   return [
-    ...fieldsOf(params).map((name) => parameter('path', params, name)),
+    ...namesIn(row.path).map((name, index) => ({
+      ...parameter('path', params, name),
+      name: published[index],
+    })),
     ...fieldsOf(query).map((name) => parameter('query', query as TObject, name)),
   ];
 };
@@ -148,7 +157,7 @@ const emptyResponse = (status: number): Json =>
 
 const requestIdHeader = { $ref: '#/components/headers/RequestId' };
 
-const operationOf = (row: AnyRow): Json => {
+const operationOf = (row: AnyRow, path: string): Json => {
   const kinds = kindsOf(row);
   return {
     operationId: row.name,
@@ -156,7 +165,7 @@ const operationOf = (row: AnyRow): Json => {
     summary: row.summary,
     ...(row.description === undefined ? {} : { description: row.description }),
     security: kinds.map((kind) => ({ [schemeOf[kind]]: [] })),
-    parameters: parametersOf(row),
+    parameters: parametersOf(row, path),
     ...(row.body === undefined ? {} : { requestBody: { required: true, content: content(row.body) } }),
     responses: { ...successResponses(row), ...errorResponses(errorsOf(row)) },
   };
@@ -200,11 +209,21 @@ const components = {
   },
 };
 
+const shapeOf = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
+
+/**
+ * The path under which a row is published: OpenAPI wants one name for a parameter in one place (3.1, "Paths
+ * Object"), so `/teams/{tid}` stands under the `/teams/{id}` of the first row of that shape.
+ */
+export const publishedPath = (rows: readonly AnyRow[], row: AnyRow): string =>
+  rows.find((other) => shapeOf(other.path) === shapeOf(row.path))?.path ?? row.path;
+
 /** Assembles the document. Paths keep the order of the rows. */
 export const openApiDocument = (rows: readonly AnyRow[]): Json => {
   const paths: Record<string, Json> = {};
   for (const row of rows) {
-    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row) };
+    const path = publishedPath(rows, row);
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, path) };
   }
   return {
     openapi: '3.1.1',

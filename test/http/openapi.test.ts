@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { errorStatuses } from '../../engine/errors.ts';
 import { parameterNames } from '../../http/match.ts';
-import { errorsOf, openApiDocument } from '../../http/openapi.ts';
+import { errorsOf, openApiDocument, publishedPath } from '../../http/openapi.ts';
 import { rows } from '../../http/table.ts';
 
 const test = suite('openapi');
@@ -59,6 +59,12 @@ test('every row is there once, under its name', () => {
   assert.equal(ids.sort(), rows.map((row) => row.name).sort());
 });
 
+test('no two paths differ in the names of their parameters only', () => {
+  const shapes = Object.keys(document.paths).map((path) => path.replace(/\{[^}]+\}/g, '{}'));
+
+  assert.is(new Set(shapes).size, shapes.length);
+});
+
 test('every reference leads somewhere', () => {
   for (const ref of references(document)) assert.ok(resolve(ref), ref);
 });
@@ -68,11 +74,12 @@ test('all four kinds of token are described', () => {
 });
 
 for (const row of rows) {
-  const operation = document.paths[row.path]?.[row.method.toLowerCase()] as Operation;
+  const path = publishedPath(rows, row);
+  const operation = document.paths[path]?.[row.method.toLowerCase()] as Operation;
 
   test(`${row.method} ${row.path}: path parameters, security and statuses are documented`, () => {
     const inPath = operation.parameters.filter((each) => each.in === 'path').map((each) => each.name);
-    assert.equal([...inPath].sort(), parameterNames(row.path).sort());
+    assert.equal([...inPath].sort(), parameterNames(path).sort());
     assert.is(operation.security.length === 0, row.auth.word === 'public');
     for (const status of Object.keys(row.replies)) assert.ok(operation.responses[status], status);
     for (const code of errorsOf(row)) {

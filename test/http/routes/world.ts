@@ -3,19 +3,18 @@
  *
  * Nothing is mocked but the wall clock, which runs at its own pace from a Tuesday noon not long ago: vote
  * windows differ at the weekend. Each test file opens one and closes it. The directory starts empty. Every
- * success is judged by its row's schema, so a test of a status is also one of the shape.
+ * reply is judged by the published document, so a test of a status is also one of the shape.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Value } from 'typebox/value';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
-import { compileTable, createFacade, type Facade } from '../../../http/facade.ts';
+import { createFacade, type Facade } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import type { App } from '../../../http/route.ts';
 import { rows } from '../../../http/table.ts';
@@ -25,6 +24,7 @@ import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
 import { createLedger } from '../../../storage/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
+import { judgeReply } from '../published.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -200,23 +200,6 @@ const ask = async (url: string, method: string, options: AskOptions): Promise<As
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : null };
 };
 
-const table = compileTable(rows);
-
-/** Throws when a success is not what its row promises. */
-const judge = (method: string, path: string, { status, json, headers }: Asked): void => {
-  if (status >= 300 || method === 'HEAD') return;
-  const row = table.find(method, path.split('?')[0] as string)?.row?.row;
-  const schema = row?.replies[status];
-  if (schema === undefined) throw new Error(`${method} ${path}: status ${status} is not documented`);
-  if (schema === null) {
-    if (json !== null || headers.has('content-type'))
-      throw new Error(`${method} ${path}: a body with ${status}`);
-    return;
-  }
-  const fault = [...Value.Errors(schema, json)][0];
-  if (fault) throw new Error(`${method} ${path}: ${fault.instancePath} ${fault.message}`);
-};
-
 export const openWorld = async (): Promise<World> => {
   const parts = await openParts();
   const port = await parts.facade.listen('127.0.0.1', 0);
@@ -230,7 +213,8 @@ export const openWorld = async (): Promise<World> => {
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
       const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);
-      judge(method, path, asked);
+      const contentType = asked.headers.get('content-type') ?? '';
+      judgeReply({ method, path, status: asked.status, contentType, text: asked.text });
       return asked;
     },
     close: async () => {

@@ -1,0 +1,123 @@
+/**
+ * The auditor: holds a reply against the *published* document, with a validator that shares no code with the
+ * product's own. What the document does not say (an unknown operation, status, code or shape) is a fault.
+ *
+ * It sees only `/openapi.json` as a reader does, plain JSON; schemas are compiled on first use. Used by every
+ * test that sends requests to a whole Rollcall.
+ */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { openApiDocument } from '../../http/openapi.ts';
+import { rows } from '../../http/table.ts';
+
+export interface Answer {
+  readonly method: string;
+  /** With or without a query. */
+  readonly path: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+interface Content {
+  readonly schema: object;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, { readonly content?: { 'application/json'?: Content } }>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: object;
+}
+
+const document: Document = JSON.parse(JSON.stringify(openApiDocument(rows)));
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+ajv.addSchema({ $id: 'rollcall', components: document.components });
+
+/** Most literal first, as the matcher chooses: `/bots/@all` before `/bots/{id}`. */
+const paths = Object.keys(document.paths)
+  .map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+    variables: path.split('{').length - 1,
+    start: path.indexOf('{') < 0 ? path.length : path.indexOf('{'),
+  }))
+  .sort((a, b) => a.variables - b.variables || b.start - a.start);
+
+const decoded = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment).replaceAll('/', '%2F');
+  } catch {
+    return segment;
+  }
+};
+
+const operationsAt = (path: string): Readonly<Record<string, Operation>> | undefined => {
+  const bare = (path.split('?')[0] as string).split('/').map(decoded).join('/');
+  const found = paths.find(({ pattern }) => pattern.test(bare));
+  return found && document.paths[found.path];
+};
+
+const compiled = new Map<string, ValidateFunction>();
+const validatorOf = (key: string, schema: object): ValidateFunction => {
+  const known =
+    compiled.get(key) ?? ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"rollcall#/')));
+  compiled.set(key, known);
+  return known;
+};
+
+/** Codes that come before any operation is found, or instead of one. */
+const routerCodes: ReadonlySet<unknown> = new Set([
+  'route_not_found',
+  'method_not_allowed',
+  'malformed_request',
+  'content_encoding_unsupported',
+  'draining',
+  'overloaded',
+]);
+
+const faultOfError = (answer: Answer, documented: string[] | null): string => {
+  const validate = validatorOf('error', { $ref: '#/components/schemas/Error' });
+  const body: unknown = JSON.parse(answer.text);
+  if (!validate(body)) return `is no error body: ${ajv.errorsText(validate.errors)}`;
+  const { code } = (body as { context: { code: string } }).context;
+  if (routerCodes.has(code) || documented === null)
+    return routerCodes.has(code) ? '' : `has the code ${code}`;
+  return documented.includes(code) ? '' : `has the code ${code}; documented: ${documented.join(', ')}`;
+};
+
+const faultOfSuccess = (answer: Answer, operation: Operation): string => {
+  const response = operation.responses[answer.status];
+  if (response === undefined) return 'has a status that is not documented';
+  const schema = response.content?.['application/json']?.schema;
+  if (schema === undefined) {
+    return answer.text === '' && answer.contentType === '' ? '' : 'has a body that is not documented';
+  }
+  if (!answer.contentType.startsWith('application/json')) return `is ${answer.contentType}, not JSON`;
+  const validate = validatorOf(`${operation.operationId} ${answer.status}`, schema);
+  return validate(JSON.parse(answer.text)) ? '' : ajv.errorsText(validate.errors);
+};
+
+const codesOf = (operation: Operation, status: number): string[] => {
+  const content = operation.responses[status]?.content?.['application/json'];
+  return Object.keys((content as { examples?: object } | undefined)?.examples ?? {});
+};
+
+const faultOf = (answer: Answer): string => {
+  if (answer.method === 'HEAD' || answer.method === 'OPTIONS' || answer.status === 304) {
+    return answer.text === '' ? '' : 'has a body';
+  }
+  const operation = operationsAt(answer.path)?.[answer.method.toLowerCase()];
+  if (answer.status >= 400) return faultOfError(answer, operation ? codesOf(operation, answer.status) : null);
+  return operation === undefined ? 'comes from no documented operation' : faultOfSuccess(answer, operation);
+};
+
+/** Throws words when the reply is not what the published document says. */
+export const judgeReply = (answer: Answer): void => {
+  const fault = faultOf(answer);
+  if (fault === '') return;
+  const { method, path, status, text } = answer;
+  throw new Error(`The reply ${status} to ${method} ${path} ${fault}\n${text.slice(0, 400)}`);
+};
