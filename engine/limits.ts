@@ -12,6 +12,8 @@ export const limits = {
   batchItemsMax: 1_000,
   /** A request that waits for the store is answered by then. */
   requestDeadlineMs: 2_000,
+  /** The same for a request that also waits for a service of the outside, such as the login provider. */
+  outsideDeadlineMs: 12_000,
   /** How often a drain looks whether all answers are out. */
   drainPollMs: 5,
   /** How often passed deadlines are looked for. */

@@ -2,9 +2,9 @@
  * The facade's own deadline for every request that waits: uWebSockets.js waits for us for ever once a
  * request is read. One sweep looks at the oldest waiters; there is no timer per request.
  *
- * Two queues, each in order of entry with one constant time limit, so only their heads need a look:
- * `reading` (the body is still coming) and `working` (a store is being waited for). A waiter is in at most
- * one of them.
+ * Three queues, each in order of entry with one constant time limit, so only their heads need a look:
+ * `reading` (the body is still coming), `working` (a store is being waited for) and `asking` (so is a service
+ * of the outside). A waiter is in at most one of them.
  */
 import type { Clock } from '../engine/ports.ts';
 
@@ -18,12 +18,15 @@ export interface Waiter {
 export interface DeadlineTimes {
   readonly readingMs: number;
   readonly workingMs: number;
+  readonly askingMs: number;
   readonly sweepMs: number;
 }
 
 export interface Deadlines {
   read(waiter: Waiter): void;
   work(waiter: Waiter): void;
+  /** As `work`, for requests that also wait for a service of the outside. */
+  ask(waiter: Waiter): void;
   /** Takes a waiter out; harmless when it is in no queue. */
   done(waiter: Waiter): void;
   /** Requests that wait now. */
@@ -43,27 +46,31 @@ const expireHeads = (queue: Set<Waiter>, beforeMs: number, what: 'reading' | 'wo
 export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines => {
   const reading = new Set<Waiter>();
   const working = new Set<Waiter>();
+  const asking = new Set<Waiter>();
   let cancel = (): void => {};
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
     expireHeads(reading, nowMs - times.readingMs, 'reading');
     expireHeads(working, nowMs - times.workingMs, 'working');
+    expireHeads(asking, nowMs - times.askingMs, 'working');
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
   const enter = (queue: Set<Waiter>, waiter: Waiter): void => {
     reading.delete(waiter);
     working.delete(waiter);
+    asking.delete(waiter);
     waiter.waitingSinceMs = clock.monotonicMs();
     queue.add(waiter);
   };
   return {
     read: (waiter) => enter(reading, waiter),
     work: (waiter) => enter(working, waiter),
+    ask: (waiter) => enter(asking, waiter),
     done: (waiter) => {
-      if (!working.delete(waiter)) reading.delete(waiter);
+      if (!working.delete(waiter) && !reading.delete(waiter)) asking.delete(waiter);
     },
-    waiting: () => reading.size + working.size,
+    waiting: () => reading.size + working.size + asking.size,
     close: () => cancel(),
   };
 };

@@ -80,7 +80,9 @@ const finish = (call: Call, reply: Reply): void => {
 
 /** Goes on with `next` when `promise` is fulfilled, unless the call was answered meanwhile. */
 const wait = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T) => void): void => {
-  call.context.deadlines.work(call);
+  const { deadlines } = call.context;
+  if (call.compiled?.row.asksOutside === true) deadlines.ask(call);
+  else deadlines.work(call);
   call.waits = true;
   promise.then(
     (value) => {

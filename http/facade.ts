@@ -53,6 +53,7 @@ export interface Facade {
 export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
   workingMs: limits.requestDeadlineMs,
+  askingMs: limits.outsideDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };
 

@@ -112,6 +112,8 @@ export interface Row<
   readonly limit?: LimitWord;
   /** Banned users may do this all the same (docs/behaviour.md, "Tokens"). */
   readonly bannedAllowed?: boolean;
+  /** Its handler asks a service of the outside, so it may take `limits.outsideDeadlineMs`. */
+  readonly asksOutside?: boolean;
   readonly caching: Caching;
   readonly params: Params;
   readonly query?: Query;

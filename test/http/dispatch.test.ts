@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ask, openWorld } from './world.ts';
+import { ask, openWorld, type World } from './world.ts';
 
 const test = suite('dispatch');
 const world = await openWorld();
@@ -323,8 +323,31 @@ test('a client that leaves is metered as 499, once', async () => {
   );
 });
 
+const brief = { readingMs: 50, workingMs: 50, sweepMs: 5 };
+
+test('a request that asks the outside outlives the deadline of others, and has its own', async () => {
+  const patient = await openWorld({ deadlines: { ...brief, askingMs: 60_000 } });
+  const hasty = await openWorld({ deadlines: { ...brief, workingMs: 60_000, askingMs: 50 } });
+  const put = (world: World, name: string) =>
+    ask(world, 'PUT', `/users/u1/${name}`, { headers: auth(world.token('user', 'u1')) });
+
+  const asking = put(patient, 'asking');
+  while (patient.facade.inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  const slow = await put(patient, 'slow');
+  patient.release();
+  const answers = [await asking, slow, await put(hasty, 'asking')];
+  hasty.release();
+  await patient.close();
+  await hasty.close();
+
+  assert.equal(
+    answers.map(({ status }) => status),
+    [204, 503, 503],
+  );
+});
+
 test('a bug that shows after the deadline is still logged', async () => {
-  const other = await openWorld({ deadlines: { readingMs: 50, workingMs: 50, sweepMs: 5 } });
+  const other = await openWorld({ deadlines: { ...brief, askingMs: 50 } });
   const headers = auth(other.token('user', 'u1'));
 
   const answer = await ask(other, 'PUT', '/users/u1/slow', { headers });

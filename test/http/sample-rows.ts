@@ -136,6 +136,20 @@ const guardedRows = (barrier: () => Promise<void>): readonly AnyRow[] => [
   }),
   route({
     ...base,
+    name: 'asking',
+    method: 'PUT',
+    path: '/users/{uid}/asking',
+    auth: { word: 'self', user: 'uid' },
+    asksOutside: true,
+    params: Type.Object({ uid: Type.String() }),
+    replies: { 204: null },
+    handle: async () => {
+      await barrier();
+      return noContent;
+    },
+  }),
+  route({
+    ...base,
     name: 'guarded',
     method: 'GET',
     path: '/{target_type}/{target_id}/guarded',
@@ -152,7 +166,7 @@ const guardedRows = (barrier: () => Promise<void>): readonly AnyRow[] => [
   }),
 ];
 
-/** All rows; `barrier` holds back the slow one. */
+/** All rows; `barrier` holds back the slow ones. */
 export const sampleRows = (seen: Seen[], barrier: () => Promise<void>): readonly AnyRow[] => [
   ...readingRows(seen),
   ...writingRows(seen),
