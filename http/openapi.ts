@@ -1,13 +1,14 @@
 /**
  * The OpenAPI 3.1 document, assembled from the rows: the same objects that check requests describe them.
  *
- * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated. Every status a row can answer is
+ * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated; shapes with a name are referred to. Every status a row can answer is
  * documented: successes with the example of their schema, errors with one example per code. Pure. Served by
  * docs/rows.ts; tests judge real replies by this document.
  */
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../engine/errors.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
+import { namedSchemas, referring } from './openapi-schemas.ts';
 import type { AnyRow } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -92,7 +93,8 @@ const parametersOf = (row: AnyRow, path: string): Json[] => {
 
 const content = (schema: TSchema): Json => {
   const example = exampleOf(schema);
-  return { 'application/json': example === undefined ? { schema } : { schema, example } };
+  const published = { schema: referring(schema) };
+  return { 'application/json': example === undefined ? published : { ...published, example } };
 };
 
 const errorWords: Partial<Record<ErrorCode, Json>> = {
@@ -197,17 +199,33 @@ const errorSchema = {
   },
 };
 
-const components = {
+/** What each section of the interface is for. */
+const sectionWords: Readonly<Record<string, string>> = {
+  'Sessions and login': 'Tokens: listing, making and revoking them, logging in, testing one.',
+  Bots: 'Bots, their statistics and their settings.',
+  Servers: 'Chat servers.',
+  Teams: 'Teams, their members and what each of them may do.',
+  Packs: 'Collections of bots and servers.',
+  Votes: 'Votes up and down, and the credits they are worth.',
+  Applications: 'Applying for a position.',
+  Reminders: 'Being told when one can vote again.',
+  Blog: 'Posts of the directory.',
+  Vanity: 'Short addresses.',
+  Shop: 'What credits buy.',
+  Notifications: 'Push subscriptions of browsers.',
+};
+
+const tagOf = (name: string): Json => ({ name, description: sectionWords[name] ?? `${name}.` });
+
+const componentsOf = (codes: ReadonlySet<ErrorCode>): Json => ({
   securitySchemes,
-  schemas: { Error: errorSchema },
-  examples: Object.fromEntries(
-    (Object.keys(errorStatuses) as ErrorCode[]).map((code) => [code, errorExample(code)]),
-  ),
+  schemas: { ...namedSchemas(), Error: errorSchema },
+  examples: Object.fromEntries([...codes].map((code) => [code, errorExample(code)])),
   headers: {
     RequestId: { description: 'Id of this request, also in error bodies.', schema: { type: 'string' } },
     RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   },
-};
+});
 
 const shapeOf = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
@@ -235,8 +253,8 @@ export const openApiDocument = (rows: readonly AnyRow[]): Json => {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(rows.map((row) => row.section))].map((name) => ({ name })),
+    tags: [...new Set(rows.map((row) => row.section))].map(tagOf),
     paths,
-    components,
+    components: componentsOf(new Set(rows.flatMap(errorsOf))),
   };
 };

@@ -8,7 +8,7 @@ import { showBotPage, showFrontPage, showRandomBots } from '../replies/lists.ts'
 import { pageOf } from '../replies/request.ts';
 import { recordStats } from '../replies/stats.ts';
 import { type AnyRow, route } from '../route.ts';
-import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, botExample, StatsBody } from '../schema/bots.ts';
+import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
 import { ApiResponse, NoParams, PageQuery, pageOf as pageSchema, Seo } from '../schema/common.ts';
 import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
 
@@ -66,7 +66,7 @@ export const botRows: readonly AnyRow[] = [
     caching: 'entity',
     params: BotParams,
     query: BotQuery,
-    replies: { 200: { ...Bot, examples: [botExample] } },
+    replies: { 200: Bot },
     errors: ['not_found'],
     handle: (app, request) => showBot(app, request),
   }),

@@ -2,7 +2,11 @@
  * The published document: complete over the table, resolvable, and with examples that fit their schemas.
  * Ajv judges it, which shares no code with the checkers that the rows use.
  */
-import { Ajv2020 } from 'ajv/dist/2020.js';
+
+import { readFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -41,6 +45,11 @@ const document: Document = JSON.parse(JSON.stringify(openApiDocument(rows)));
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
+ajv.addSchema({ $id: 'rollcall', components: document.components });
+/** A schema of the document, its references leading into the document. */
+const compile = (schema: object): ValidateFunction =>
+  ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"rollcall#/')));
+
 const member = (node: unknown, key: string): unknown =>
   typeof node === 'object' && node !== null ? Reflect.get(node, key) : undefined;
 const resolve = (ref: string): unknown => ref.slice(2).split('/').reduce(member, document);
@@ -57,6 +66,33 @@ test('every row is there once, under its name', () => {
   );
 
   assert.equal(ids.sort(), rows.map((row) => row.name).sort());
+});
+
+test('it is valid by the official schema of OpenAPI 3.1', async () => {
+  const verdict = await new Validator().validate({ ...document });
+
+  assert.ok(verdict.valid, JSON.stringify(verdict.errors));
+});
+
+test('an independent linter finds nothing', async () => {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    rules: { 'operation-2xx-response': 'off' }, // a redirect is the success of `/@{code}`
+  });
+  const source = JSON.stringify(document);
+
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+
+  const told = problems.map(
+    (problem) => `${problem.ruleId} ${problem.location[0]?.pointer} ${problem.message}`,
+  );
+  assert.equal(told, []);
+});
+
+test('docs/openapi.json is this document (npm run document writes it)', () => {
+  const kept: unknown = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'));
+
+  assert.equal(kept, document);
 });
 
 test('no two paths differ in the names of their parameters only', () => {
@@ -91,9 +127,11 @@ for (const row of rows) {
   test(`${row.method} ${row.path}: every example fits its schema`, () => {
     const contents = [operation.requestBody, ...Object.values(operation.responses)]
       .map((each) => each?.content?.['application/json'])
-      .filter((each): each is Content => each !== undefined && each.schema.$ref === undefined);
+      .filter(
+        (each): each is Content => each !== undefined && each.schema.$ref !== '#/components/schemas/Error',
+      );
     for (const { schema, example } of contents) {
-      const validate = ajv.compile(schema);
+      const validate = compile(schema);
       assert.ok(example !== undefined, 'has an example');
       assert.ok(validate(example), JSON.stringify(validate.errors));
     }
@@ -101,7 +139,7 @@ for (const row of rows) {
 }
 
 test('every error example fits the error schema', () => {
-  const validate = ajv.compile(document.components.schemas.Error);
+  const validate = compile(document.components.schemas.Error);
   for (const example of Object.values(document.components.examples)) assert.ok(validate(example.value));
 });
 
