@@ -41,6 +41,8 @@ export const errorStatuses = {
   content_encoding_unsupported: 415,
   rate_limited: 429,
   vote_wait: 429,
+  votes_insufficient: 409,
+  no_credit_tiers: 409,
   internal: 500,
   store_unavailable: 503,
   overloaded: 503,

@@ -8,6 +8,7 @@
 import type { TSchema } from 'typebox';
 import { Bot } from './schema/bots.ts';
 import { ApiResponse, ExtraLink, Seo, User } from './schema/common.ts';
+import { VoteCreditTier, VoteRedeem } from './schema/credits.ts';
 import { IndexBot, IndexServer } from './schema/index-entities.ts';
 import { Pack } from './schema/packs.ts';
 import { Server } from './schema/servers.ts';
@@ -32,7 +33,9 @@ const named: Readonly<Record<string, TSchema>> = {
   User,
   Vanity,
   Vote,
+  VoteCreditTier,
   VoteInfo,
+  VoteRedeem,
 };
 const names = new Map<unknown, string>(Object.entries(named).map(([name, schema]) => [schema, name]));
 

@@ -6,6 +6,8 @@
 import type { AnyRow } from './route.ts';
 import { botRows } from './routes/bots.ts';
 import { memberRows } from './routes/members.ts';
+import { creditRows } from './routes/credits.ts';
+import { loginRows } from './routes/login.ts';
 import { packRows } from './routes/packs.ts';
 import { serverRows } from './routes/servers.ts';
 import { sessionRows } from './routes/sessions.ts';
@@ -31,3 +33,5 @@ export const rowFiles: readonly RowFile[] = [
 ];
 
 export const rows: readonly AnyRow[] = rowFiles.flatMap((entry) => entry.rows);
+  { file: 'http/routes/credits.ts', rows: creditRows },
+  { file: 'http/routes/reminders.ts', rows: reminderRows },

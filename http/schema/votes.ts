@@ -51,7 +51,7 @@ export const Vote = Type.Object(
 );
 export type Vote = Static<typeof Vote>;
 
-const voteInfoExample = {
+export const voteInfoExample = {
   multiple_votes: true,
   per_user: 1,
   supports_downvotes: true,

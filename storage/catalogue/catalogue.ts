@@ -5,11 +5,23 @@
  * the hot reads, and turns every failure into a `StorageError`. It decides nothing.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { type BotProfile, countListedBots, findBot, listBots, pickBots } from './bots.ts';
 import { createRowCache, createSnapshots, type RowCache, type Snapshots } from './cache.ts';
 import { type FrontPage, readFrontPage } from './front-page.ts';
+import {
+  type CreditKind,
+  type CreditStanding,
+  listTiers,
+  type RedeemOutcome,
+  type RedeemRequest,
+  type Redeems,
+  readRedeems,
+  readStanding,
+  type TierRow,
+} from './credits.ts';
 import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
 import { createPackEdits, type PackEdits } from './pack-edits.ts';
 import {
@@ -114,6 +126,18 @@ export interface CatalogueOptions {
   /** Memory for cached profiles of one kind. */
   readonly profileBytesMax?: number;
   /** Profiles are read again after this, also when nobody told us of an edit. */
+  readonly credits: {
+    /** In ascending order; of all kinds when `null`. */
+    tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
+    /** `heard` is the last adjustment that the totals at hand contain. */
+    standing(
+      target: { readonly ref: EntityRef; readonly kind: CreditKind },
+      heard: number,
+    ): Promise<CreditStanding>;
+    redeems(ref: EntityRef): Promise<Redeems>;
+    /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
+    redeem(request: RedeemRequest): Promise<RedeemOutcome>;
+  };
   readonly profileAgeMaxMs?: number;
   /** A list is at most this old. */
   readonly snapshotAgeMaxMs?: number;
@@ -214,6 +238,13 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     sql,
     bots: createBots(sql, createRowCache(cacheBound), snapshots),
     servers: createServers(sql, createRowCache(cacheBound), snapshots),
+const createCredits = (sql: Sql): Catalogue['credits'] => ({
+  tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
+  standing: (target, heard) => asStorage('credits.standing', () => readStanding(sql, target, heard)),
+  redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
+  redeem: (request) => redeemVotes(sql, request),
+});
+
     teams: createTeams(sql, createRowCache(cacheBound)),
     packs: createPacks(sql, snapshots),
     vanity: createVanities(sql),
@@ -223,3 +254,4 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
       asStorage('catalogue.permissionsOn', () => permissionsOn(sql, { kind, id }, userId)),
   };
 };
+    credits: createCredits(sql),

@@ -1,0 +1,103 @@
+/**
+ * Schemas of vote credits (contract §2.13, §2.14): tiers, what can be redeemed, and redeems.
+ */
+import { type Static, Type } from 'typebox';
+import { Count, orNull, Sum, TargetType, Text, Timestamp, Uuid } from './common.ts';
+import { VoteInfo, voteInfoExample } from './votes.ts';
+
+export const TiersQuery = Type.Object({ target_type: Type.Optional(TargetType) });
+
+export const RedeemQuery = Type.Object({
+  votes: Type.String({ description: 'How many votes to redeem: a whole number from 1.', examples: ['250'] }),
+});
+
+const tierExample = {
+  cents: 10,
+  created_at: '2026-03-01T12:00:00.000Z',
+  id: 'bot-first-hundred',
+  position: 0,
+  target_type: 'bot',
+  votes: 100,
+};
+export const VoteCreditTier = Type.Object(
+  {
+    cents: Type.Integer({ minimum: 0, description: 'What each vote is worth, in hundredths.' }),
+    created_at: Timestamp,
+    id: Text,
+    position: Count,
+    target_type: Text,
+    votes: Type.Integer({
+      minimum: 1,
+      description: 'Votes this tier takes; the last one takes all the rest.',
+    }),
+  },
+  { examples: [tierExample] },
+);
+export type VoteCreditTier = Static<typeof VoteCreditTier>;
+
+export const VoteCreditTiers = Type.Array(VoteCreditTier, { examples: [[tierExample]] });
+
+const Cents = Type.Integer({ minimum: 0, description: 'In hundredths.' });
+
+export const CreditOverview = Type.Object(
+  {
+    slab_overview: Type.Array(Count, {
+      description:
+        'How many of the votes that can be redeemed fall into each tier, after those redeemed this month.',
+    }),
+    tiers: Type.Array(VoteCreditTier),
+    total_credits: Type.Integer({ minimum: 0, description: 'What they are worth, in hundredths.' }),
+    vote_info: VoteInfo,
+    votes: Sum,
+  },
+  {
+    examples: [
+      {
+        slab_overview: [40],
+        tiers: [tierExample],
+        total_credits: 400,
+        vote_info: voteInfoExample,
+        votes: 40,
+      },
+    ],
+  },
+);
+export type CreditOverview = Static<typeof CreditOverview>;
+
+const redeemExample = {
+  created_at: '2026-03-01T12:00:00.000Z',
+  credits: 1_750,
+  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a20',
+  redeemed_at: null,
+  redeemed_credits: 0,
+  target_id: '815553000470478850',
+  target_type: 'bot',
+};
+export const VoteRedeem = Type.Object(
+  {
+    created_at: Timestamp,
+    credits: Cents,
+    id: Uuid,
+    redeemed_at: orNull(Timestamp),
+    redeemed_credits: Type.Integer({ minimum: 0, description: 'What of it was spent in the shop.' }),
+    target_id: Text,
+    target_type: Text,
+  },
+  { examples: [redeemExample] },
+);
+export type VoteRedeem = Static<typeof VoteRedeem>;
+
+export const Credits = Type.Object(
+  {
+    available_credits: Cents,
+    redeemed_credits: Type.Integer({ minimum: 0, description: 'Spent in the shop, in hundredths.' }),
+    redeems: Type.Array(VoteRedeem, { description: 'Newest first, the newest 2,000.' }),
+    total_credits: Cents,
+  },
+  {
+    examples: [
+      { available_credits: 1_750, redeemed_credits: 0, redeems: [redeemExample], total_credits: 1_750 },
+    ],
+  },
+);
+export type Credits = Static<typeof Credits>;

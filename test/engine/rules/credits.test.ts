@@ -1,0 +1,88 @@
+/**
+ * Slabs and their worth: the documented examples, and what must hold for any tiers and numbers.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type CreditTier, slabsAfter, slabsOf, worthAfter } from '../../../engine/rules/credits.ts';
+
+const test = suite('credits');
+
+const tiers: readonly CreditTier[] = [
+  { votes: 100n, cents: 10n },
+  { votes: 200n, cents: 5n },
+  { votes: 50n, cents: 2n },
+];
+const anyTier = fc.record({ votes: fc.bigInt(1n, 1_000n), cents: fc.bigInt(0n, 1_000n) });
+const anyTiers = fc.array(anyTier, { maxLength: 6 });
+const someTiers = fc.array(anyTier, { minLength: 1, maxLength: 6 });
+const anyVotes = fc.bigInt(0n, 10_000n);
+const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((total, one) => total + one, 0n);
+
+test('the documented examples', () => {
+  for (const [votes, slabs, worth] of [
+    [0n, [0n, 0n, 0n], 0n],
+    [40n, [40n, 0n, 0n], 400n],
+    [100n, [100n, 0n, 0n], 1_000n],
+    [101n, [100n, 1n, 0n], 1_005n],
+    [250n, [100n, 150n, 0n], 1_750n],
+    [350n, [100n, 200n, 50n], 2_100n],
+    [625n, [100n, 200n, 325n], 2_650n],
+  ] as const) {
+    assert.equal(slabsOf(tiers, votes), slabs);
+    assert.is(worthAfter(tiers, votes, 0n), worth);
+  }
+});
+
+test('without tiers there are no slabs and no worth', () => {
+  assert.equal(slabsOf([], 625n), []);
+  assert.is(worthAfter([], 625n, 10n), 0n);
+});
+
+test('625 at once are worth the same as in hundreds', () => {
+  let worth = 0n;
+  for (let redeemed = 0n; redeemed < 600n; redeemed += 100n) worth += worthAfter(tiers, 100n, redeemed);
+  worth += worthAfter(tiers, 25n, 600n);
+
+  assert.is(worth, 2_650n);
+});
+
+test('what remains is shown in the slabs it will fall into', () => {
+  assert.equal(slabsAfter(tiers, 150n, 40n), [60n, 90n, 0n]);
+  assert.equal(slabsAfter(tiers, 10n, 400n), [0n, 0n, 10n]);
+});
+
+test('numbers beyond 2^53 keep every digit', () => {
+  const huge = 18_446_744_073_709_552_000n;
+
+  assert.is(worthAfter([{ votes: 1n, cents: 1_000_000n }], huge, 0n), huge * 1_000_000n);
+  assert.equal(slabsOf(tiers, huge), [100n, 200n, huge - 300n]);
+});
+
+test('no vote is lost or paid twice, and no slab but the last is overfull', () => {
+  fc.assert(
+    fc.property(someTiers, anyVotes, anyVotes, (any, votes, redeemed) => {
+      assert.is(sum(slabsAfter(any, votes, redeemed)), votes);
+      for (const [index, taken] of slabsOf(any, votes).entries()) {
+        assert.ok(taken >= 0n);
+        if (index < any.length - 1) assert.ok(taken <= (any[index] as CreditTier).votes);
+      }
+    }),
+  );
+});
+
+test('cutting a redeem up in any way gains and loses nothing', () => {
+  fc.assert(
+    fc.property(anyTiers, anyVotes, fc.array(anyVotes, { maxLength: 8 }), (any, redeemed, parts) => {
+      let before = redeemed;
+      let worth = 0n;
+      for (const part of parts) {
+        worth += worthAfter(any, part, before);
+        before += part;
+      }
+      assert.is(worth, worthAfter(any, sum(parts), redeemed));
+    }),
+  );
+});
+
+test.run();
