@@ -20,29 +20,32 @@ export const proseOf = (minLength: number, maxLength: number, example: string) =
 export const tagsOf = (minItems: number) =>
   Type.Array(lineOf(3, 30, 'fun'), { minItems, maxItems: 5, uniqueItems: true });
 
+/** An https address of up to 512 characters; `checkAddresses` judges what a pattern cannot. */
+export const HttpsAddress = Type.String({
+  maxLength: 512,
+  pattern: '^https://[^\\s\\u0000-\\u001f\\u007f]+$',
+  description: 'An https address.',
+  examples: ['https://example.org'],
+});
+
 /** Up to twenty named https addresses. */
-export const LinksInput = Type.Array(
-  Type.Object({
-    name: lineOf(1, 64, 'Website'),
-    value: Type.String({
-      maxLength: 512,
-      pattern: '^https://[^\\s\\u0000-\\u001f\\u007f]+$',
-      description: 'An https address.',
-      examples: ['https://example.org'],
-    }),
-  }),
-  { maxItems: 20 },
-);
+export const LinksInput = Type.Array(Type.Object({ name: lineOf(1, 64, 'Website'), value: HttpsAddress }), {
+  maxItems: 20,
+});
 export type LinksInput = Static<typeof LinksInput>;
 
-/** Throws `validation_failed` naming the links that are no addresses. */
-export const checkLinks = (links: LinksInput | null | undefined): void => {
-  const context: Record<string, string> = {};
-  for (const [index, link] of (links ?? []).entries()) {
-    if (!URL.canParse(link.value)) context[`/extra_links/${index}/value`] = 'must be an https address';
-  }
-  const fields = Object.keys(context);
+/** Throws `validation_failed` naming what is no address, of values keyed by their JSON Pointers. */
+export const checkAddresses = (addresses: Readonly<Record<string, string>>): void => {
+  const fields = Object.keys(addresses).filter((pointer) => !URL.canParse(addresses[pointer] ?? ''));
   if (fields.length === 0) return;
-  const named = Object.fromEntries(Object.entries(context).slice(0, 16));
-  throw new DomainError('validation_failed', `The body is not valid: ${fields.join(', ')}.`, named);
+  const named = fields.slice(0, 16).map((pointer) => [pointer, 'must be an https address']);
+  const words = `The body is not valid: ${fields.join(', ')}.`;
+  throw new DomainError('validation_failed', words, Object.fromEntries(named));
 };
+
+/** The addresses of links by their JSON Pointers. */
+export const linkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
+  Object.fromEntries((links ?? []).map((link, index) => [`/extra_links/${index}/value`, link.value]));
+
+/** Throws `validation_failed` naming the links that are no addresses. */
+export const checkLinks = (links: LinksInput | null | undefined): void => checkAddresses(linkPointers(links));

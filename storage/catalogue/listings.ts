@@ -6,6 +6,7 @@
  */
 import { addressOf, type EntityKind, shardOf } from '../../engine/ids.ts';
 import type { Transaction } from '../sql/client.ts';
+import { ensurePerson } from './people.ts';
 
 /** The new listing's incarnation; `null` when one of this kind and id lives. Waits for a rival to decide. */
 export const openListing = async (
@@ -22,11 +23,9 @@ export const openListing = async (
 
 /**
  * Holds back others who make something of this kind for the same user, so that a cap is exact. Also makes
- * sure that the user has a row to refer to: a stand-in with his id for a name, as everywhere.
+ * sure that the user has a row to refer to.
  */
 export const lockOwner = async (transaction: Transaction, what: string, userId: string): Promise<void> => {
-  await transaction`
-    insert into users (id, username, display_name) values (${userId}, ${userId}, ${userId})
-    on conflict (id) do nothing`;
+  await ensurePerson(transaction, userId);
   await transaction`select pg_advisory_xact_lock(hashtextextended(${`${what} ${userId}`}, 0))`;
 };

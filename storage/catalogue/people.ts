@@ -4,7 +4,7 @@
  * Never looks anybody up outside: a person SQL does not know is `null` here, and the facade shows a stand-in.
  * Callers: the other catalogue files.
  */
-import type { Queryable } from '../sql/client.ts';
+import type { Queryable, Transaction } from '../sql/client.ts';
 
 export interface PersonRow {
   readonly id: string;
@@ -23,3 +23,10 @@ export const personColumn = (sql: Queryable, alias: string) => sql`
     'id', ${sql(alias)}.id, 'username', ${sql(alias)}.username, 'display_name', ${sql(alias)}.display_name,
     'avatar', ${sql(alias)}.avatar, 'bot', ${sql(alias)}.bot, 'flags', to_jsonb(${sql(alias)}.flags),
     'extra_data', ${sql(alias)}.extra_data, 'status', ${sql(alias)}.status) end`;
+
+/** Makes sure that a user has a row to refer to: a stand-in with his id for a name, as everywhere. */
+export const ensurePerson = async (transaction: Transaction, userId: string): Promise<void> => {
+  await transaction`
+    insert into users (id, username, display_name) values (${userId}, ${userId}, ${userId})
+    on conflict (id) do nothing`;
+};

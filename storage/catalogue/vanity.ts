@@ -5,6 +5,7 @@
  * codes are allowed is engine/rules/vanity.ts' to say, before. Called by catalogue.ts and the edits of
  * listings.
  */
+import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, type VanityKind, vanityCandidates } from '../../engine/rules/vanity.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
@@ -67,9 +68,12 @@ const changeVanity = async (sql: Queryable, target: VanityTarget, code: string):
   }
 };
 
+/** Codes tried when others took all candidates, on purpose or not. */
+const spareCodes = 3;
+
 /**
- * Gives a new listing the first code of its candidates that nobody has. Resolves to the code's itag. The last
- * candidate holds the whole id, so running out of them is a fault of ours.
+ * Gives a new listing the first code of its candidates that nobody has, else one made by chance. Resolves to
+ * the code's itag.
  */
 export const giveVanity = async (
   transaction: Transaction,
@@ -77,7 +81,8 @@ export const giveVanity = async (
   name: string,
 ): Promise<string> => {
   const itag = uuidv7();
-  for (const code of vanityCandidates(target.kind, target.id, name)) {
+  const spares = Array.from({ length: spareCodes }, () => `${target.kind}-${randomBytes(6).toString('hex')}`);
+  for (const code of [...vanityCandidates(target.kind, target.id, name), ...spares]) {
     const rows = await transaction`
       insert into vanity (itag, code, target_type, target_id)
       values (${itag}, ${code}, ${target.kind}, ${target.id})

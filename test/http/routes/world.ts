@@ -176,6 +176,7 @@ const mint = async (
     target,
     type: fields.type ?? 'api',
     name: 'test',
+    trustedProxies: ['127.0.0.1'],
     permLimits: fields.permLimits ?? [],
     tokenHash: hash('sha256', token, 'buffer'),
     lastsSeconds: fields.lastsSeconds ?? 3_600,

@@ -1,0 +1,122 @@
+/**
+ * Bots as clients add, change, move and delete them.
+ *
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a change is
+ * committed it drops what this node cached; what ends tokens ends them here too; after a deletion the engine
+ * hears of it before the answer goes. A new bot needs no telling: the engine asks SQL about what it does not
+ * know.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import type { TeamActor } from '../../engine/rules/members.ts';
+import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bot-edits.ts';
+import { type App, type Caller, noContent, type Reply } from '../route.ts';
+import type { BotBody, BotSettingsBody } from '../schema/bot-edits.ts';
+import { notFound } from './values.ts';
+
+const ownerActorOf = ({ kind, id, limits }: Caller): TeamActor => ({
+  kind: kind === 'team' ? 'team' : 'user',
+  id,
+  limits,
+});
+const actorOf = (caller: Caller): BotActor =>
+  caller.kind === 'bot' ? { kind: 'bot', id: caller.id, limits: caller.limits } : ownerActorOf(caller);
+
+const taken = (pointer: string, words: string): DomainError =>
+  new DomainError('already_exists', words, { [pointer]: 'is taken' });
+
+const refusal = (outcome: Exclude<BotCreation, { kind: 'done' }> | BotRefusal): DomainError => {
+  switch (outcome.kind) {
+    case 'bot_taken':
+      return taken('/bot_id', 'This bot is listed already.');
+    case 'client_taken':
+      return taken('/client_id', 'A bot with this client id is listed already.');
+    case 'unknown_bot':
+      return notFound('bot');
+    case 'unknown_team':
+      return notFound('team');
+    case 'permission_missing': {
+      const { permission } = outcome;
+      return new DomainError('permission_missing', `This needs the permission ${permission}.`, {
+        permission,
+      });
+    }
+  }
+};
+
+/** The team that is to own a new bot: the one named, the caller if it is one; `null`: the user who calls. */
+const teamOf = (caller: Caller, named: string | undefined): string | null =>
+  named || (caller.kind === 'team' ? caller.id : null);
+
+/** `PUT /bots`: known everywhere when this resolves. */
+export const createBot = async (app: App, caller: Caller, body: BotBody): Promise<Reply> => {
+  const outcome = await app.catalogue.bots.edits.create(
+    {
+      botId: body.bot_id,
+      clientId: body.client_id || body.bot_id,
+      extraLinks: body.extra_links ?? [],
+      invite: body.invite,
+      library: body.library,
+      long: body.long,
+      nsfw: body.nsfw ?? false,
+      prefix: body.prefix,
+      short: body.short,
+      staffNote: body.staff_note ?? null,
+      tags: body.tags,
+      teamId: teamOf(caller, body.team_owner),
+      person: null,
+    },
+    ownerActorOf(caller),
+  );
+  if (outcome.kind !== 'done') throw refusal(outcome);
+  app.catalogue.bots.drop(body.bot_id);
+  return noContent;
+};
+
+/** `PATCH /bots/{id}/settings`: absent fields stay as they are. */
+export const editBot = async (
+  app: App,
+  who: { readonly botId: string; readonly caller: Caller },
+  body: BotSettingsBody,
+): Promise<Reply> => {
+  const request = { botId: who.botId, actor: actorOf(who.caller) };
+  const outcome = await app.catalogue.bots.edits.edit(request, {
+    captchaOptOut: body.captcha_opt_out ?? null,
+    extraLinks: body.extra_links ?? null,
+    invite: body.invite ?? null,
+    library: body.library ?? null,
+    long: body.long ?? null,
+    nsfw: body.nsfw ?? null,
+    prefix: body.prefix ?? null,
+    short: body.short ?? null,
+    tags: body.tags ?? null,
+  });
+  if (outcome.kind !== 'done') throw refusal(outcome);
+  app.catalogue.bots.drop(who.botId);
+  return noContent;
+};
+
+/** `DELETE /bots/{id}`: its tokens are dead and it is unknown everywhere when this resolves. */
+export const deleteBot = async (app: App, botId: string, caller: Caller): Promise<Reply> => {
+  await app.engine.flushed('bot', botId);
+  const outcome = await app.catalogue.bots.edits.remove({ botId, actor: actorOf(caller) });
+  if (outcome.kind !== 'done') throw refusal(outcome);
+  app.catalogue.bots.drop(botId);
+  app.sessions.forgetTarget('bot', botId);
+  await app.engine.deliver('bot', botId);
+  return noContent;
+};
+
+/** `PATCH /users/{uid}/bots/{bid}/teams`: the bot's tokens are dead when this resolves. */
+export const transferBot = async (
+  app: App,
+  who: { readonly botId: string; readonly caller: Caller },
+  teamId: string,
+): Promise<Reply> => {
+  const request = { botId: who.botId, actor: ownerActorOf(who.caller) };
+  const outcome = await app.catalogue.bots.edits.transfer(request, teamId);
+  if (outcome.kind === 'stayed') return noContent;
+  if (outcome.kind !== 'moved') throw refusal(outcome);
+  app.catalogue.bots.drop(who.botId);
+  app.sessions.forgetTarget('bot', who.botId);
+  return noContent;
+};

@@ -1,0 +1,99 @@
+/**
+ * Rows that add, change, move and delete bots (contract §4.2).
+ */
+import type { Permission } from '../../engine/rules/permissions.ts';
+import type { TokenKind } from '../../engine/rules/token.ts';
+import { createBot, deleteBot, editBot, transferBot } from '../replies/bot-edits.ts';
+import { callerOf } from '../replies/request.ts';
+import { type AnyRow, type Auth, route } from '../route.ts';
+import {
+  BotBody,
+  BotEditParams,
+  BotSettingsBody,
+  checkBotAddresses,
+  TransferBody,
+  TransferParams,
+} from '../schema/bot-edits.ts';
+import { NoParams } from '../schema/common.ts';
+
+const section = 'Bots';
+
+const botAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth => ({
+  word: 'entity',
+  kinds,
+  permission,
+  type: '=bot',
+  id: 'id',
+});
+
+export const botEditRows: readonly AnyRow[] = [
+  route({
+    name: 'createBot',
+    method: 'PUT',
+    path: '/bots',
+    section,
+    summary: 'Adds a bot, pending until it is reviewed.',
+    description: 'For oneself with an unlimited session, or for a team in which the caller holds `add_bots`.',
+    auth: { word: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
+    limit: 'bot_create',
+    caching: 'no-store',
+    params: NoParams,
+    body: BotBody,
+    replies: { 204: null },
+    errors: ['already_exists'],
+    check: ({ body }) => checkBotAddresses(body),
+    handle: (app, request) => createBot(app, callerOf(request), request.body),
+  }),
+  route({
+    name: 'editBot',
+    method: 'PATCH',
+    path: '/bots/{id}/settings',
+    section,
+    summary: 'Changes a bot. Absent fields stay as they are; lists are replaced whole.',
+    auth: botAuth('edit_bots', ['user', 'team', 'bot']),
+    caching: 'no-store',
+    params: BotEditParams,
+    body: BotSettingsBody,
+    replies: { 204: null },
+    errors: [],
+    check: ({ body }) => checkBotAddresses(body),
+    handle: (app, request) =>
+      editBot(app, { botId: request.params.id, caller: callerOf(request) }, request.body),
+  }),
+  route({
+    name: 'deleteBot',
+    method: 'DELETE',
+    path: '/bots/{id}',
+    section,
+    summary: 'Deletes a bot. Irreversible; its votes become void and its sessions end.',
+    auth: botAuth('delete_bots', ['user', 'team']),
+    caching: 'no-store',
+    params: BotEditParams,
+    replies: { 204: null },
+    errors: [],
+    handle: (app, request) => deleteBot(app, request.params.id, callerOf(request)),
+  }),
+  route({
+    name: 'transferBot',
+    method: 'PATCH',
+    path: '/users/{uid}/bots/{bid}/teams',
+    section,
+    summary: 'Gives a bot to a team. Its sessions end; everything else stays.',
+    auth: {
+      word: 'entity',
+      kinds: ['user'],
+      permission: 'delete_bots',
+      type: '=bot',
+      id: 'bid',
+      user: 'uid',
+      into: { field: 'team_id', permission: 'add_bots' },
+    },
+    caching: 'no-store',
+    params: TransferParams,
+    body: TransferBody,
+    replies: { 204: null },
+    errors: [],
+    handle: (app, request) =>
+      transferBot(app, { botId: request.params.bid, caller: callerOf(request) }, request.body.team_id),
+  }),
+];

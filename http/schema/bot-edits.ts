@@ -1,0 +1,94 @@
+/**
+ * Bodies of bots (contract §4.2): adding one, changing its settings, giving it to a team.
+ *
+ * Lengths are code points. What a schema cannot say (that an address is one) is `checkBotAddresses`.
+ */
+import { type Static, Type } from 'typebox';
+import { BotId, Flag, orNull, plainText, TargetId, UserId } from './common.ts';
+import { checkAddresses, HttpsAddress, LinksInput, lineOf, linkPointers, proseOf, tagsOf } from './fields.ts';
+
+export const BotEditParams = Type.Object({ id: BotId });
+export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
+
+const longExample = 'Keeps watch over your server. '.repeat(20).trim();
+const fields = {
+  extra_links: LinksInput,
+  invite: HttpsAddress,
+  library: lineOf(1, 50, 'discord.js'),
+  long: proseOf(500, 65_536, longExample),
+  prefix: lineOf(1, 10, '!'),
+  short: proseOf(30, 150, 'Keeps watch over your server, day and night.'),
+  nsfw: Flag,
+  tags: tagsOf(1),
+};
+const example = {
+  invite: 'https://example.org/invite',
+  library: 'discord.js',
+  long: longExample,
+  prefix: '!',
+  short: 'Keeps watch over your server, day and night.',
+  tags: ['moderation'],
+};
+
+/** A platform's id of a bot or an application. */
+const platformId = '[0-9]{15,20}';
+
+export const BotBody = Type.Object(
+  {
+    ...fields,
+    bot_id: Type.String({
+      pattern: `^${platformId}$`,
+      description: 'Id of the bot on the platform: 15 to 20 digits.',
+      examples: ['815553000470478850'],
+    }),
+    client_id: Type.Optional(
+      Type.String({
+        pattern: `^(${platformId})?$`,
+        description: 'Id of its application; the `bot_id` when absent or empty.',
+        examples: ['815553000470478850'],
+      }),
+    ),
+    extra_links: Type.Optional(fields.extra_links),
+    nsfw: Type.Optional(fields.nsfw),
+    staff_note: Type.Optional(orNull(proseOf(0, 512, 'The invite asks for no permissions.'))),
+    team_owner: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        pattern: plainText,
+        description: 'The team that is to own it; absent or empty: the caller.',
+        examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
+      }),
+    ),
+  },
+  { examples: [{ bot_id: '815553000470478850', ...example }] },
+);
+export type BotBody = Static<typeof BotBody>;
+
+export const BotSettingsBody = Type.Object(
+  {
+    captcha_opt_out: Type.Optional(Flag),
+    extra_links: Type.Optional(fields.extra_links),
+    invite: Type.Optional(fields.invite),
+    library: Type.Optional(fields.library),
+    long: Type.Optional(fields.long),
+    nsfw: Type.Optional(fields.nsfw),
+    prefix: Type.Optional(fields.prefix),
+    short: Type.Optional(fields.short),
+    tags: Type.Optional(fields.tags),
+  },
+  { examples: [{ prefix: '?', tags: ['moderation', 'logging'] }] },
+);
+export type BotSettingsBody = Static<typeof BotSettingsBody>;
+
+export const TransferBody = Type.Object(
+  { team_id: TargetId },
+  { examples: [{ team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' }] },
+);
+export type TransferBody = Static<typeof TransferBody>;
+
+/** Throws `validation_failed` naming what is no https address. */
+export const checkBotAddresses = (body: Pick<BotSettingsBody, 'invite' | 'extra_links'>): void =>
+  checkAddresses({
+    ...(body.invite === undefined ? {} : { '/invite': body.invite }),
+    ...linkPointers(body.extra_links),
+  });

@@ -1,0 +1,367 @@
+/**
+ * The rows that add, change, move and delete bots, against a whole Rollcall.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { openWorld, type World } from './world.ts';
+
+const test = suite('routes of bot edits');
+let world: World;
+let robin: string;
+let wren: string;
+let stranger: string;
+let bots = 0;
+
+test.before(async () => {
+  world = await openWorld();
+  const { sql } = world;
+  for (const user of ['robin', 'wren', 'stranger', 'voter']) await addUser(sql, user);
+  for (const team of ['team1', 'team2']) {
+    await addTeam(sql, team);
+    await addMember(sql, team, { user: 'robin', permissions: ['owner'] });
+  }
+  await addMember(sql, 'team1', { user: 'wren', permissions: ['add_bots', 'edit_bots', 'delete_bots'] });
+  robin = await world.token('user', 'robin');
+  wren = await world.token('user', 'wren');
+  stranger = await world.token('user', 'stranger');
+});
+test.after(() => world.close());
+
+const nextId = (): string => `8155530004704${String(++bots).padStart(5, '0')}`;
+const bodyOf = (fields: Record<string, unknown> = {}) => ({
+  bot_id: nextId(),
+  client_id: '',
+  extra_links: [{ name: 'Website', value: 'https://example.org/a' }],
+  invite: 'https://example.org/invite',
+  library: 'any',
+  long: 'Long words. '.repeat(50),
+  nsfw: false,
+  prefix: '!',
+  short: 'Keeps watch over your server, day and night.',
+  staff_note: null,
+  tags: ['moderation', 'logging'],
+  team_owner: '',
+  ...fields,
+});
+let address = 0;
+/** Each from another address: how often one may is another test. */
+const put = (body: unknown, token = robin) =>
+  world.ask('PUT', '/bots', {
+    token,
+    body,
+    headers: { 'x-forwarded-for': `10.0.${++address >> 8}.${address & 255}` },
+  });
+const made = async (fields: Record<string, unknown> = {}, token = robin): Promise<string> => {
+  const body = bodyOf(fields);
+  const reply = await put(body, token);
+  assert.is(reply.status, 204, reply.text);
+  return body.bot_id;
+};
+const show = (id: string) => world.ask('GET', `/bots/${id}?include=long&team_includes=bot`);
+const patch = (id: string, body: unknown, token = robin) =>
+  world.ask('PATCH', `/bots/${id}/settings`, { token, body });
+const remove = (id: string, token = robin) => world.ask('DELETE', `/bots/${id}`, { token });
+const transfer = (id: string, team: unknown, token = robin, user = 'robin') =>
+  world.ask('PATCH', `/users/${user}/bots/${id}/teams`, { token, body: { team_id: team } });
+const codeOf = (reply: { status: number; json: { context: { code: string } } }) => [
+  reply.status,
+  reply.json.context.code,
+];
+
+test('PUT /bots → 204: pending, owned by the caller, counted at once', async () => {
+  const body = bodyOf();
+  const before = await show(body.bot_id);
+  assert.is((await put(body)).status, 204);
+  const token = await world.token('bot', body.bot_id);
+  const posted = await world.ask('POST', '/bots/stats', { token, body: { servers: 7 } });
+  const { json } = await show(body.bot_id);
+
+  assert.is(before.status, 404);
+  assert.is(posted.status, 200);
+  assert.equal([json.type, json.servers, json.votes], ['pending', 7, 0]);
+  assert.equal([json.bot_id, json.client_id], [body.bot_id, body.bot_id]);
+  assert.equal([json.owner.id, 'team_owner' in json], ['robin', false]);
+  assert.equal([json.short, json.long, json.prefix], [body.short, body.long, '!']);
+  assert.equal([json.tags, json.extra_links], [body.tags, body.extra_links]);
+  assert.is(json.vanity, `bot-${body.bot_id}`);
+  assert.equal([json.user.id, json.user.bot], [body.bot_id, true]);
+  assert.is(json.last_japi_update, null);
+  assert.not.ok('staff_note' in json);
+});
+
+test('PUT /bots → 204 at the bounds in code points, without what is optional', async () => {
+  const owl = '\u{1F989}';
+  const { client_id, extra_links, nsfw, staff_note, team_owner, ...least } = bodyOf();
+  assert.is((await put(least)).status, 204);
+  const wide = await made({
+    short: owl.repeat(150),
+    long: owl.repeat(65_536),
+    prefix: owl.repeat(10),
+    library: owl.repeat(50),
+    tags: [owl.repeat(30), 'abc', 'abd', 'abe', 'abf'],
+    staff_note: owl.repeat(512),
+    invite: `https://example.org/${'a'.repeat(492)}`,
+    extra_links: Array.from({ length: 20 }, () => ({ name: owl.repeat(64), value: 'https://example.org' })),
+    client_id: '123456789012345',
+  });
+  const { json } = await show(wide);
+
+  assert.equal([json.short, json.long], [owl.repeat(150), owl.repeat(65_536)]);
+  assert.equal([json.client_id, json.extra_links.length], ['123456789012345', 20]);
+});
+
+test('PUT /bots → 400 for every bad field, and nothing is made', async () => {
+  const link = { name: 'a', value: 'https://example.org' };
+  for (const [fields, pointer] of [
+    [{ bot_id: '12345678901234' }, '/bot_id'],
+    [{ bot_id: '123456789012345678901' }, '/bot_id'],
+    [{ bot_id: 'not-a-number-at-all' }, '/bot_id'],
+    [{ client_id: 'client' }, '/client_id'],
+    [{ short: 'x'.repeat(29) }, '/short'],
+    [{ short: 'x'.repeat(151) }, '/short'],
+    [{ long: 'x'.repeat(499) }, '/long'],
+    [{ long: 'x'.repeat(65_537) }, '/long'],
+    [{ prefix: '' }, '/prefix'],
+    [{ prefix: 'x'.repeat(11) }, '/prefix'],
+    [{ library: '' }, '/library'],
+    [{ library: 'x'.repeat(51) }, '/library'],
+    [{ invite: 'http://example.org' }, '/invite'],
+    [{ invite: 'https://exa[mple' }, '/invite'],
+    [{ invite: `https://example.org/${'a'.repeat(493)}` }, '/invite'],
+    [{ tags: [] }, '/tags'],
+    [{ tags: ['abc', 'abd', 'abe', 'abf', 'abg', 'abh'] }, '/tags'],
+    [{ tags: ['abc', 'abc'] }, '/tags'],
+    [{ tags: null }, '/tags'],
+    [{ staff_note: 'x'.repeat(513) }, '/staff_note'],
+    [{ nsfw: 'no' }, '/nsfw'],
+    [{ extra_links: Array.from({ length: 21 }, () => link) }, '/extra_links'],
+    [{ extra_links: [{ ...link, value: 'https://exa[mple' }] }, '/extra_links/0/value'],
+    [{ long: undefined }, '/long'],
+  ] as const) {
+    const body = bodyOf(fields);
+    const reply = await put(body);
+    assert.equal(codeOf(reply), [400, 'validation_failed'], JSON.stringify(fields).slice(0, 80));
+    assert.ok(pointer in reply.json.context, JSON.stringify(reply.json));
+  }
+  const [row] = await world.sql<{ count: number }[]>`select count(*) as count from bots where library = ''`;
+  assert.is(row?.count, 0);
+});
+
+test('PUT /bots → 204 for a team: by a member with add_bots, by its token', async () => {
+  const named = await made({ team_owner: 'team1' }, wren);
+  const limited = await world.token('user', 'wren', { permLimits: ['add_bots'] });
+  await made({ team_owner: 'team1' }, limited);
+  const own = await made({}, await world.token('team', 'team2', { permLimits: ['add_bots'] }));
+  await made({ team_owner: 'team2' }, await world.token('team', 'team2'));
+  const { json } = await show(named);
+
+  assert.equal([json.owner, json.team_owner.id], [null, 'team1']);
+  assert.is((await show(own)).json.team_owner.id, 'team2');
+});
+
+test('PUT /bots → 401, 403 and 404 by who asks for whom', async () => {
+  const asked = async (fields: Record<string, unknown>, token: string) =>
+    codeOf(await put(bodyOf(fields), token));
+  const limited = await world.token('user', 'robin', { permLimits: ['add_bots'] });
+  const other = await world.token('user', 'robin', { permLimits: ['edit_bots'] });
+  const team = await world.token('team', 'team2');
+  await addUser(world.sql, 'banned', { banned: true });
+
+  assert.is((await world.ask('PUT', '/bots', { body: bodyOf() })).status, 401);
+  assert.equal(await asked({}, await world.token('bot', '1')), [401, 'token_kind_unsupported']);
+  assert.equal(await asked({}, await world.token('user', 'banned')), [403, 'banned']);
+  assert.equal(await asked({}, limited), [403, 'forbidden']);
+  assert.equal(await asked({}, other), [403, 'permission_missing']);
+  assert.equal(await asked({ team_owner: 'team1' }, stranger), [403, 'permission_missing']);
+  assert.equal(await asked({ team_owner: 'team2' }, wren), [403, 'permission_missing']);
+  assert.equal(await asked({ team_owner: 'team1' }, team), [403, 'forbidden']);
+  assert.equal(await asked({ team_owner: 'nowhere' }, robin), [404, 'not_found']);
+  const bare = await world.token('team', 'team2', { permLimits: ['edit_bots'] });
+  assert.equal(await asked({}, bare), [403, 'permission_missing']);
+});
+
+test('PUT /bots → 409 for a listed bot and for a taken client id, for all but one at once', async () => {
+  const id = await made();
+  const again = await put(bodyOf({ bot_id: id }), stranger);
+  const client = await put(bodyOf({ client_id: id }), stranger);
+  const spare = bodyOf({ client_id: id });
+  await put(spare);
+  const body = bodyOf();
+  const replies = await Promise.all([put(body), put(body, stranger), put(body, wren)]);
+
+  assert.equal(codeOf(again), [409, 'already_exists']);
+  assert.ok('/bot_id' in again.json.context);
+  assert.equal(codeOf(client), [409, 'already_exists']);
+  assert.ok('/client_id' in client.json.context);
+  assert.equal(replies.map(({ status }) => status).sort(), [204, 409, 409]);
+  assert.is((await put({ ...spare, client_id: '' })).status, 204);
+});
+
+test('PUT /bots → 204: the vanity code comes from the name; others cannot take them all', async () => {
+  const { sql } = world;
+  const [first, second, robbed] = [bodyOf(), bodyOf(), bodyOf()];
+  for (const { bot_id } of [first, second]) await addUser(sql, bot_id, { username: 'x', bot: true });
+  await sql`update users set display_name = 'Night Lamp' where username = 'x'`;
+  const victim = await made();
+  const code = { code: `bot-${robbed.bot_id}` };
+  await world.ask('PATCH', `/bots/${victim}/vanity`, { token: robin, body: code });
+  for (const body of [first, second, robbed]) assert.is((await put(body)).status, 204);
+
+  assert.is((await show(first.bot_id)).json.vanity, 'night-lamp');
+  assert.is((await show(second.bot_id)).json.vanity, `night-lamp-${second.bot_id.slice(-4)}`);
+  assert.match((await show(robbed.bot_id)).json.vanity, /^bot-[0-9a-f]{12}$/);
+});
+
+test('PUT /bots → 429 after five in a minute from one address', async () => {
+  const headers = { 'x-forwarded-for': '192.0.2.9' };
+  const ask = () => world.ask('PUT', '/bots', { token: robin, body: {}, headers });
+  for (let count = 0; count < 5; count++) assert.is((await ask()).status, 400);
+  const { status, headers: answered, json } = await ask();
+
+  assert.equal([status, json.context.code], [429, 'rate_limited']);
+  assert.ok(Number(answered.get('retry-after')) > 0);
+});
+
+test('PATCH /bots/:id/settings → 204: absent fields stay, lists are replaced, at once', async () => {
+  const id = await made({ nsfw: true });
+  const before = (await show(id)).json;
+  await world.sql`update bots set type = 'approved' where bot_id = ${id}`;
+  const statuses = [
+    (await patch(id, { prefix: '?', tags: ['fun'], extra_links: [] })).status,
+    (await patch(id, { captcha_opt_out: true, type: 'certified', bot_id: '1' })).status,
+    (await patch(id, {}, await world.token('bot', id))).status,
+    (await patch(id, {}, await world.token('bot', id, { permLimits: ['edit_bots'] }))).status,
+  ];
+  const { json } = await show(id);
+
+  assert.equal(statuses, [204, 204, 204, 204]);
+  assert.equal([json.prefix, json.tags, json.extra_links], ['?', ['fun'], []]);
+  assert.equal([json.captcha_opt_out, json.nsfw, json.type], [true, true, 'approved']);
+  assert.equal([json.short, json.long, json.invite], [before.short, before.long, before.invite]);
+  assert.equal([json.itag, json.vanity, json.created_at], [before.itag, before.vanity, before.created_at]);
+  assert.ok(json.updated_at > before.updated_at);
+});
+
+test('PATCH /bots/:id/settings → 400, 401, 403, 404', async () => {
+  const id = await made();
+  const teams = await made({ team_owner: 'team1' });
+  const asked = async (...words: Parameters<typeof patch>) => codeOf(await patch(...words));
+  const limited = await world.token('user', 'robin', { permLimits: ['delete_bots'] });
+  const otherBot = await world.token('bot', teams);
+
+  assert.is((await world.ask('PATCH', `/bots/${id}/settings`, { body: {} })).status, 401);
+  for (const body of [{ short: 'short' }, { tags: [] }, { invite: 'https://exa[mple' }, { long: null }]) {
+    assert.equal(await asked(id, body), [400, 'validation_failed'], JSON.stringify(body));
+  }
+  assert.equal(await asked(id, {}, await world.token('server', '1')), [401, 'token_kind_unsupported']);
+  assert.equal(await asked(id, {}, stranger), [403, 'permission_missing']);
+  assert.equal(await asked(id, {}, limited), [403, 'permission_missing']);
+  assert.equal(await asked(id, {}, otherBot), [403, 'permission_missing']);
+  assert.equal(await asked(teams, {}, await world.token('team', 'team2')), [403, 'permission_missing']);
+  assert.equal(await asked('1', {}), [404, 'not_found']);
+  assert.is((await patch(teams, {}, wren)).status, 204);
+  assert.is((await patch(teams, {}, await world.token('team', 'team1'))).status, 204);
+});
+
+test('DELETE /bots/:id → 204: unknown, tokens dead, votes void; listed again it starts at 0', async () => {
+  const id = await made();
+  await world.sql`update bots set type = 'approved' where bot_id = ${id}`;
+  await world.engine.refresh('bot', id);
+  const token = await world.token('bot', id);
+  const voter = await world.token('user', 'voter');
+  const vote = () => world.ask('PUT', `/users/voter/bots/${id}/votes?upvote=true`, { token: voter });
+  await world.ask('PATCH', `/bots/${id}/vanity`, { token: robin, body: { code: 'passing' } });
+  assert.is((await vote()).status, 204);
+  assert.is((await world.ask('POST', '/bots/stats', { token, body: { servers: 9 } })).status, 200);
+  await world.ask('GET', `/bots/${id}?target=page`);
+
+  assert.is((await remove(id)).status, 204);
+
+  for (const word of [id, 'passing']) assert.is((await show(word)).status, 404, word);
+  const dead = await world.ask('POST', '/bots/stats', { token, body: {} });
+  assert.equal([dead.status, dead.headers.get('x-session-invalid')], [401, 'true']);
+  assert.is((await vote()).status, 404);
+  const rows = await world.sql`select void, void_reason from vote_rows where target_id = ${id}`;
+  assert.equal([...rows], [{ void: true, void_reason: 'deleted' }]);
+  const open = await world.sql`select from adjustments where entity_id = ${id} and settled_at is null`;
+  assert.is(open.length, 0);
+  assert.is((await remove(id)).status, 404);
+
+  assert.is((await put(bodyOf({ bot_id: id }), stranger)).status, 204);
+  const { json } = await show(id);
+  assert.equal([json.votes, json.clicks, json.servers, json.owner.id], [0, 0, 0, 'stranger']);
+  assert.is((await world.ask('POST', '/bots/stats', { token, body: {} })).status, 401);
+});
+
+test('DELETE /bots/:id → 401, 403; by a team and its members', async () => {
+  const id = await made();
+  const teams = await made({ team_owner: 'team1' });
+  const mine = await made({ team_owner: 'team2' });
+  const limited = await world.token('user', 'robin', { permLimits: ['edit_bots'] });
+
+  assert.is((await world.ask('DELETE', `/bots/${id}`)).status, 401);
+  assert.equal(codeOf(await remove(id, await world.token('bot', id))), [401, 'token_kind_unsupported']);
+  assert.is((await remove(id, stranger)).json.context.permission, 'delete_bots');
+  assert.is((await remove(id, limited)).json.context.permission, 'delete_bots');
+  assert.equal(codeOf(await remove(teams, await world.token('team', 'team2'))), [403, 'permission_missing']);
+  assert.is((await show(teams)).status, 200);
+  assert.is((await remove(teams, wren)).status, 204);
+  assert.is((await remove(mine, await world.token('team', 'team2'))).status, 204);
+  assert.is((await remove('1', stranger)).status, 404);
+});
+
+test('PATCH /users/:uid/bots/:bid/teams → 204: owner changes, tokens end, the rest stays', async () => {
+  const id = await made();
+  await world.sql`update bots set type = 'approved' where bot_id = ${id}`;
+  await world.engine.refresh('bot', id);
+  const token = await world.token('bot', id);
+  const voter = await world.token('user', 'voter');
+  await world.ask('PUT', `/users/voter/bots/${id}/votes?upvote=true`, { token: voter });
+  await world.ask('POST', '/bots/stats', { token, body: { servers: 9 } });
+  const before = (await show(id)).json;
+
+  assert.is((await transfer(id, 'team1')).status, 204);
+
+  const { json } = await show(id);
+  assert.equal([json.owner, json.team_owner.id], [null, 'team1']);
+  assert.is(json.team_owner.entities.bots.filter((bot: { bot_id: string }) => bot.bot_id === id).length, 1);
+  for (const field of ['bot_id', 'itag', 'vanity', 'vanity_ref', 'type', 'votes', 'servers', 'created_at']) {
+    assert.equal(json[field], before[field], field);
+  }
+  assert.equal([json.votes, json.servers], [1, 9]);
+  assert.is((await world.ask('POST', '/bots/stats', { token, body: {} })).status, 401);
+
+  const fresh = await world.token('bot', id);
+  assert.is((await transfer(id, 'team1')).status, 204);
+  assert.is((await world.ask('POST', '/bots/stats', { token: fresh, body: {} })).status, 200);
+  assert.is((await show(id)).json.updated_at, json.updated_at);
+  assert.is((await transfer(id, 'team2')).status, 204);
+  assert.is((await show(id)).json.team_owner.id, 'team2');
+});
+
+test('PATCH /users/:uid/bots/:bid/teams → 400, 401, 403, 404', async () => {
+  const own = await made();
+  const teams = await made({ team_owner: 'team1' });
+  const asked = async (...words: Parameters<typeof transfer>) => codeOf(await transfer(...words));
+  const half = await world.token('user', 'robin', { permLimits: ['delete_bots'] });
+  const whole = await world.token('user', 'robin', { permLimits: ['delete_bots', 'add_bots'] });
+
+  assert.is((await world.ask('PATCH', `/users/robin/bots/${own}/teams`, { body: {} })).status, 401);
+  assert.equal(await asked(own, null), [400, 'validation_failed']);
+  assert.equal(await asked(own, ''), [400, 'validation_failed']);
+  assert.equal(await asked(own, 'team1', await world.token('team', 'team1')), [
+    401,
+    'token_kind_unsupported',
+  ]);
+  assert.equal(await asked(own, 'team1', wren), [403, 'user_mismatch']);
+  assert.equal(await asked(own, 'team1', wren, 'wren'), [403, 'permission_missing']);
+  assert.equal(await asked(teams, 'team2', wren, 'wren'), [403, 'permission_missing']);
+  assert.equal(await asked(own, 'team1', half), [403, 'permission_missing']);
+  assert.equal(await asked(own, 'nowhere'), [404, 'not_found']);
+  assert.equal(await asked('1', 'team1'), [404, 'not_found']);
+  assert.is((await show(own)).json.owner.id, 'robin');
+  assert.is((await transfer(own, 'team1', whole)).status, 204);
+});
+
+test.run();
