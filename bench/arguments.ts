@@ -2,17 +2,25 @@
  * The words of `npm run bench -- …` as options, or as a complaint that a person can act on.
  */
 import { parseArgs } from 'node:util';
+import type { Placement } from './measure/places.ts';
 import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 
 export interface Options {
   readonly scenarios: readonly ScenarioName[];
+  readonly stores: 'redis' | 'embedded';
+  /** With which peers to compare: in all scenarios, in `stats` alone, or not at all. */
+  readonly peers: 'all' | 'stats' | 'none';
+  readonly races: boolean;
   readonly rounds: number;
   readonly connections: number;
+  readonly rate: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
   readonly bots: number;
-  readonly load: 'autocannon' | 'wrk';
+  readonly load: 'auto' | 'autocannon' | 'wrk';
+  readonly placement: Placement;
   readonly jsonFile: string | null;
+  readonly outFolder: string | null;
   readonly profileDir: string | null;
   readonly help: boolean;
 }
@@ -21,7 +29,7 @@ export class ArgumentError extends Error {}
 
 export const usage = `Usage: npm run bench -- [options]
 
-Measures Rollcall on embedded stores against a bare uWebSockets.js server, alternating, on this machine.
+Measures Rollcall against a bare uWebSockets.js server, alternating, on this machine.
 
   --quick            fewer and shorter rounds: about a minute
   --only NAMES       scenarios, separated by commas: ${scenarioNames.join(', ')}
@@ -48,9 +56,17 @@ const countOf = (name: string, text: string, bounds: readonly [number, number]):
   if (Number.isInteger(value)) return value;
   throw new ArgumentError(`--${name} must be a whole number.`);
 };
+const oneOf = <Word extends string>(name: string, text: string, words: readonly Word[]): Word => {
+  const found = words.find((word) => word === text);
+  if (found !== undefined) return found;
+  throw new ArgumentError(`--${name} is "${text}" but must be one of ${words.join(', ')}.`);
+};
 
-const scenariosOf = (text: string | undefined): readonly ScenarioName[] => {
-  if (text === undefined) return scenarioNames;
+const scenariosOf = (
+  text: string | undefined,
+  otherwise: readonly ScenarioName[],
+): readonly ScenarioName[] => {
+  if (text === undefined) return otherwise;
   const wanted = text.split(',').map((word) => word.trim());
   for (const word of wanted) {
     if ((scenarioNames as readonly string[]).includes(word)) continue;
@@ -59,23 +75,23 @@ const scenariosOf = (text: string | undefined): readonly ScenarioName[] => {
   return scenarioNames.filter((name) => wanted.includes(name));
 };
 
-const loadOf = (text: string): Options['load'] => {
-  if (text === 'autocannon' || text === 'wrk') return text;
-  throw new ArgumentError(`--load is "${text}" but must be autocannon or wrk.`);
-};
-
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean', default: false } as const;
 const shape = {
   quick: flag,
   help: flag,
   only: text,
+  stores: text,
+  peers: text,
   rounds: text,
   seconds: text,
   connections: text,
+  rate: text,
   bots: text,
   load: text,
+  placement: text,
   json: text,
+  out: text,
   profile: text,
 } as const;
 
@@ -87,18 +103,27 @@ const valuesOf = (words: readonly string[]) => {
   }
 };
 
+const quickScenarios = ['stats', 'read', 'page', 'vote'] as const;
+
 /** Throws `ArgumentError`. */
 export const parseArguments = (words: readonly string[]): Options => {
   const given = valuesOf(words);
+  const { quick } = given;
   return {
-    scenarios: scenariosOf(given.only),
-    rounds: countOf('rounds', given.rounds ?? (given.quick ? '3' : '5'), [1, 100]),
+    scenarios: scenariosOf(given.only, quick ? quickScenarios : scenarioNames),
+    stores: oneOf('stores', given.stores ?? 'redis', ['redis', 'embedded']),
+    peers: oneOf('peers', given.peers ?? (quick ? 'stats' : 'all'), ['all', 'stats', 'none']),
+    races: !quick,
+    rounds: countOf('rounds', given.rounds ?? '5', [1, 100]),
     connections: countOf('connections', given.connections ?? '256', [1, 1_024]),
-    warmupSeconds: given.quick ? 0.3 : 0.8,
-    measureSeconds: numberOf('seconds', given.seconds ?? (given.quick ? '1' : '2'), [0.2, 60]),
+    rate: countOf('rate', given.rate ?? '0', [0, 1_000_000]),
+    warmupSeconds: quick ? 0.2 : 0.5,
+    measureSeconds: numberOf('seconds', given.seconds ?? (quick ? '0.8' : '1'), [0.2, 60]),
     bots: countOf('bots', given.bots ?? '1000', [10, 100_000]),
-    load: loadOf(given.load ?? 'autocannon'),
+    load: oneOf('load', given.load ?? 'auto', ['auto', 'autocannon', 'wrk']),
+    placement: oneOf('placement', given.placement ?? 'free', ['free', 'shared', 'apart']),
     jsonFile: given.json ?? null,
+    outFolder: given.out ?? null,
     profileDir: given.profile ?? null,
     help: given.help,
   };

@@ -1,8 +1,12 @@
 /**
- * The suite's end of the load worker: gives it one order at a time and tells when the measured time begins
+ * The suite's end of the load generator: gives it one order at a time and tells when the measured time begins
  * and ends, so that the servers' CPU is read at the same moments.
+ *
+ * The generator is a process of its own, apart from the servers and from the suite.
  */
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { Directory } from '../servers/directory.ts';
 import type { LoadResult, Order, Report } from './order.ts';
 
@@ -11,39 +15,47 @@ export interface Watch {
   ended(): void;
 }
 export interface Load {
-  readonly name: string;
-  /** Rejects when the worker fails or is closed. */
+  readonly name: 'autocannon' | 'wrk';
+  /** Rejects when the generator fails or is closed. */
   run(order: Order, watch: Watch): Promise<LoadResult>;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
 export const openAutocannon = (directory: Directory): Load => {
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: { directory } });
+  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true,
+  });
+  child.send({ kind: 'directory', directory });
   return {
     name: 'autocannon',
-    run: (order, watch) => perform(worker, order, watch),
-    close: async () => void (await worker.terminate()),
+    run: (order, watch) => perform(child, order, watch),
+    close: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const left = once(child, 'exit');
+      child.kill('SIGKILL');
+      await left;
+    },
   };
 };
 
-const perform = (worker: Worker, order: Order, watch: Watch): Promise<LoadResult> =>
+const perform = (child: ChildProcess, order: Order, watch: Watch): Promise<LoadResult> =>
   new Promise((resolve, reject) => {
     const settle = (finish: () => void): void => {
-      worker.off('message', take);
-      worker.off('error', reject);
-      worker.off('exit', left);
+      child.off('message', take);
+      child.off('exit', left);
       finish();
     };
-    const left = (): void => settle(() => reject(new Error('the load worker has ended')));
+    const left = (): void => settle(() => reject(new Error('the load generator has ended')));
     const take = (report: Report): void => {
       if (report.kind === 'begun') watch.begun();
       else if (report.kind === 'ended') watch.ended();
       else if (report.kind === 'done') settle(() => resolve(report.result));
       else settle(() => reject(new Error(report.words)));
     };
-    worker.on('message', take);
-    worker.on('error', reject);
-    worker.on('exit', left);
-    worker.postMessage(order);
+    child.on('message', take);
+    child.on('exit', left);
+    child.send({ kind: 'order', order });
   });

@@ -1,32 +1,43 @@
 /**
- * What the suite and a load worker say to each other. Plain data only.
+ * What the suite and a load generator say to each other. Plain data only.
  */
-import type { ScenarioName } from '../scenarios/scenario.ts';
+import type { LoadScenarioName } from '../scenarios/scenario.ts';
 
 /** One round against one server. */
 export interface Order {
-  readonly scenario: ScenarioName;
+  readonly scenario: LoadScenarioName;
   readonly url: string;
   readonly round: number;
   readonly connections: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
+  /** Requests per second over all connections, sent whether or not answers come (open loop); 0: closed loop. */
+  readonly rate: number;
 }
+
+/** The percentiles that are kept of every round. */
+export const percentiles = [50, 75, 90, 95, 99, 99.5, 99.9, 99.99] as const;
+/** Width of one point of the throughput over time. */
+export const sliceSeconds = 0.1;
 
 export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
-  /** Answers of the whole round, by status. */
+  /** Answers of the measured time, by status; wrk knows only `2xx` and `other`. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Connections that failed and requests without an answer. */
   readonly errors: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+  /** Received, with heads. */
+  readonly bytes: number;
+  /** Milliseconds at each of `percentiles`. */
+  readonly latencyMs: readonly number[];
+  /** Answers in each slice of the measured time; empty where the generator does not tell. */
+  readonly perSlice: readonly number[];
   /** Share of the measured time in which the generator was computing, 0 to 1. */
   readonly generatorBusy: number;
 }
 
-/** From the worker: the measured time begins, ends; the round is over. */
+/** From the generator: the measured time begins, ends; the round is over. */
 export type Report =
   | { readonly kind: 'begun' }
   | { readonly kind: 'ended' }

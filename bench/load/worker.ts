@@ -1,53 +1,22 @@
 /**
- * The load: autocannon in a worker thread, apart from the servers and from the suite. Closed loop: a
- * connection sends its next request when the last was answered.
+ * The load generator: a process that carries out one order after the other. Started by load/autocannon.ts.
  *
  * Warm-up is part of the same run, so connections are warm too; only what was answered between `begun` and
- * `ended` counts. Requests are made before. Started by load/autocannon.ts.
+ * `ended` counts. Requests are made before.
  */
-import { createRequire } from 'node:module';
 import { performance } from 'node:perf_hooks';
-import { parentPort, workerData } from 'node:worker_threads';
 import { build } from 'hdr-histogram-js';
-import { threadCpuUs } from '../measure/cpu.ts';
 import { scenarioOf } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
-import type { LoadResult, Order, Report } from './order.ts';
+import { driveReconnecting } from './churn.ts';
+import { type Drive, driveAutocannon } from './drive.ts';
+import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } from './order.ts';
 
-interface Client {
-  setRequests(requests: LoadRequest[]): void;
-}
-type Answer = [client: Client, status: number, bytes: number, milliseconds: number];
-interface Run extends PromiseLike<{ readonly errors: number }> {
-  stop(): void;
-  on(event: 'response', take: (...answer: Answer) => void): void;
-}
-type Autocannon = (options: Readonly<Record<string, unknown>>) => Run;
+const say = (report: Report): void => void process.send?.(report);
 
-// It comes without types.
-const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
-const { directory } = workerData as { readonly directory: Directory };
-const say = (report: Report): void => parentPort?.postMessage(report);
-
-interface Mark {
-  readonly atMs: number;
-  readonly threadUs: number | null;
-  readonly loop: ReturnType<typeof performance.eventLoopUtilization>;
-}
-const mark = (): Mark => ({
-  atMs: performance.now(),
-  threadUs: threadCpuUs(),
-  loop: performance.eventLoopUtilization(),
-});
-
-const busyBetween = (from: Mark, to: Mark): number =>
-  from.threadUs === null || to.threadUs === null
-    ? performance.eventLoopUtilization(to.loop, from.loop).utilization
-    : (to.threadUs - from.threadUs) / 1_000 / (to.atMs - from.atMs);
-
-/** Connections take their rings in the order in which they are made. */
-const ringsOf = (order: Order): LoadRequest[][] => {
+/** One ring per connection. */
+const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
   const scenario = scenarioOf(order.scenario);
   const seconds = order.warmupSeconds + order.measureSeconds;
   const { round, connections } = order;
@@ -56,60 +25,79 @@ const ringsOf = (order: Order): LoadRequest[][] => {
   );
 };
 
-/** Never reached: a round ends when it was measured, however slow the machine is. */
-const durationMaxSeconds = 600;
-
-const run = async (order: Order): Promise<LoadResult> => {
-  const rings = ringsOf(order);
+/** What is counted between the two marks. */
+const createTally = () => {
   const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
   const statuses: Record<string, number> = {};
-  let made = 0;
-  let measuring = false;
+  const perSlice: number[] = [];
+  let begunMs = -1;
   let requests = 0;
-  const load = autocannon({
-    url: order.url,
-    connections: order.connections,
-    duration: durationMaxSeconds,
-    sampleInt: 50,
-    skipAggregateResult: true,
-    setupClient: (client: Client) => client.setRequests(rings[made++ % rings.length] as LoadRequest[]),
-  });
-  load.on('response', (...answer) => {
-    const [, status, , milliseconds] = answer;
-    statuses[status] = (statuses[status] ?? 0) + 1;
-    if (!measuring) return;
-    requests += 1;
-    histogram.recordValue(Math.max(1, Math.round(milliseconds * 1_000)));
-  });
-  let from = mark();
-  let to = from;
-  setTimeout(() => {
-    measuring = true;
-    from = mark();
-    say({ kind: 'begun' });
-    setTimeout(() => {
-      measuring = false;
-      to = mark();
-      say({ kind: 'ended' });
-      load.stop();
-    }, order.measureSeconds * 1_000);
-  }, order.warmupSeconds * 1_000);
-  const { errors } = await load;
-  const seconds = (to.atMs - from.atMs) / 1_000;
+  let bytes = 0;
   return {
-    requests,
-    requestsPerSecond: requests / seconds,
-    statuses,
-    errors,
-    p50Ms: histogram.getValueAtPercentile(50) / 1_000,
-    p99Ms: histogram.getValueAtPercentile(99) / 1_000,
-    generatorBusy: busyBetween(from, to),
+    begin: () => {
+      begunMs = performance.now();
+      return begunMs;
+    },
+    end: () => {
+      begunMs = -1;
+    },
+    answer: (status: number, received: number, milliseconds: number): void => {
+      if (begunMs < 0) return;
+      requests += 1;
+      bytes += received;
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      const slice = Math.floor((performance.now() - begunMs) / 1_000 / sliceSeconds);
+      perSlice[slice] = (perSlice[slice] ?? 0) + 1;
+      histogram.recordValue(Math.max(1, Math.round(milliseconds * 1_000)));
+    },
+    figures: () => ({
+      requests,
+      bytes,
+      statuses,
+      perSlice: Array.from(perSlice, (count) => count ?? 0),
+      latencyMs: percentiles.map((percentile) => histogram.getValueAtPercentile(percentile) / 1_000),
+    }),
   };
 };
 
-parentPort?.on('message', (order: Order) => {
-  run(order).then(
+const pause = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+const run = async (order: Order, directory: Directory): Promise<LoadResult> => {
+  const drive: Drive = scenarioOf(order.scenario).reconnects ? driveReconnecting : driveAutocannon;
+  const tally = createTally();
+  const driving = drive(order, ringsOf(order, directory), tally.answer);
+  await pause(order.warmupSeconds);
+  const fromCpu = process.cpuUsage();
+  const fromMs = tally.begin();
+  say({ kind: 'begun' });
+  await pause(order.measureSeconds);
+  tally.end();
+  const seconds = (performance.now() - fromMs) / 1_000;
+  const used = process.cpuUsage(fromCpu);
+  say({ kind: 'ended' });
+  const errors = await driving.stop();
+  const figures = tally.figures();
+  return {
+    ...figures,
+    requestsPerSecond: figures.requests / seconds,
+    errors,
+    generatorBusy: (used.user + used.system) / 1_000_000 / seconds,
+  };
+};
+
+let directory: Directory = { bots: [], users: [] };
+type Message =
+  | { readonly kind: 'directory'; readonly directory: Directory }
+  | { readonly kind: 'order'; readonly order: Order };
+process.on('message', (message: Message) => {
+  if (message.kind === 'directory') {
+    directory = message.directory;
+    return;
+  }
+  run(message.order, directory).then(
     (result) => say({ kind: 'done', result }),
     (error: unknown) => say({ kind: 'failed', words: String(error) }),
   );
 });
+process.on('disconnect', () => process.exit(0));

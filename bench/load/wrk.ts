@@ -14,7 +14,7 @@ import { scenarioOf } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
 import type { Load } from './autocannon.ts';
-import type { LoadResult, Order } from './order.ts';
+import { type LoadResult, type Order, percentiles } from './order.ts';
 
 /** wrk has one ring for all connections: those of all connections, interleaved. */
 const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
@@ -40,8 +40,12 @@ end
 function done(summary, latency)
   local errors = summary.errors
   local lost = errors.connect + errors.read + errors.write + errors.timeout
-  io.write(string.format("RESULT %d %d %d %d %d %d\\n", summary.requests, summary.duration,
-    errors.status, lost, latency:percentile(50), latency:percentile(99)))
+  io.write(string.format("RESULT %d %d %d %d %d", summary.requests, summary.duration,
+    errors.status, lost, summary.bytes))
+  for _, percentile in ipairs({ ${percentiles.join(', ')} }) do
+    io.write(string.format(" %d", latency:percentile(percentile)))
+  end
+  io.write("\\n")
 end
 `;
 
@@ -58,15 +62,15 @@ interface Counts {
   readonly microseconds: number;
   readonly refused: number;
   readonly lost: number;
-  readonly p50Us: number;
-  readonly p99Us: number;
+  readonly bytes: number;
+  readonly latencyUs: readonly number[];
 }
 
 const parseOutput = (output: string): Counts => {
-  const found = /^RESULT (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)$/m.exec(output)?.slice(1).map(Number);
+  const found = /^RESULT ([\d ]+)$/m.exec(output)?.[1]?.split(' ').map(Number);
   if (found === undefined) throw new Error(`wrk said nothing of use:\n${output}`);
-  const [requests = 0, microseconds = 0, refused = 0, lost = 0, p50Us = 0, p99Us = 0] = found;
-  return { requests, microseconds, refused, lost, p50Us, p99Us };
+  const [requests = 0, microseconds = 0, refused = 0, lost = 0, bytes = 0, ...latencyUs] = found;
+  return { requests, microseconds, refused, lost, bytes, latencyUs };
 };
 
 const resultOf = (counts: Counts, cpuUs: number): LoadResult => ({
@@ -74,8 +78,9 @@ const resultOf = (counts: Counts, cpuUs: number): LoadResult => ({
   requestsPerSecond: (counts.requests * 1_000_000) / counts.microseconds,
   statuses: { '2xx': counts.requests - counts.refused, other: counts.refused },
   errors: counts.lost,
-  p50Ms: counts.p50Us / 1_000,
-  p99Ms: counts.p99Us / 1_000,
+  bytes: counts.bytes,
+  latencyMs: counts.latencyUs.map((us) => us / 1_000),
+  perSlice: [],
   generatorBusy: cpuUs / counts.microseconds,
 });
 
@@ -89,12 +94,20 @@ const outputOf = (child: ChildProcess): Promise<string> =>
     child.once('close', () => resolve(text));
   });
 
-/** Throws in words when wrk is not there. */
-export const openWrk = (directory: Directory): Load => {
+export const wrkIsThere = (): boolean => {
   try {
     execFileSync('wrk', ['--version'], { stdio: 'ignore' });
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error('wrk is not installed');
+    // It prints its version and ends with 1.
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+};
+
+/** Throws in words when wrk is not there. */
+export const openWrk = (directory: Directory): Load => {
+  if (!wrkIsThere()) {
+    throw new Error('wrk is not installed (Debian: apt-get install wrk); --load autocannon needs nothing.');
   }
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-wrk-'));
   let running: ChildProcess | null = null;

@@ -43,5 +43,38 @@ const askForCpu = (child: ChildProcess): Promise<CpuTime> =>
     });
   });
 
+/** User and system time of a process so far, all threads; 0 when it is gone or where there is no /proc. */
+export const processTicksUs = (pid: number): number => {
+  try {
+    return readTicksUs(`/proc/${pid}/stat`);
+  } catch {
+    return 0;
+  }
+};
+
+/** The same of a process, its living children, and those it has waited for. */
+export const treeTicksUs = (pid: number): number => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const gone = (Number(fields[13]) + Number(fields[14])) * tickUs;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const living = children.filter((word) => word !== '').map((word) => processTicksUs(Number(word)));
+    return ticksOf(text) * tickUs + gone + living.reduce((sum, one) => sum + one, 0);
+  } catch {
+    return 0;
+  }
+};
+
+/** Resident memory in bytes; 0 where that is unknown. */
+export const residentBytes = (pid: number): number => {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(found?.[1] ?? 0) * 1_024;
+  } catch {
+    return 0;
+  }
+};
+
 /** CPU time of the calling thread; `null` where the system does not tell. */
 export const threadCpuUs = (): number | null => (hasProc ? readTicksUs('/proc/thread-self/stat') : null);

@@ -1,128 +1,198 @@
 /**
- * From measured rounds to what is reported: medians, spreads, ratios ours ÷ bare, and who was the
- * bottleneck.
+ * From measured rounds to what is reported: medians, spreads, ratios of Rollcall to the others, and who was
+ * the bottleneck.
  *
- * Pure. A ratio is taken within each round (both servers measured one after the other) and then over rounds,
- * so that a machine which slows down for a while moves both.
+ * Pure. A ratio is taken within each round (all servers measured one after the other) and then over rounds,
+ * so that a machine which slows down for a while moves both. A ratio that would mislead is not printed but
+ * told in words (`ratio-rules.ts`).
  */
 import type { LoadResult } from '../load/order.ts';
+import { percentiles } from '../load/order.ts';
 import type { Machine } from '../measure/machine.ts';
-import { scenarioOf } from '../scenarios/all.ts';
-import type { ScenarioName } from '../scenarios/scenario.ts';
+import type { LoadScenarioName } from '../scenarios/scenario.ts';
+import type { ServerName } from '../servers/contestants.ts';
+import { type Bottleneck, bottleneckOf, cpuRatioRule, rateRatioRule } from './ratio-rules.ts';
 import { type Spread, spreadOf } from './statistics.ts';
-
-export type ServerName = 'rollcall' | 'bare';
 
 /** One server, one round. */
 export interface Sample {
-  readonly scenario: ScenarioName;
+  readonly scenario: LoadScenarioName;
   readonly server: ServerName;
   readonly round: number;
   readonly load: LoadResult;
   /** Microseconds of CPU per request: all threads, and the event loop's alone (0: unknown). */
   readonly cpuUs: number;
   readonly mainCpuUs: number;
+  readonly redisCpuUs: number;
+  readonly postgresCpuUs: number;
   /** Cores the server kept busy. */
   readonly cores: number;
+  readonly residentBytes: number;
 }
 
 export interface ServerFigures {
   readonly requestsPerSecond: Spread;
-  readonly p50Ms: Spread;
-  readonly p99Ms: Spread;
+  /** Milliseconds at each of `percentiles`: medians over rounds. */
+  readonly latencyMs: readonly number[];
   readonly cpuUs: Spread;
   readonly mainCpuUs: Spread;
+  readonly redisCpuUs: Spread;
+  readonly postgresCpuUs: Spread;
+  readonly bytesPerRequest: number;
+  readonly residentBytes: number;
   readonly cores: Spread;
   readonly generatorBusy: Spread;
   /** Answers that were not 2xx, and requests without one, over all rounds. */
   readonly failed: number;
-  /** The generator had no time left while the event loop of the server had. */
-  readonly generatorLimited: boolean;
+  readonly bottleneck: Bottleneck;
+}
+
+export interface RatioFigures {
+  readonly to: ServerName;
+  readonly cpu: Spread | null;
+  readonly rate: Spread | null;
+  /** Why one of them is missing. */
+  readonly words: readonly string[];
 }
 
 export interface ScenarioFigures {
-  readonly scenario: ScenarioName;
-  readonly targetRatio: number;
+  readonly scenario: LoadScenarioName;
   readonly rounds: number;
   readonly servers: Readonly<Partial<Record<ServerName, ServerFigures>>>;
-  readonly cpuRatio: Spread | null;
-  readonly mainCpuRatio: Spread | null;
-  readonly rateRatio: Spread | null;
+  readonly ratios: readonly RatioFigures[];
+}
+
+export interface Races {
+  readonly atOnce: number;
+  /** Votes that came through; one is right. */
+  readonly through: Readonly<Partial<Record<ServerName, number>>>;
+}
+export interface Idle {
+  readonly server: ServerName;
+  readonly connections: number;
+  readonly bytesPerConnection: number;
+}
+/** Moments of Rollcall's own meters while it was measured. */
+export interface Moment {
+  readonly atSeconds: number;
+  readonly residentBytes: number;
+  readonly flushLagSeconds: number;
 }
 
 export interface Result {
+  readonly version: 2;
   readonly machine: Machine;
+  readonly stores: string;
   readonly load: string;
+  /** Where servers and generator ran, in words. */
+  readonly placement: string;
   readonly connections: number;
+  /** 0: closed loop. */
+  readonly rate: number;
   readonly measureSeconds: number;
   readonly settings: Readonly<Record<string, string>>;
   /** `stats_cpu_vs_bare_uws` and so on. */
   readonly ratios: Readonly<Record<string, number>>;
   readonly scenarios: readonly ScenarioFigures[];
+  readonly races: Races | null;
+  readonly idle: readonly Idle[];
+  readonly moments: readonly Moment[];
   readonly samples: readonly Sample[];
   readonly interrupted: boolean;
 }
 
-const saturated = 0.9;
-
-const failedOf = ({ statuses, errors }: LoadResult): number =>
+export const failedOf = ({ statuses, errors }: LoadResult): number =>
   Object.entries(statuses).reduce(
     (sum, [status, count]) => sum + (status.startsWith('2') ? 0 : count),
     errors,
   );
 
-const figuresOf = (samples: readonly Sample[]): ServerFigures | undefined => {
-  if (samples.length === 0) return undefined;
+const figuresOf = (samples: readonly Sample[]): ServerFigures => {
   const spread = (value: (sample: Sample) => number): Spread => spreadOf(samples.map(value));
   const generatorBusy = spread(({ load }) => load.generatorBusy);
   const cores = spread((sample) => sample.cores);
+  const requests = samples.reduce((sum, { load }) => sum + load.requests, 0);
   return {
     requestsPerSecond: spread(({ load }) => load.requestsPerSecond),
-    p50Ms: spread(({ load }) => load.p50Ms),
-    p99Ms: spread(({ load }) => load.p99Ms),
+    latencyMs: percentiles.map((_, index) => spread(({ load }) => load.latencyMs[index] ?? 0).median),
     cpuUs: spread((sample) => sample.cpuUs),
     mainCpuUs: spread((sample) => sample.mainCpuUs),
+    redisCpuUs: spread((sample) => sample.redisCpuUs),
+    postgresCpuUs: spread((sample) => sample.postgresCpuUs),
+    bytesPerRequest: samples.reduce((sum, { load }) => sum + load.bytes, 0) / Math.max(1, requests),
+    residentBytes: spread((sample) => sample.residentBytes).max,
     cores,
     generatorBusy,
     failed: samples.reduce((sum, { load }) => sum + failedOf(load), 0),
-    generatorLimited: generatorBusy.median >= saturated && cores.median < saturated,
+    bottleneck: bottleneckOf({ generatorBusy: generatorBusy.median, serverCores: cores.median }),
   };
 };
 
 const ratioOf = (
   ours: readonly Sample[],
-  bare: readonly Sample[],
+  others: readonly Sample[],
   value: (sample: Sample) => number,
 ): Spread | null => {
   const ratios = ours.flatMap((sample) => {
-    const other = bare.find(({ round }) => round === sample.round);
-    return other === undefined || value(other) === 0 ? [] : [value(sample) / value(other)];
+    const other = others.find(({ round }) => round === sample.round);
+    const divisor = other === undefined ? 0 : value(other);
+    return divisor > 0 ? [value(sample) / divisor] : [];
   });
   return ratios.length === 0 ? null : spreadOf(ratios);
 };
 
-/** The figures of one scenario from its samples, whole or not. */
-export const scenarioFiguresOf = (scenario: ScenarioName, samples: readonly Sample[]): ScenarioFigures => {
-  const own = samples.filter((sample) => sample.scenario === scenario);
-  const ours = own.filter(({ server }) => server === 'rollcall');
-  const bare = own.filter(({ server }) => server === 'bare');
-  const rollcall = figuresOf(ours);
-  const limit = figuresOf(bare);
+const ratiosTo = (
+  to: ServerName,
+  bySample: ReadonlyMap<ServerName, readonly Sample[]>,
+  servers: Readonly<Partial<Record<ServerName, ServerFigures>>>,
+): RatioFigures => {
+  const ours = bySample.get('rollcall') ?? [];
+  const others = bySample.get(to) ?? [];
+  const [our, other] = [servers.rollcall, servers[to]];
+  if (our === undefined || other === undefined) return { to, cpu: null, rate: null, words: [] };
+  const noCpu = cpuRatioRule(our, other);
+  const noRate = rateRatioRule(our, other);
   return {
-    scenario,
-    targetRatio: scenarioOf(scenario).targetRatio,
-    rounds: Math.min(ours.length, bare.length),
-    servers: { ...(rollcall && { rollcall }), ...(limit && { bare: limit }) },
-    cpuRatio: ratioOf(ours, bare, ({ cpuUs }) => cpuUs),
-    mainCpuRatio: ratioOf(ours, bare, ({ mainCpuUs }) => mainCpuUs),
-    rateRatio: ratioOf(ours, bare, ({ load }) => load.requestsPerSecond),
+    to,
+    cpu: noCpu === null ? ratioOf(ours, others, ({ cpuUs }) => cpuUs) : null,
+    rate: noRate === null ? ratioOf(ours, others, ({ load }) => load.requestsPerSecond) : null,
+    words: [noCpu, noRate].filter((words) => words !== null),
   };
 };
 
-/** Ratios by the names that tools look for. */
+/** The figures of one scenario from its samples, whole or not. */
+export const scenarioFiguresOf = (
+  scenario: LoadScenarioName,
+  samples: readonly Sample[],
+  order: readonly ServerName[],
+): ScenarioFigures => {
+  const own = samples.filter((sample) => sample.scenario === scenario);
+  const bySample = new Map(
+    order
+      .map((name) => [name, own.filter(({ server }) => server === name)] as const)
+      .filter(([, list]) => list.length > 0),
+  );
+  const servers: Partial<Record<ServerName, ServerFigures>> = {};
+  for (const [name, list] of bySample) servers[name] = figuresOf(list);
+  const others = [...bySample.keys()].filter((name) => name !== 'rollcall');
+  return {
+    scenario,
+    rounds: Math.min(...[...bySample.values()].map((list) => list.length)),
+    servers,
+    ratios: bySample.has('rollcall') ? others.map((name) => ratiosTo(name, bySample, servers)) : [],
+  };
+};
+
+const named = (name: ServerName): string => (name === 'bare' ? 'bare_uws' : name.replaceAll('-', '_'));
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+/** Ratios by the names that tools look for: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
 export const ratiosOf = (scenarios: readonly ScenarioFigures[]): Record<string, number> =>
   Object.fromEntries(
-    scenarios.flatMap(({ scenario, cpuRatio }) =>
-      cpuRatio === null ? [] : [[`${scenario}_cpu_vs_bare_uws`, Math.round(cpuRatio.median * 100) / 100]],
+    scenarios.flatMap(({ scenario, ratios }) =>
+      ratios.flatMap(({ to, cpu, rate }) => [
+        ...(cpu === null ? [] : [[`${scenario}_cpu_vs_${named(to)}`, rounded(cpu.median)] as const]),
+        ...(rate === null ? [] : [[`${scenario}_rps_vs_${named(to)}`, rounded(rate.median)] as const]),
+      ]),
     ),
   );

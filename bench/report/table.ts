@@ -1,53 +1,61 @@
 /**
  * A result as text for a terminal or a ticket. Pure.
  */
-import type { Result, ScenarioFigures, ServerFigures, ServerName } from './result.ts';
+import { percentiles } from '../load/order.ts';
+import { scenarioOf } from '../scenarios/all.ts';
+import { serverNames } from '../servers/contestants.ts';
+import type { RatioFigures, Result, ScenarioFigures, ServerFigures } from './result.ts';
 import type { Spread } from './statistics.ts';
 
-const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
+export const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
 const range = ({ median, min, max }: Spread, digits: number): string =>
   `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+const at = ({ latencyMs }: ServerFigures, percentile: number): string =>
+  (latencyMs[(percentiles as readonly number[]).indexOf(percentile)] ?? 0).toFixed(1);
 
 const headings = [
   'scenario',
   'server',
   'requests/s',
-  'p50 ms',
-  'p99 ms',
+  'p50',
+  'p90',
+  'p99',
+  'p99.9 ms',
   'CPU µs/request',
-  'event loop µs',
-  'generator',
-  'not 2xx',
+  'Redis',
+  'Postgres',
+  'bytes',
+  'failed',
+  'busy',
 ];
 
-const rowOf = (scenario: string, server: ServerName, figures: ServerFigures): string[] => [
+const rowOf = (scenario: string, server: string, figures: ServerFigures): string[] => [
   scenario,
   server,
   grouped(figures.requestsPerSecond.median),
-  figures.p50Ms.median.toFixed(1),
-  figures.p99Ms.median.toFixed(1),
+  at(figures, 50),
+  at(figures, 90),
+  at(figures, 99),
+  at(figures, 99.9),
   range(figures.cpuUs, 1),
-  figures.mainCpuUs.median.toFixed(1),
-  `${Math.round(figures.generatorBusy.median * 100)} %${figures.generatorLimited ? ' *' : ''}`,
+  figures.redisCpuUs.median.toFixed(1),
+  figures.postgresCpuUs.median.toFixed(1),
+  grouped(figures.bytesPerRequest),
   String(figures.failed),
+  `${Math.round(figures.cores.median * 100)}/${Math.round(figures.generatorBusy.median * 100)}`,
 ];
 
-const ratioRow = ({
-  scenario,
-  cpuRatio,
-  mainCpuRatio,
-  rateRatio,
-  targetRatio,
-}: ScenarioFigures): string[] => [
-  scenario,
-  cpuRatio === null ? '–' : range(cpuRatio, 2),
-  mainCpuRatio === null ? '–' : mainCpuRatio.median.toFixed(2),
-  `≤ ${targetRatio}`,
-  rateRatio === null ? '–' : range(rateRatio, 2),
-];
+const ratioRows = ({ scenario, ratios }: ScenarioFigures): string[][] =>
+  ratios.map(({ to, cpu, rate }: RatioFigures) => [
+    scenario,
+    to,
+    cpu === null ? '–' : range(cpu, 2),
+    to === 'bare' && scenarioOf(scenario).targetRatio !== null ? `≤ ${scenarioOf(scenario).targetRatio}` : '',
+    rate === null ? '–' : range(rate, 2),
+  ]);
 
 /** Columns as wide as their widest cell; words to the left, numbers to the right. */
-const align = (rows: readonly (readonly string[])[], left: number): string => {
+export const align = (rows: readonly (readonly string[])[], left: number): string => {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   );
@@ -64,21 +72,12 @@ const align = (rows: readonly (readonly string[])[], left: number): string => {
 };
 
 const notesOf = (result: Result): string[] => {
-  const limited = result.scenarios.some(({ servers }) =>
-    Object.values(servers).some((server) => server.generatorLimited),
-  );
-  const failed = result.scenarios.some(({ servers }) =>
-    Object.values(servers).some((server) => server.failed > 0),
-  );
+  const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
   const { cores, loadBefore } = result.machine;
   return [
-    ...(limited
-      ? [
-          '* The load generator was the bottleneck: requests/s are its own. A server that idles between',
-          '  requests uses more CPU for each, so ratios to a bare one that idles look too good.',
-        ]
+    ...(servers.some(({ failed }) => failed > 0)
+      ? ['Some answers were not 2xx: those figures are not to be trusted.']
       : []),
-    ...(failed ? ['Some answers were not 2xx: those figures are not to be trusted.'] : []),
     ...(loadBefore > cores / 2
       ? [`The machine was busy before the run began (load ${loadBefore} on ${cores} cores).`]
       : []),
@@ -89,8 +88,8 @@ const notesOf = (result: Result): string[] => {
 /** The whole report. */
 export const reportText = (result: Result): string => {
   const { machine, scenarios } = result;
-  const servers = scenarios.flatMap(({ scenario, servers }) =>
-    (['bare', 'rollcall'] as const).flatMap((name) => {
+  const rows = scenarios.flatMap(({ scenario, servers }) =>
+    serverNames.flatMap((name) => {
       const figures = servers[name];
       return figures === undefined ? [] : [rowOf(scenario, name, figures)];
     }),
@@ -99,16 +98,16 @@ export const reportText = (result: Result): string => {
   return [
     `${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, ` +
       `Node ${machine.node}; ${machine.date.slice(0, 16).replace('T', ' ')} UTC, commit ${machine.commit}`,
-    `embedded stores; ${result.load}, ${result.connections} connections, ` +
+    `stores ${result.stores}; ${result.load}, ${result.connections} connections, placement ${result.placement}, ` +
       `${rounds} alternating rounds of ${result.measureSeconds} s`,
     `settings changed: ${Object.entries(result.settings)
       .map(([name, value]) => `${name}=${value}`)
       .join(' ')}`,
     '',
-    align([headings, ...servers], 2),
+    align([headings, ...rows], 2),
     '',
-    'rollcall ÷ bare, median of rounds (lowest–highest); targets are for Redis as the hot store',
-    align([['', 'server CPU', 'event loop', 'target', 'requests/s'], ...scenarios.map(ratioRow)], 1),
+    'Rollcall ÷ another, median of rounds (lowest–highest)',
+    align([['', 'other', 'server CPU', 'target', 'requests/s'], ...scenarios.flatMap(ratioRows)], 2),
     '',
     ...notesOf(result),
   ]

@@ -1,12 +1,23 @@
 /**
- * All scenarios, in the order they are run and reported.
+ * All scenarios that are requests per second, in the order they are run and reported.
  */
+import { churn } from './churn.ts';
+import { index } from './index.ts';
+import { mixed } from './mixed.ts';
 import { page } from './page.ts';
 import { read } from './read.ts';
-import type { Scenario, ScenarioName } from './scenario.ts';
+import type { LoadScenarioName, Scenario } from './scenario.ts';
 import { stats } from './stats.ts';
 import { vote } from './vote.ts';
 
-const scenarios: Readonly<Record<ScenarioName, Scenario>> = { stats, read, page, vote };
+const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
+  stats,
+  read,
+  page,
+  vote,
+  index,
+  mixed,
+  churn,
+};
 
-export const scenarioOf = (name: ScenarioName): Scenario => scenarios[name];
+export const scenarioOf = (name: LoadScenarioName): Scenario => scenarios[name];

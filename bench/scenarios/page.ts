@@ -2,23 +2,26 @@
  * `page`: visitors open a bot's page, each from his own address behind a proxy. Clicks and visitors are
  * counted.
  */
-import { chanceOf, pickSkewed, type Scenario } from './scenario.ts';
+import { chanceOf, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
 const addressOf = (chance: () => number): string =>
   `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
 
+export const visitOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+  method: 'GET',
+  path: `/bots/${pickSkewed(chance, directory.bots).id}?target=page`,
+  headers: { 'X-Forwarded-For': addressOf(chance) },
+});
+
 export const page: Scenario = {
   name: 'page',
   summary: 'GET /bots/{id}?target=page from many addresses, skewed',
   targetRatio: 1.8,
+  peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);
-    return Array.from({ length: requestsPerConnection }, () => ({
-      method: 'GET',
-      path: `/bots/${pickSkewed(chance, round.directory.bots).id}?target=page`,
-      headers: { 'X-Forwarded-For': addressOf(chance) },
-    }));
+    return Array.from({ length: requestsPerConnection }, () => visitOf(chance, round));
   },
 };

@@ -1,20 +1,23 @@
 /**
  * `read`: anybody looks at a bot, popular ones most. Nothing is counted.
  */
-import { chanceOf, pickSkewed, type Scenario } from './scenario.ts';
+import { chanceOf, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
+
+export const readOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+  method: 'GET',
+  path: `/bots/${pickSkewed(chance, directory.bots).id}`,
+  headers: {},
+});
 
 export const read: Scenario = {
   name: 'read',
   summary: 'GET /bots/{id}, skewed',
   targetRatio: 1.5,
+  peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);
-    return Array.from({ length: requestsPerConnection }, () => ({
-      method: 'GET',
-      path: `/bots/${pickSkewed(chance, round.directory.bots).id}`,
-      headers: {},
-    }));
+    return Array.from({ length: requestsPerConnection }, () => readOf(chance, round));
   },
 };

@@ -25,16 +25,25 @@ export interface Round {
 }
 
 export interface Scenario {
-  readonly name: ScenarioName;
+  readonly name: LoadScenarioName;
   readonly summary: string;
-  /** Server CPU ÷ bare that the project aims for (with Redis as the hot store). */
-  readonly targetRatio: number;
+  /** Server CPU ÷ bare that the project aims for with Redis as the hot store; `null`: no target. */
+  readonly targetRatio: number | null;
+  /** The peers that are measured beside ours and the bare server. */
+  readonly peers: readonly PeerName[];
+  /** A new connection for every request. */
+  readonly reconnects?: boolean;
   /** The ring of requests that one connection sends. */
   requestsOf(round: Round): LoadRequest[];
 }
 
-export const scenarioNames = ['stats', 'read', 'page', 'vote'] as const;
+export const scenarioNames = ['stats', 'read', 'page', 'vote', 'index', 'mixed', 'churn', 'idle'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
+/** Those that are requests per second; `idle` holds connections and is measured on its own. */
+export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
+
+export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
+export type PeerName = (typeof peerNames)[number];
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
 export const createChance = (seed: number): (() => number) => {
@@ -51,8 +60,17 @@ export const chanceOf = ({ round, connection }: Round): (() => number) =>
   createChance(round * 100_003 + connection);
 
 /** A rank from 0 to below `count`, the low ones far more often: the first percent gets a third of all. */
-export const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
+const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
 
 /** One of `list`, skewed. */
 export const pickSkewed = <Item>(chance: () => number, list: readonly Item[]): Item =>
   list[skewed(chance, list.length)] as Item;
+
+/**
+ * One of `list`, skewed so little that no token reaches its limit of posts: the first tenth gets a quarter of
+ * all, and of a thousand tokens none more than one post in 250.
+ */
+export const pickPoster = <Item>(chance: () => number, list: readonly Item[]): Item => {
+  const drawn = chance();
+  return list[Math.floor(list.length * (0.25 * drawn + 0.75 * drawn * drawn))] as Item;
+};

@@ -1,29 +1,32 @@
 /**
- * `stats`: bots post what they count; a few post far more often than the rest. Every post differs.
+ * `stats`: bots post what they count; a few post more often than the rest. Every post differs.
  */
-import { chanceOf, pickSkewed, type Scenario } from './scenario.ts';
+import { chanceOf, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
+
+export const postOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+  method: 'POST',
+  path: '/bots/stats',
+  headers: {
+    'Bot-Auth': pickPoster(chance, directory.bots).token,
+    'Content-Type': 'application/json',
+  },
+  body: JSON.stringify({
+    servers: Math.floor(chance() * 100_000),
+    users: Math.floor(chance() * 10_000_000),
+    shards: 1 + Math.floor(chance() * 64),
+    status: 'online',
+  }),
+});
 
 export const stats: Scenario = {
   name: 'stats',
   summary: 'POST /bots/stats by many bots, skewed',
   targetRatio: 1.9,
+  peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);
-    return Array.from({ length: requestsPerConnection }, () => ({
-      method: 'POST',
-      path: '/bots/stats',
-      headers: {
-        'Bot-Auth': pickSkewed(chance, round.directory.bots).token,
-        'Content-Type': 'application/json',
-      },
-      body: JSON.stringify({
-        servers: Math.floor(chance() * 100_000),
-        users: Math.floor(chance() * 10_000_000),
-        shards: 1 + Math.floor(chance() * 64),
-        status: 'online',
-      }),
-    }));
+    return Array.from({ length: requestsPerConnection }, () => postOf(chance, round));
   },
 };

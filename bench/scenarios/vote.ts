@@ -6,9 +6,9 @@
 import type { LoadRequest, Round, Scenario } from './scenario.ts';
 
 /** More than a connection can send in a second, so that the ring never comes round to its first vote. */
-const votesPerConnectionAndSecond = 130;
+const votesPerConnectionAndSecond = 160;
 
-const requestOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
+export const voteOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
   const { bots, users } = directory;
   const usersOfConnection = Math.floor(users.length / connections);
   const lap = Math.floor(turn / bots.length);
@@ -29,8 +29,9 @@ export const vote: Scenario = {
   name: 'vote',
   summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
   targetRatio: 2.4,
+  peers: ['fastify-redis', 'express-sql'],
   requestsOf: (round) => {
     const count = Math.ceil(round.seconds * votesPerConnectionAndSecond);
-    return Array.from({ length: count }, (_, index) => requestOf(round, round.round * count + index));
+    return Array.from({ length: count }, (_, index) => voteOf(round, round.round * count + index));
   },
 };

@@ -1,17 +1,22 @@
 /**
  * The limit: uWebSockets.js and nothing else. Reads the whole body of a POST and answers a small JSON;
- * answers a GET with a body of the size given in BODY_BYTES; answers a PUT with 204.
+ * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index); a PUT with 204.
  *
  * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
  * stores nothing, so a server on this library cannot be faster.
  */
 import uws from 'uWebSockets.js';
 
-const bodyBytes = Number(process.env.BODY_BYTES ?? '1000');
-const answer = JSON.stringify({ text: 'x'.repeat(Math.max(0, bodyBytes - '{"text":""}'.length)) });
+const bodyOf = (bytes: number): string =>
+  JSON.stringify({ text: 'x'.repeat(Math.max(0, bytes - '{"text":""}'.length)) });
+const answer = bodyOf(Number(process.env.BODY_BYTES ?? '1000'));
+const indexAnswer = bodyOf(Number(process.env.INDEX_BYTES ?? '1000'));
 const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
 
 const app = uws.App();
+app.get('/bots/@index', (response) => {
+  response.writeHeader('Content-Type', 'application/json').end(indexAnswer);
+});
 app.get('/*', (response) => {
   response.writeHeader('Content-Type', 'application/json').end(answer);
 });

@@ -2,7 +2,7 @@
  * One measured server as a process of its own: started, found by the address it prints, ended by its pid.
  *
  * Never measures. Every process started here is remembered until it has ended, so that an interrupted run
- * leaves none behind. Called by the suite.
+ * leaves none behind. Called by whoever starts servers.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,8 @@ import { hasProc } from '../measure/cpu.ts';
 export interface ServerProcess {
   readonly child: ChildProcess;
   readonly url: string;
+  /** The operator's listener; '' where there is none. */
+  readonly adminUrl: string;
   /** SIGTERM, then SIGKILL when it takes too long. Resolves when it has ended. */
   stop(): Promise<void>;
 }
@@ -88,7 +90,7 @@ export const startServer = async (program: Program): Promise<ServerProcess> => {
     await closed;
     clearTimeout(timer);
   };
-  return { child, url, stop };
+  return { child, url, adminUrl: /Operator +(http:\S+)/.exec(output())?.[1] ?? '', stop };
 };
 
 /** Ends everything that was started here, at once. */

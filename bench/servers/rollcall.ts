@@ -1,9 +1,8 @@
 /**
- * Rollcall as anybody starts it, on embedded stores in a folder of its own, with a directory imported
- * before.
+ * Rollcall as anybody starts it, on the stores of the run, with a directory imported before.
  *
- * Only documented settings are changed: the stats limit is raised (a load of few bots would be refused by
- * design), and the loopback is a trusted proxy, so that visitors have addresses.
+ * Only one documented setting differs from the defaults: the loopback is a trusted proxy, so that visitors
+ * have addresses.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,17 +16,11 @@ const settings = {
   ADMIN_HOST: '127.0.0.1',
   ADMIN_PORT: '0',
   PUBLIC_URL: '',
-  REDIS_URL: '',
-  DATABASE_URL: '',
   DEMO: 'off',
   LOG_LEVEL: 'warn',
 };
 /** Where the measured server differs from one that was started with nothing set; the report names them. */
-export const changedSettings = {
-  STATS_POSTS_PER_SECOND: '1000000',
-  STATS_POSTS_BURST: '1000000',
-  TRUSTED_PROXIES: '127.0.0.1',
-};
+export const changedSettings = { TRUSTED_PROXIES: '127.0.0.1' };
 
 export interface Folder {
   readonly path: string;
@@ -39,20 +32,37 @@ export const createFolder = (): Folder => {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** Imports the directory and starts the server on it. `profileDir`: where it leaves its CPU profile. */
+export interface RollcallOptions {
+  readonly directory: Directory;
+  /** Where it leaves its CPU profile; `null`: none. */
+  readonly profileDir: string | null;
+  /** `REDIS_URL` and `DATABASE_URL`, both empty for the embedded stores. */
+  readonly stores: Readonly<Record<string, string>>;
+}
+
+const settingsOf = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
+  ...settings,
+  ...stores,
+  ...changedSettings,
+  DATA_DIR: join(folder.path, 'data'),
+});
+
+/** Imports the directory and starts the server on it. */
 export const startRollcall = async (
   folder: Folder,
-  directory: Directory,
-  profileDir: string | null,
+  { directory, profileDir, stores }: RollcallOptions,
 ): Promise<ServerProcess> => {
   const file = join(folder.path, 'directory.jsonl');
-  const own = { ...settings, ...changedSettings, DATA_DIR: join(folder.path, 'data') };
+  const own = settingsOf(folder, stores);
   writeFileSync(file, importLinesOf(directory));
   await runProgram({ file: '../../ops/cli/main.ts', words: ['import', file], settings: own });
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   return startServer({ file: '../../ops/main.ts', settings: own, nodeWords });
 };
 
-/** The limit to compare with, answering with bodies of the given size. */
-export const startBare = (bodyBytes: number): Promise<ServerProcess> =>
-  startServer({ file: './bare.ts', settings: { BODY_BYTES: String(bodyBytes) } });
+/** The limit to compare with, answering with bodies of the given sizes. */
+export const startBare = (bytes: { readonly bot: number; readonly index: number }): Promise<ServerProcess> =>
+  startServer({
+    file: './bare.ts',
+    settings: { BODY_BYTES: String(bytes.bot), INDEX_BYTES: String(bytes.index) },
+  });

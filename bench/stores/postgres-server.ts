@@ -1,5 +1,5 @@
 /**
- * A Postgres server of a test's or a bench's own: on a free port of loopback, in a temporary folder, synced to disk.
+ * A Postgres server of its own for a test or a bench: on a free port of loopback, in a temporary folder.
  *
  * Never touches a running server. Postgres refuses to run as root, so root starts it as the user `postgres`
  * (or `nobody`). Stopped by pid and removed by `close`; its processes also end when the test runner clears
@@ -51,6 +51,8 @@ export interface PostgresOptions {
   readonly parent?: string;
   /** Lines for postgresql.conf, e.g. `max_connections`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Apart from our process group: Ctrl-C in a terminal then does not reach it. Default false. */
+  readonly ownGroup?: boolean;
 }
 
 const versionMin = 15;
@@ -63,6 +65,7 @@ interface Running {
   readonly port: number;
   readonly user: { readonly uid: number; readonly gid: number } | null;
   readonly settings: Readonly<Record<string, string>>;
+  readonly ownGroup: boolean;
   child: ChildProcess | null;
   text: string;
 }
@@ -85,6 +88,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     port: await freePort(),
     user,
     settings: options.settings ?? {},
+    ownGroup: options.ownGroup ?? false,
     child: null,
     text: '',
   };
@@ -212,7 +216,7 @@ const start = async (state: Running): Promise<void> => {
   const child = spawn(
     join(state.programs, 'postgres'),
     ['-D', join(state.folder, 'data'), '-p', String(state.port), ...words],
-    { cwd: state.folder, stdio: ['ignore', 'ignore', 'pipe'], ...state.user },
+    { cwd: state.folder, stdio: ['ignore', 'ignore', 'pipe'], detached: state.ownGroup, ...state.user },
   );
   state.child = child;
   await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 /**
- * A Redis of a test's or a bench's own: one process on a free port of 127.0.0.1, with its data in a temporary folder.
+ * A Redis of its own for a test or a bench: one process on a free port, with its data in a temporary folder.
  *
  * Every server has a guardian, a shell that holds its standard input open to us: when this process ends,
  * however it ends, the pipe closes and the guardian kills its server by pid and removes the folder. Nothing

@@ -1,0 +1,78 @@
+/**
+ * One round against one server: runs the load and reads everybody's CPU time at both ends of the measured
+ * time.
+ *
+ * Called by the suite, one round at a time.
+ */
+import type { Load } from '../load/autocannon.ts';
+import type { Sample } from '../report/result.ts';
+import type { LoadScenarioName } from '../scenarios/scenario.ts';
+import type { ServerName } from '../servers/contestants.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import type { Stores } from '../stores/stores.ts';
+import { type CpuTime, cpuTimeOf, residentBytes } from './cpu.ts';
+import type { Places } from './places.ts';
+
+export interface Target {
+  readonly scenario: LoadScenarioName;
+  readonly round: number;
+  readonly server: ServerName;
+  readonly process: ServerProcess;
+}
+export interface Means {
+  readonly options: {
+    readonly connections: number;
+    readonly warmupSeconds: number;
+    readonly measureSeconds: number;
+    readonly rate: number;
+  };
+  readonly load: Load;
+  readonly places: Places;
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly cpu: CpuTime;
+  readonly redisUs: number;
+  readonly postgresUs: number;
+}
+
+/** Rejects when the load or the server ends. */
+export const measureRound = async (
+  { options, load, places }: Means,
+  stores: Stores,
+  target: Target,
+): Promise<Sample> => {
+  const { scenario, round, server, process } = target;
+  const { connections, warmupSeconds, measureSeconds, rate } = options;
+  const marks: Promise<Mark>[] = [];
+  const mark = (): void => {
+    const atMs = performance.now();
+    const stored = { redisUs: stores.redisUs(), postgresUs: stores.postgresUs() };
+    const marked = cpuTimeOf(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
+    marked.catch(() => {
+      // Told below, where the marks are read.
+    });
+    marks.push(marked);
+  };
+  const url = process.url;
+  const order = { scenario, url, round, connections, warmupSeconds, measureSeconds, rate };
+  places.settle(process.child.pid);
+  const result = await load.run(order, { begun: mark, ended: mark });
+  const [from, to] = await Promise.all(marks);
+  if (from === undefined || to === undefined) throw new Error('the load did not say when it measured');
+  const requests = Math.max(1, result.requests);
+  const totalUs = to.cpu.totalUs - from.cpu.totalUs;
+  return {
+    scenario,
+    server,
+    round,
+    load: result,
+    cpuUs: totalUs / requests,
+    mainCpuUs: (to.cpu.mainUs - from.cpu.mainUs) / requests,
+    redisCpuUs: (to.redisUs - from.redisUs) / requests,
+    postgresCpuUs: (to.postgresUs - from.postgresUs) / requests,
+    cores: totalUs / 1_000 / (to.atMs - from.atMs),
+    residentBytes: residentBytes(process.child.pid ?? 0),
+  };
+};

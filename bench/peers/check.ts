@@ -1,0 +1,139 @@
+/**
+ * The same small check for every server that is measured: it must do the work before its speed is worth a
+ * line. What a server does not offer is not asked.
+ *
+ * Only public requests over HTTP; leaves one post and one vote behind. Called by the suite and by tests.
+ */
+import type { Directory } from '../servers/directory.ts';
+
+export type Skill = 'stats' | 'read' | 'page' | 'vote';
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+type Ask = (method: string, path: string, more?: RequestInit) => Promise<Answer>;
+
+const askerOf =
+  (url: string): Ask =>
+  async (method, path, more = {}) => {
+    const response = await fetch(`${url}${path}`, { method, ...more });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
+  };
+
+interface Case {
+  readonly claim: string;
+  readonly skill: Skill;
+  readonly holds: (ask: Ask, directory: Directory) => Promise<boolean>;
+}
+
+const at = <Item>(list: readonly Item[], index: number): Item => list.at(index) as Item;
+const post = (ask: Ask, token: string, body: string) =>
+  ask('POST', '/bots/stats', { headers: { 'Bot-Auth': token, 'Content-Type': 'application/json' }, body });
+const vote = (ask: Ask, user: Directory['users'][number], token: string, bot: string) =>
+  ask('PUT', `/users/${user.id}/bots/${bot}/votes?upvote=true`, { headers: { 'User-Auth': token } });
+/** Ours shows an entity's numbers at the top, as the peers do. */
+const numberOf = ({ body }: Answer, name: string): number => Number(body[name] ?? 0);
+
+const cases: readonly Case[] = [
+  {
+    claim: 'an acknowledged post is read back at once',
+    skill: 'stats',
+    holds: async (ask, { bots }) => {
+      const { id, token } = at(bots, -1);
+      const posted = await post(ask, token, '{"servers":4321,"users":98765,"shards":7,"status":"online"}');
+      const read = await ask('GET', `/bots/${id}`);
+      return posted.status === 200 && numberOf(read, 'servers') === 4321 && numberOf(read, 'users') === 98765;
+    },
+  },
+  {
+    claim: 'a post keeps the fields it does not name',
+    skill: 'stats',
+    holds: async (ask, { bots }) => {
+      const { id, token } = at(bots, -1);
+      await post(ask, token, '{"servers":4322}');
+      const read = await ask('GET', `/bots/${id}`);
+      return numberOf(read, 'servers') === 4322 && numberOf(read, 'users') === 98765;
+    },
+  },
+  {
+    claim: 'a negative number is refused and changes nothing',
+    skill: 'stats',
+    holds: async (ask, { bots }) => {
+      const { id, token } = at(bots, -1);
+      const { status } = await post(ask, token, '{"servers":-1}');
+      return status >= 400 && status < 500 && numberOf(await ask('GET', `/bots/${id}`), 'servers') === 4322;
+    },
+  },
+  {
+    claim: 'an unknown token is refused',
+    skill: 'stats',
+    holds: async (ask) => (await post(ask, 'nobody', '{"servers":1}')).status === 401,
+  },
+  {
+    claim: 'an unknown bot is not found',
+    skill: 'read',
+    holds: async (ask) => (await ask('GET', '/bots/399999999999999999')).status === 404,
+  },
+  {
+    claim: 'a page view is counted',
+    skill: 'page',
+    holds: async (ask, { bots }) => {
+      const { id } = at(bots, -1);
+      const before = numberOf(await ask('GET', `/bots/${id}`), 'clicks');
+      await ask('GET', `/bots/${id}?target=page`);
+      for (let turn = 0; turn < 100; turn++) {
+        if (numberOf(await ask('GET', `/bots/${id}`), 'clicks') === before + 1) return true;
+      }
+      return false;
+    },
+  },
+  {
+    claim: 'a vote counts once, and the next one has to wait',
+    skill: 'vote',
+    holds: async (ask, { bots, users }) => {
+      const { id } = at(bots, -1);
+      const user = at(users, -1);
+      const before = numberOf(await ask('GET', `/bots/${id}`), 'votes');
+      const first = await vote(ask, user, user.token, id);
+      const second = await vote(ask, user, user.token, id);
+      const counted = numberOf(await ask('GET', `/bots/${id}`), 'votes') - before;
+      // From Friday to Sunday one request of ours adds two votes.
+      return first.status === 204 && second.status === 429 && (counted === 1 || counted === 2);
+    },
+  },
+  {
+    claim: 'nobody votes for somebody else',
+    skill: 'vote',
+    holds: async (ask, { bots, users }) => {
+      const { status } = await vote(ask, at(users, 0), at(users, 1).token, at(bots, 0).id);
+      return status === 401 || status === 403;
+    },
+  },
+];
+
+/** The claims that do not hold; empty when all is well. */
+export const failedClaims = async (
+  url: string,
+  directory: Directory,
+  skills: readonly Skill[],
+): Promise<string[]> => {
+  const failed: string[] = [];
+  for (const { claim, skill, holds } of cases) {
+    if (!skills.includes(skill)) continue;
+    if (!(await holds(askerOf(url), directory))) failed.push(claim);
+  }
+  return failed;
+};
+
+/** How many of `atOnce` simultaneous votes of one user for one bot a server lets through; right is one. */
+export const votesLetThrough = async (url: string, directory: Directory, atOnce: number): Promise<number> => {
+  const ask = askerOf(url);
+  const user = at(directory.users, -2);
+  const { id } = at(directory.bots, -2);
+  const answers = await Promise.all(
+    Array.from({ length: atOnce }, () => vote(ask, user, user.token, id).catch(() => ({ status: 0 }))),
+  );
+  return answers.filter(({ status }) => status === 204).length;
+};

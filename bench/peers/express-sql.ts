@@ -1,0 +1,49 @@
+/**
+ * The peer as most directories are written: Express, SQL per request, and a vote that looks whether there is
+ * one, then inserts it and counts it.
+ *
+ * Two requests at once may both look before either inserts; the report shows how many doubles come through.
+ * A program of its own; `PEER_STORE` is the database's address.
+ */
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { announce, createSessions, peerSettings, refusals, voteWaitHours } from './peer.ts';
+import { type BotRow, holderIn, openTables, pageOf } from './tables.ts';
+
+const { store, directory } = peerSettings();
+const sql = await openTables(store, directory);
+const userOf = createSessions(holderIn(sql, 'user'));
+const app = express();
+app.disable('x-powered-by');
+
+app.get('/bots/:id', async (request, response) => {
+  const [row] = await sql<BotRow[]>`select * from bots where id = ${request.params.id}`;
+  if (row === undefined) response.status(404).json(refusals.missing);
+  else response.json(pageOf(row));
+});
+
+app.put('/users/:user/bots/:bot/votes', async (request, response) => {
+  const { user, bot } = request.params;
+  if ((await userOf(request.header('user-auth'))) !== user) {
+    response.status(401).json(refusals.token);
+    return;
+  }
+  const upvote = request.query.upvote === 'true';
+  const [last] = await sql`
+    select id from votes
+    where author = ${user} and bot = ${bot}
+      and created_at > now() - make_interval(hours => ${voteWaitHours})
+    limit 1`;
+  if (last !== undefined) {
+    response.status(429).json(refusals.wait);
+    return;
+  }
+  await sql.begin(async (transaction) => {
+    await transaction`insert into votes (author, bot, upvote) values (${user}, ${bot}, ${upvote})`;
+    await transaction`update bots set votes = votes + ${upvote ? 1 : -1} where id = ${bot}`;
+  });
+  response.status(204).end();
+});
+
+const server = app.listen(0, '127.0.0.1', () => announce(server.address() as AddressInfo));
+process.on('SIGTERM', () => process.exit(0));

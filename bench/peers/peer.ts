@@ -1,0 +1,87 @@
+/**
+ * What every peer has in common: its settings, the directory it is filled with, who holds a token, and how
+ * it says where it listens.
+ *
+ * Peers are what a careful team would write with well-known parts in a week. They keep sessions in a cache in
+ * the process, as Rollcall does, so that what differs is how they count. Called by the programs beside it.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Directory } from '../servers/directory.ts';
+
+/** Where the store is and what to fill it with. */
+export const peerSettings = (): { readonly store: string; readonly directory: Directory } => ({
+  store: process.env.PEER_STORE ?? '',
+  directory: JSON.parse(readFileSync(process.env.PEER_DIRECTORY ?? '', 'utf8')) as Directory,
+});
+
+export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+const sessionsMax = 100_000;
+
+/** Who a token belongs to, asked once and then remembered; `null` when nobody. */
+export const createSessions = (
+  look: (hash: string) => Promise<string | null>,
+): ((token: string | undefined) => Promise<string | null>) => {
+  const known = new LRUCache<string, string>({ max: sessionsMax, ttl: 60_000 });
+  return async (token) => {
+    if (token === undefined || token === '') return null;
+    const remembered = known.get(token);
+    if (remembered !== undefined) return remembered;
+    const found = await look(hashOf(token));
+    if (found !== null) known.set(token, found);
+    return found;
+  };
+};
+
+/** What a bot's page holds beside its numbers. */
+export const profileOf = (id: string, index: number) => ({
+  bot_id: id,
+  user: { id, username: `bot-${index}` },
+  library: 'typescript',
+  prefix: '!',
+  short: 'Counts what happens and tells everybody who asks for it.',
+  extra_links: [],
+  nsfw: false,
+  premium: false,
+  vote_banned: false,
+  vanity: `bot-${index}`,
+  invite: `https://chat.example/invite/${index}`,
+  tags: ['utility', 'statistics'],
+});
+
+const integer = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+/** JSON schema of a post. */
+export const statsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    servers: integer,
+    users: integer,
+    shards: integer,
+    status: { type: 'string', enum: ['online', 'idle', 'dnd', 'offline'] },
+  },
+} as const;
+
+export interface StatsPost {
+  readonly servers?: number;
+  readonly users?: number;
+  readonly shards?: number;
+  readonly status?: string;
+}
+
+export const recorded = { message: 'Stats recorded.', context: {} };
+export const refusals = {
+  token: { message: 'This token is not known.' },
+  missing: { message: 'There is no such bot.' },
+  wait: { message: 'You have voted for this bot; wait before the next vote.' },
+};
+/** The wait between two votes of a user for one bot. */
+export const voteWaitHours = 12;
+
+export const announce = (address: AddressInfo | string | null): void => {
+  if (address === null || typeof address === 'string') throw new Error('the peer listens nowhere');
+  console.log(`Address http://127.0.0.1:${address.port}`);
+};

@@ -1,0 +1,14 @@
+/**
+ * `churn`: everybody comes once: a connection, one read, and gone.
+ */
+import { read } from './read.ts';
+import type { Scenario } from './scenario.ts';
+
+export const churn: Scenario = {
+  name: 'churn',
+  summary: 'GET /bots/{id}, a new connection for each request',
+  targetRatio: null,
+  peers: [],
+  reconnects: true,
+  requestsOf: read.requestsOf,
+};

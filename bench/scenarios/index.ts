@@ -1,0 +1,12 @@
+/**
+ * `index`: the front page of the bots, as visitors and crawlers load it. Nothing is counted.
+ */
+import type { Scenario } from './scenario.ts';
+
+export const index: Scenario = {
+  name: 'index',
+  summary: 'GET /bots/@index',
+  targetRatio: null,
+  peers: [],
+  requestsOf: () => [{ method: 'GET', path: '/bots/@index', headers: {} }],
+};

@@ -1,0 +1,43 @@
+/**
+ * `mixed`: the canonical mix, what a directory gets on an ordinary day: of a hundred requests 50 are stats
+ * posts, 25 reads, 20 page views, 4 votes and 1 is the index.
+ *
+ * Votes are used up, each user once for each bot, so the ring is as long as a round can use.
+ */
+import { index } from './index.ts';
+import { visitOf } from './page.ts';
+import { readOf } from './read.ts';
+import { chanceOf, type LoadRequest, type Round, type Scenario } from './scenario.ts';
+import { postOf } from './stats.ts';
+import { voteOf } from './vote.ts';
+
+/** Votes per connection and second that a round may use; they are one in 25 of all. */
+const votesPerConnectionAndSecond = 8;
+/** In hundredths of all requests; the rest, one, is the index. */
+export const mix = { stats: 50, read: 25, page: 20, vote: 4 } as const;
+
+const requestsOf = (round: Round): LoadRequest[] => {
+  const chance = chanceOf(round);
+  const votes = Math.ceil(round.seconds * votesPerConnectionAndSecond);
+  const requests: LoadRequest[] = [];
+  for (let turn = 0; turn < votes; turn++) {
+    const hundredths = [...Array(100 / mix.vote)].map(() => chance() * (100 - mix.vote));
+    hundredths.pop();
+    requests.push(voteOf(round, round.round * votes + turn));
+    for (const drawn of hundredths) {
+      if (drawn < mix.stats) requests.push(postOf(chance, round));
+      else if (drawn < mix.stats + mix.read) requests.push(readOf(chance, round));
+      else if (drawn < mix.stats + mix.read + mix.page) requests.push(visitOf(chance, round));
+      else requests.push(...index.requestsOf(round));
+    }
+  }
+  return requests;
+};
+
+export const mixed: Scenario = {
+  name: 'mixed',
+  summary: '50 % stats, 25 % reads, 20 % page views, 4 % votes, 1 % index',
+  targetRatio: null,
+  peers: [],
+  requestsOf,
+};

@@ -1,0 +1,87 @@
+/**
+ * Everybody who is measured in a run: Rollcall, the bare server, the peers. Starts them, checks that they do
+ * their work, ends them.
+ *
+ * A server that fails the check is not measured: the run stops and says what it got wrong. Called by the
+ * suite.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { failedClaims, type Skill } from '../peers/check.ts';
+import { type PeerName, peerNames } from '../scenarios/scenario.ts';
+import type { Stores } from '../stores/stores.ts';
+import type { Directory } from './directory.ts';
+import { type ServerProcess, startServer } from './process.ts';
+import { type Folder, startBare, startRollcall } from './rollcall.ts';
+
+export type ServerName = 'rollcall' | 'bare' | PeerName;
+/** In the order of reports. */
+export const serverNames: readonly ServerName[] = ['bare', 'rollcall', ...peerNames];
+
+const skillsOf: Readonly<Record<ServerName, readonly Skill[]>> = {
+  bare: [],
+  rollcall: ['stats', 'read', 'page', 'vote'],
+  'fastify-redis': ['stats', 'read', 'page', 'vote'],
+  'fastify-sql': ['stats', 'read', 'page'],
+  'express-sql': ['read', 'vote'],
+};
+
+export type Contestants = ReadonlyMap<ServerName, ServerProcess>;
+
+export interface Wanted {
+  readonly stores: Stores;
+  readonly directory: Directory;
+  readonly folder: Folder;
+  readonly peers: readonly PeerName[];
+  readonly profileDir: string | null;
+}
+
+const programs: Readonly<Record<PeerName, string>> = {
+  'fastify-redis': '../peers/fastify-redis.ts',
+  'fastify-sql': '../peers/fastify-sql.ts',
+  'express-sql': '../peers/express-sql.ts',
+};
+
+export const startPeer = async (
+  name: PeerName,
+  { stores, directory, folder }: Pick<Wanted, 'stores' | 'directory' | 'folder'>,
+): Promise<ServerProcess> => {
+  const file = join(folder.path, 'directory.json');
+  writeFileSync(file, JSON.stringify(directory));
+  const database = name.replaceAll('-', '_');
+  const store = name === 'fastify-redis' ? await stores.peerRedis() : await stores.peerDatabase(database);
+  const settings = { PEER_STORE: store, PEER_DIRECTORY: file, NODE_ENV: 'production' };
+  return startServer({ file: programs[name], settings });
+};
+
+/** What a bare server must send so that both move as many bytes. */
+const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
+  const size = async (path: string): Promise<number> => {
+    const response = await fetch(`${url}${path}`);
+    if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
+    return (await response.arrayBuffer()).byteLength;
+  };
+  return { bot: await size(`/bots/${bots[0]?.id}`), index: await size('/bots/@index') };
+};
+
+/** Starts and checks them; `started` gets each at once, so that the caller can end them whatever happens. */
+export const startContestants = async (
+  wanted: Wanted,
+  started: Map<ServerName, ServerProcess>,
+): Promise<Contestants> => {
+  const { stores, directory, folder, peers, profileDir } = wanted;
+  const keep = async (name: ServerName, starting: Promise<ServerProcess>): Promise<void> => {
+    started.set(name, await starting);
+  };
+  await Promise.all([
+    keep('rollcall', startRollcall(folder, { directory, profileDir, stores: stores.rollcall })),
+    ...peers.map((name) => keep(name, startPeer(name, wanted))),
+  ]);
+  const { url } = started.get('rollcall') as ServerProcess;
+  await keep('bare', startBare(await sizesOf(url, directory)));
+  for (const [name, server] of started) {
+    const failed = await failedClaims(server.url, directory, skillsOf[name]);
+    if (failed.length > 0) throw new Error(`${name} does not do its work: ${failed.join('; ')}`);
+  }
+  return started;
+};

@@ -1,0 +1,52 @@
+/**
+ * The stores of one run: a Redis and a Postgres for Rollcall, a Redis and databases of their own for the
+ * peers, all synced to disk; or none, when Rollcall runs on its embedded ones.
+ *
+ * Started by the suite on free ports, ended by it; a running server of the machine is never touched.
+ */
+import { processTicksUs, treeTicksUs } from '../measure/cpu.ts';
+import { type PostgresServer, startPostgres } from './postgres-server.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+
+export interface Stores {
+  readonly kind: 'redis' | 'embedded';
+  /** Settings of Rollcall. */
+  readonly rollcall: Readonly<Record<string, string>>;
+  /** CPU used so far, in microseconds; 0 where there is none. */
+  redisUs(): number;
+  postgresUs(): number;
+  /** Where a peer keeps its data. */
+  peerRedis(): Promise<string>;
+  peerDatabase(name: string): Promise<string>;
+  readonly redis: RedisServer | null;
+  readonly postgres: PostgresServer | null;
+  close(): Promise<void>;
+}
+
+export const openStores = async (kind: Stores['kind'], peers: boolean): Promise<Stores> => {
+  const needed = kind === 'redis';
+  const redis = needed ? await startRedis() : null;
+  const peerRedis = peers ? await startRedis() : null;
+  const postgres =
+    needed || peers
+      ? await startPostgres({ ownGroup: true, settings: { max_connections: '200', shared_buffers: '256MB' } })
+      : null;
+  const addresses =
+    redis !== null && postgres !== null
+      ? { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('rollcall') }
+      : { REDIS_URL: '', DATABASE_URL: '' };
+  const redises = [redis, peerRedis].filter((one) => one !== null);
+  return {
+    kind,
+    rollcall: addresses,
+    redisUs: () => redises.reduce((sum, one) => sum + processTicksUs(one.pid()), 0),
+    postgresUs: () => (postgres === null ? 0 : treeTicksUs(postgres.pid())),
+    peerRedis: async () => peerRedis?.url ?? '',
+    peerDatabase: async (name) => (await postgres?.database(name)) ?? '',
+    redis,
+    postgres,
+    close: async () => {
+      await Promise.all([...redises.map((one) => one.dispose()), postgres?.close()]);
+    },
+  };
+};
