@@ -34,12 +34,16 @@ export type VoteOutcome =
   | { readonly kind: 'voted'; readonly count: number }
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly waitMs: number };
 
-/** A user's standing with an entity: the window in force now, and the time left (0 when he may vote). */
+/**
+ * A user's standing with an entity: the window in force now, the time left (0 when he may vote), and when he
+ * may: a shorter window may begin before this one is over.
+ */
 export interface VoteStanding {
   readonly view: EntityView;
   readonly window: VoteWindow;
   readonly votedAtMs: number;
   readonly waitMs: number;
+  readonly freeAtMs: number;
 }
 
 export interface EngineHealth {
@@ -73,6 +77,8 @@ export interface Engine {
    * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
    */
   deliver(kind: EntityKind, id: string): Promise<void>;
+  /** The same for every entity, oldest decision first: after a reset of all votes. Hot. */
+  deliverAll(): Promise<void>;
   health(): EngineHealth;
   /**
    * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores

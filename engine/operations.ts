@@ -18,8 +18,9 @@ import {
 } from './core.ts';
 import { deliverAdjustments } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
-import { windowInForce } from './entity/votes.ts';
+import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
+import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Item, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
@@ -155,7 +156,9 @@ export const standing = async (core: Core, target: Target, user: string): Promis
   const window = windowInForce(view.state.facts, nowMs, core.rules().windows);
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
   const waitMs = votedAtMs === 0 ? 0 : Math.max(0, votedAtMs + window.waitMs - nowMs);
-  return { view, window, votedAtMs, waitMs };
+  const vote = { facts: view.state.facts, votedAtMs };
+  const freeAtMs = waitMs === 0 ? nowMs : waitEndsAtMs(vote, nowMs, core.rules().windows);
+  return { view, window, votedAtMs, waitMs, freeAtMs };
 };
 
 /**
@@ -171,10 +174,15 @@ export const refresh = async (core: Core, target: Target): Promise<void> => {
 /** Delivers what is open for the entity; for one that is gone from the ledger, everything that is open. */
 export const deliver = async (core: Core, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
+  await deliverOpen(core, row?.ref);
+};
+
+/** Delivers what is open, of one listing or of all. */
+export const deliverOpen = async (core: Core, listing?: EntityRef): Promise<void> => {
   const parts = {
     ledger: core.ledger,
     send: (item: Item) => sendKnown(core, item),
   };
   let settled: number = limits.adjustmentsPerRound;
-  while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, row?.ref);
+  while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, listing);
 };

@@ -41,6 +41,33 @@ export const windowInForce = (facts: Facts, atMs: number, windows: VoteWindows):
   return isWeekend(atMs) ? windows.weekend : windows.standard;
 };
 
+/** The next instant at which another window may be in force: Friday or Monday 00:00 UTC, or premium's end. */
+const nextChangeMs = (facts: Facts, atMs: number): number => {
+  let midnight = (Math.floor(atMs / dayMs) + 1) * dayMs;
+  while (isWeekend(midnight) === isWeekend(atMs)) midnight += dayMs;
+  return facts.premiumUntilMs > atMs ? Math.min(facts.premiumUntilMs, midnight) : midnight;
+};
+
+/**
+ * The first instant from `atMs` at which a vote cast at `votedAtMs` holds its voter back no more, if the facts
+ * stay what they are. Not always the end of the window in force at `atMs`: a shorter one may begin before.
+ */
+export const waitEndsAtMs = (
+  { facts, votedAtMs }: { readonly facts: Facts; readonly votedAtMs: number },
+  atMs: number,
+  windows: VoteWindows,
+): number => {
+  const latestMs = votedAtMs + longestWaitMs(windows);
+  let fromMs = atMs;
+  while (fromMs < latestMs) {
+    const endMs = votedAtMs + windowInForce(facts, fromMs, windows).waitMs;
+    const changeMs = nextChangeMs(facts, fromMs);
+    if (endMs < changeMs) return Math.max(fromMs, endMs);
+    fromMs = changeMs;
+  }
+  return Math.max(atMs, latestMs);
+};
+
 /** Votes older than this can hold nobody back, whatever window is in force. */
 export const longestWaitMs = (windows: VoteWindows): number =>
   Math.max(windows.standard.waitMs, windows.premium.waitMs, windows.weekend.waitMs);
