@@ -1,0 +1,179 @@
+/**
+ * Every operation × every kind of token × {own, somebody else's, none, false, expired, revoked, limited,
+ * banned}, by the real server, against the table in authorisation/expected.ts.
+ *
+ * "Let through" means that neither who asks nor what he asks was the reason of the answer: no 400, 401 or
+ * 403. Each request that may be let through has people of its own, so it may do what it says.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isPermission } from '../../engine/rules/permissions.ts';
+import type { TokenKind } from '../../engine/rules/token.ts';
+import type { AnyRow } from '../../http/route.ts';
+import { rows } from '../../http/table.ts';
+import { type Expectation, expected } from './authorisation/expected.ts';
+import { newPeople, type People, settle } from './authorisation/people.ts';
+import { sampleOf } from './authorisation/requests.ts';
+import { type Asked, openWorld, type World } from './routes/world.ts';
+
+const test = suite('authorisation');
+const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
+const unrelated = 'view_webhook_logs';
+
+let world: World;
+let strangers: People;
+test.before(async () => {
+  world = await openWorld();
+  strangers = await settle(world.sql, newPeople());
+});
+test.after(async () => {
+  await world.close();
+});
+
+const expectationOf = (row: AnyRow): Expectation => {
+  const found = expected[row.name];
+  assert.ok(found, `${row.name} has no line in authorisation/expected.ts`);
+  return found as Expectation;
+};
+
+const idOf = (people: People, kind: TokenKind): string => people[kind];
+
+interface Asking {
+  readonly kind: TokenKind;
+  /** Whose listings the request is about. */
+  readonly about: People;
+  readonly token?: string;
+}
+
+let asked = 0;
+
+/** From an address of its own each time, so that no rate limit of an address is met. */
+const send = (row: AnyRow, { kind, about, token }: Asking): Promise<Asked> => {
+  asked += 1;
+  const { path, body } = sampleOf(row, about, kind);
+  return world.ask(row.method, path, {
+    headers: { 'x-forwarded-for': `9.9.${asked >> 8}.${asked & 255}` },
+    ...(token === undefined ? {} : { token }),
+    ...(body === undefined ? {} : { body }),
+  });
+};
+
+const codeOf = (asked: Asked): string => asked.json?.context?.code ?? String(asked.status);
+const isLetThrough = ({ status }: Asked): boolean => ![400, 401, 403].includes(status) && status !== 500;
+
+const assertThrough = (asked: Asked, words: string): void => {
+  assert.ok(isLetThrough(asked), `${words}: ${asked.status} ${asked.text}`);
+};
+const assertRefused = (asked: Asked, status: number, words: string): void => {
+  assert.is(asked.status, status, `${words}: ${asked.status} ${asked.text}`);
+};
+
+/** Own entity, unlimited session: let through, or of a kind that is not taken here. */
+const tryOwn = async (row: AnyRow, { kinds: taken }: Expectation): Promise<void> => {
+  for (const kind of kinds) {
+    const people = await settle(world.sql, newPeople());
+    const token = await world.token(kind, idOf(people, kind));
+
+    const asked = await send(row, { kind, about: people, token });
+
+    if (taken.includes(kind)) assertThrough(asked, `own ${kind}`);
+    else assert.is(codeOf(asked), 'token_kind_unsupported', `${kind}: ${asked.text}`);
+  }
+};
+
+const tryOther = async (row: AnyRow, { kinds: taken, target }: Expectation): Promise<void> => {
+  if (target === 'none') return;
+  for (const kind of taken) {
+    const people = await settle(world.sql, newPeople());
+    const token = await world.token(kind, idOf(people, kind));
+
+    const asked = await send(row, { kind, about: strangers, token });
+
+    assertRefused(asked, 403, `somebody else's, by ${kind}`);
+  }
+};
+
+/** A public operation takes no notice of any token. */
+const tryPublic = async (row: AnyRow): Promise<void> => {
+  const own = await world.token('bot', strangers.bot);
+  for (const token of [undefined, own, 'rc_user_1_false']) {
+    const asked = await send(row, {
+      kind: 'user',
+      about: strangers,
+      ...(token === undefined ? {} : { token }),
+    });
+    assertThrough(asked, `public, token ${token}`);
+  }
+};
+
+const tryDead = async (row: AnyRow, { kinds: taken }: Expectation): Promise<void> => {
+  const kind = taken[0] as TokenKind;
+  const id = idOf(strangers, kind);
+  const expired = await world.token(kind, id);
+  await world.sql`update sessions set expiry = '2020-01-01' where target_id = ${id}`;
+  const revoked = await world.token(kind, id);
+  await world.sql`delete from sessions where target_id = ${id} and expiry > '2020-01-01'`;
+
+  const tried = [
+    { code: 'token_missing' },
+    { token: `${expired.slice(0, -4)}AAAA`, code: 'token_invalid' },
+    { token: expired, code: 'token_invalid' },
+    { token: revoked, code: 'token_invalid' },
+  ];
+  for (const { token, code } of tried) {
+    const asked = await send(row, { kind, about: strangers, ...(token === undefined ? {} : { token }) });
+    assert.is(codeOf(asked), code);
+    assert.is(asked.headers.get('x-session-invalid'), token === undefined ? null : 'true');
+  }
+};
+
+const tryLimited = async (row: AnyRow, { kinds: taken, needs }: Expectation): Promise<void> => {
+  for (const kind of taken) {
+    const people = await settle(world.sql, newPeople());
+    const wrong = await world.token(kind, idOf(people, kind), { permLimits: [unrelated] });
+
+    const asked = await send(row, { kind, about: people, token: wrong });
+
+    if (needs === 'nothing') assertThrough(asked, `limited ${kind}`);
+    else assertRefused(asked, 403, `limited to something else, ${kind}`);
+    if (!isPermission(needs) || needs === 'owner' || row.name === 'createBot') continue;
+    const right = await world.token(kind, idOf(people, kind), {
+      permLimits: [needs, 'add_bots', 'view_sessions'],
+    });
+    assertThrough(await send(row, { kind, about: people, token: right }), `limited to ${needs}, ${kind}`);
+  }
+};
+
+const tryBanned = async (row: AnyRow, { kinds: taken, banned }: Expectation): Promise<void> => {
+  if (!taken.includes('user')) return;
+  const people = await settle(world.sql, newPeople());
+  await world.sql`update users set banned = true where id = ${people.user}`;
+  const token = await world.token('user', people.user);
+
+  const asked = await send(row, { kind: 'user', about: people, token });
+
+  if (banned === 'may') assertThrough(asked, 'banned');
+  else assert.is(codeOf(asked), 'banned');
+};
+
+test('the table of expectations and the table of rows name the same operations', () => {
+  assert.equal(Object.keys(expected).sort(), rows.map((row) => row.name).sort());
+});
+
+for (const row of rows) {
+  test(`${row.name}: own, other, none, false, expired, revoked, limited, banned`, async () => {
+    const expectation = expectationOf(row);
+    if (expectation.kinds.length === 0) {
+      await tryPublic(row);
+      return;
+    }
+
+    await tryOwn(row, expectation);
+    await tryOther(row, expectation);
+    await tryDead(row, expectation);
+    await tryLimited(row, expectation);
+    await tryBanned(row, expectation);
+  });
+}
+
+test.run();
