@@ -11,6 +11,7 @@ import { shardCount } from '../engine/ids.ts';
 import type { FlushRound, Ledger, LedgerEntity } from '../engine/ports.ts';
 import { openAdjustments, settleAdjustments } from './ledger/adjustments.ts';
 import { buryRow } from './ledger/bury.ts';
+import { remindOfVotes } from './ledger/due-reminders.ts';
 import { adjustLateVotes, insertVotes, updateTotals } from './ledger/flush.ts';
 import { locks } from './ledger/locks.ts';
 import { createPartitions, type Partitions } from './ledger/partitions.ts';
@@ -70,6 +71,7 @@ const writeRound = async (state: State, transaction: Transaction, round: FlushRo
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   if (round.votes.length === 0) return;
   const late = await insertVotes(transaction, round.votes);
+  await remindOfVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
 };
 

@@ -33,6 +33,8 @@ import {
   type PackSummary,
 } from './packs.ts';
 import { type EntityStanding, permissionsOn } from './permissions.ts';
+import { createPushBox, type PushBox } from './push.ts';
+import { createReminders, type Reminders } from './reminders.ts';
 import { countListedServers, findServer, listServers, type ServerProfile } from './servers.ts';
 import {
   deleteSession,
@@ -105,6 +107,8 @@ export interface Catalogue {
     page(page: number): Promise<Listing<PackPage>>;
   };
   readonly vanity: Vanities;
+  readonly reminders: Reminders;
+  readonly push: PushBox;
   readonly sessions: {
     list(target: SessionTarget): Promise<readonly SessionRow[]>;
     /** What authentication asks; also an expired session. */
@@ -248,6 +252,8 @@ const createCredits = (sql: Sql): Catalogue['credits'] => ({
     teams: createTeams(sql, createRowCache(cacheBound)),
     packs: createPacks(sql, snapshots),
     vanity: createVanities(sql),
+    reminders: createReminders(sql),
+    push: createPushBox(sql),
     sessions: createSessions(sql),
     votes: createVotes(sql),
     permissionsOn: (kind, id, userId) =>

@@ -9,6 +9,7 @@ import { type EntityKind, type EntityRef, entityRef } from '../../engine/ids.ts'
 import { limits } from '../../engine/limits.ts';
 import type { AdjustItem, Adjustment, VoteMark } from '../../engine/ports.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
+import { remindOfReleases } from './due-reminders.ts';
 
 /** What an adjustment changes; see `AdjustItem`. Kept as JSON in the row. */
 export type Change = Partial<
@@ -49,6 +50,7 @@ export const openAdjustments = async (
 /** Closes those that the flushed totals contain, or that nobody needs any more. */
 export const settleAdjustments = async (sql: Queryable, ids: readonly number[]): Promise<void> => {
   if (ids.length === 0) return;
+  await remindOfReleases(sql, ids);
   await sql`
     update adjustments set settled_at = now()
     where id = any(${[...ids]}::bigint[]) and settled_at is null
