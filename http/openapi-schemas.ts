@@ -13,6 +13,7 @@ import { IndexBot, IndexServer } from './schema/index-entities.ts';
 import { Pack } from './schema/packs.ts';
 import { Server } from './schema/servers.ts';
 import { Session } from './schema/sessions.ts';
+import { Coupon, Item, ItemBenefit } from './schema/shop.ts';
 import { Team, TeamMember, TeamPermission } from './schema/teams.ts';
 import { Vanity } from './schema/vanity.ts';
 import { Vote, VoteInfo } from './schema/votes.ts';
@@ -20,9 +21,12 @@ import { Vote, VoteInfo } from './schema/votes.ts';
 const named: Readonly<Record<string, TSchema>> = {
   ApiResponse,
   Bot,
+  Coupon,
   ExtraLink,
   IndexBot,
   IndexServer,
+  Item,
+  ItemBenefit,
   Pack,
   Seo,
   Server,

@@ -14,6 +14,7 @@ import { sessionRows } from './routes/sessions.ts';
 import { teamRows } from './routes/teams.ts';
 import { vanityRows } from './routes/vanity.ts';
 import { voteRows } from './routes/votes.ts';
+import { shopRows } from './routes/shop.ts';
 
 export interface RowFile {
   /** Path from the project's root. */
@@ -34,4 +35,7 @@ export const rowFiles: readonly RowFile[] = [
 
 export const rows: readonly AnyRow[] = rowFiles.flatMap((entry) => entry.rows);
   { file: 'http/routes/credits.ts', rows: creditRows },
+  { file: 'http/routes/credits.ts', rows: creditRows },
+  { file: 'http/routes/reminders.ts', rows: reminderRows },
+  { file: 'http/routes/shop.ts', rows: shopRows },
   { file: 'http/routes/reminders.ts', rows: reminderRows },

@@ -17,7 +17,8 @@ import { packsOf } from './packs.ts';
 
 const texts = new WeakMap<object, string>();
 
-const textOnce = (snapshot: object, value: () => unknown): Reply => {
+/** The reply of a snapshot: its text is made once and hangs on the object. */
+export const textOnce = (snapshot: object, value: () => unknown): Reply => {
   const known = texts.get(snapshot) ?? JSON.stringify(value());
   texts.set(snapshot, known);
   return text(known);

@@ -49,6 +49,7 @@ import {
 } from './sessions.ts';
 import { createTeamEdits, type TeamEdits } from './team-edits.ts';
 import { createTeamMembers, type TeamMembers } from './team-members.ts';
+import { createShop, type Shop } from './shop.ts';
 import {
   findTeam,
   findTeamIdByName,
@@ -138,6 +139,15 @@ export interface CatalogueOptions {
       target: { readonly ref: EntityRef; readonly kind: CreditKind },
       heard: number,
     ): Promise<CreditStanding>;
+  readonly shop: Shop;
+  /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
+  permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
+}
+
+export interface CatalogueOptions {
+  /** Memory for cached profiles of one kind. */
+  readonly profileBytesMax?: number;
+  /** Profiles are read again after this, also when nobody told us of an edit. */
     redeems(ref: EntityRef): Promise<Redeems>;
     /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
     redeem(request: RedeemRequest): Promise<RedeemOutcome>;
@@ -254,6 +264,8 @@ const createCredits = (sql: Sql): Catalogue['credits'] => ({
     vanity: createVanities(sql),
     reminders: createReminders(sql),
     push: createPushBox(sql),
+    credits: createCredits(sql),
+    shop: createShop(sql, snapshots),
     sessions: createSessions(sql),
     votes: createVotes(sql),
     permissionsOn: (kind, id, userId) =>

@@ -1,9 +1,9 @@
 /**
  * Vote credits in SQL: the tiers, what an entity may still redeem, and its redeems.
  *
- * Tiers are the operator's data; redeems are written by storage/ledger/redeem.ts alone. A redeem belongs to one
- * listing (incarnation): a later one of the same id starts with nothing. Called by catalogue.ts, by the redeem
- * and by the operator's side.
+ * Tiers are the operator's data; redeems are written by storage/ledger/redeem.ts alone. A redeem belongs to
+ * one listing (incarnation): a later one of the same id starts with nothing. Called by catalogue.ts, by the
+ * redeem and by the operator's side.
  */
 import type { EntityRef } from '../../engine/ids.ts';
 import type { CreditTier } from '../../engine/rules/credits.ts';

@@ -2,9 +2,9 @@
  * Redeeming votes as credits: one SQL transaction per redeem, one at a time per listing.
  *
  * The caller has the outbox drained first (`engine.flushed`) and delivers afterwards (`engine.deliver`), as
- * for every decision about past votes (adjust.ts). Votes used up become void by redemption. They go on holding
- * their voters back without a word to the hot store: nothing releases them, and a reset that would names them
- * (`findHeld`). So a redeem of any size is one adjustment.
+ * for every decision about past votes (adjust.ts). Votes used up become void by redemption. They go on
+ * holding their voters back without a word to the hot store: nothing releases them, and a reset, which would,
+ * names them (`findHeld`). So a redeem of any size is one adjustment.
  */
 import type { EntityRef } from '../../engine/ids.ts';
 import { worthAfter } from '../../engine/rules/credits.ts';

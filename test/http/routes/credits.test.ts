@@ -123,7 +123,8 @@ test('POST /:type/:id/votes/credits → the oldest upvotes become void and carry
   const ref = await newBot(5, 2);
   const { json } = await redeem(ref, 2);
   const rows = await world.sql<{ upvote: boolean; void_reason: string; credit_redeem: string | null }[]>`
-    select upvote, void_reason, credit_redeem from vote_rows where target_id = ${ref.id} order by created_at`;
+    select upvote, void_reason, credit_redeem from vote_rows where target_id = ${ref.id}
+    order by created_at`;
 
   assert.equal(
     rows.map((row) => row.void_reason),
@@ -214,8 +215,9 @@ test('POST /:type/:id/votes/credits → 200 for who holds redeem_vote_credits, 4
   }
   assert.is((await world.ask('POST', `/bots/${ref.id}/votes/credits?votes=1`)).status, 401);
   const unknown = await world.token('user', 'wren');
-  assert.is((await world.ask('POST', '/bots/nobody/votes/credits?votes=1', { token: unknown })).status, 404);
-  assert.is((await world.ask('POST', '/teams/team1/votes/credits?votes=1', { token: unknown })).status, 400);
+  const ask = (target: string) => world.ask('POST', `/${target}/votes/credits?votes=1`, { token: unknown });
+  assert.is((await ask('bots/nobody')).status, 404);
+  assert.is((await ask('teams/team1')).status, 400);
 });
 
 test('POST /:type/:id/votes/credits → of 50 at once for 100 of 1,000 votes, ten are accepted', async () => {
