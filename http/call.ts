@@ -65,6 +65,10 @@ export class Call implements ExchangeOwner, Waiter {
     return this.#address;
   }
 
+  get userAgent(): string {
+    return this.exchange.headers.userAgent;
+  }
+
   bodyReady(text: string, fault: BodyFault | null): void {
     this.bodyText = text;
     this.bodyFault = fault;

@@ -28,6 +28,7 @@ export class RequestHeaders {
   origin = '';
   forwardedFor = '';
   acceptEncoding = '';
+  userAgent = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -95,6 +96,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'accept-encoding':
       headers.acceptEncoding = value;
+      return;
+    case 'user-agent':
+      headers.userAgent = value;
       return;
   }
 };

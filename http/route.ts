@@ -15,6 +15,7 @@ import type { Permission } from '../engine/rules/permissions.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { PushClient } from './clients/push.ts';
 
 /** Everything a handler may reach. */
 export interface App {
@@ -23,6 +24,7 @@ export interface App {
   /** To forget a session when it is revoked, or all of what was deleted. */
   readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
   readonly clock: Clock;
+  readonly push: Pick<PushClient, 'publicKey' | 'endpointFault'>;
   readonly settings: FacadeSettings;
 }
 
@@ -30,6 +32,8 @@ export interface App {
 export interface FacadeSettings {
   readonly sessionsPerEntityMax: number;
   readonly bodyBytesMax: number;
+  readonly remindersPerUserMax: number;
+  readonly pushSubscriptionsPerUserMax: number;
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
@@ -141,6 +145,8 @@ export interface Request<Params extends TObject, Query extends TObject, Body ext
   readonly caller: Caller | null;
   /** Canonical client address (docs/behaviour.md, "Client address"). */
   readonly clientAddress: string;
+  /** As sent, `''` for none: what the client says it is. */
+  readonly userAgent: string;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
 }

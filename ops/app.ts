@@ -8,6 +8,7 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
 import { createSessionCache } from '../http/auth/sessions.ts';
+import type { PushClient } from '../http/clients/push.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { App } from '../http/route.ts';
@@ -23,7 +24,11 @@ import { limitSettingsOf } from './limit-settings.ts';
 export type PublicApp = App & { readonly sessions: ReturnType<typeof createSessionCache> };
 
 /** Holds caches, so one per process. */
-export const createApp = (stores: Stores, config: Config, engine: Engine): PublicApp => {
+export const createApp = (
+  stores: Stores,
+  config: Config,
+  { engine, push }: { readonly engine: Engine; readonly push: PushClient },
+): PublicApp => {
   const catalogue = createCatalogue(stores.sql);
   const sessions = createSessionCache({
     source: catalogue.sessions,
@@ -31,8 +36,14 @@ export const createApp = (stores: Stores, config: Config, engine: Engine): Publi
     entriesMax: sessionsCachedMax,
     keepMs: sessionsKeptMs,
   });
-  const settings = { sessionsPerEntityMax: config.sessionsPerEntityMax, bodyBytesMax: config.bodyBytesMax };
-  return { engine, catalogue, sessions, clock: systemClock, settings };
+  const { sessionsPerEntityMax, bodyBytesMax, remindersPerUserMax, pushSubscriptionsPerUserMax } = config;
+  const settings = {
+    sessionsPerEntityMax,
+    bodyBytesMax,
+    remindersPerUserMax,
+    pushSubscriptionsPerUserMax,
+  };
+  return { engine, catalogue, sessions, clock: systemClock, push, settings };
 };
 
 const sessionsCachedMax = 100_000;

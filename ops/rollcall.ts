@@ -31,6 +31,7 @@ import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { prepareDemo } from './demo/demo.ts';
 import { operatorTokenOf } from './operator-token.ts';
+import { openPush } from './push.ts';
 import { every } from './timers.ts';
 
 /** Puts something between the engine and its stores: faults and crash points of tests. */
@@ -129,7 +130,8 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const operatorToken = config.adminToken || operatorTokenOf(config.dataDir);
   const metrics = createMetrics(rows.map((row) => row.name));
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
-  const app = createApp(stores, config, engine);
+  const push = await openPush(sql, config);
+  const app = createApp(stores, config, { engine, push });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
   const admin = createAdmin({

@@ -125,6 +125,16 @@ export const settingsSchema = Type.Object({
   remindersPerUserMax: count(200, 10_000),
   pushSubscriptionsPerUserMax: count(20, 1_000),
   membersPerTeamMax: count(200, 10_000),
+
+  pushContact: text('', {
+    pattern: '^(mailto:[^\\s@]+@[^\\s@]+|https://[^\\s]+)?$',
+    expected: 'a mailto: or https: address, or nothing',
+    example: 'mailto:operator@example.org',
+  }),
+  pushAddresses: Type.Union([Type.Literal('public'), Type.Literal('any')], {
+    default: 'public',
+    example: 'public',
+  }),
 });
 
 /** All settings, checked and in their own types. */

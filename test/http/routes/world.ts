@@ -9,11 +9,13 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
+import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import type { App } from '../../../http/route.ts';
@@ -95,12 +97,17 @@ export interface TokenFields {
   readonly type?: 'login' | 'api';
   readonly lastsSeconds?: number;
 }
+export interface WorldOptions {
+  /** Otherwise messages may go anywhere, also to loopback. */
+  readonly push?: Partial<PushOptions>;
+}
 export interface World {
   readonly port: number;
   readonly sql: Sql;
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
+  readonly push: PushClient;
   /** Mints a session in SQL and returns its token. */
   token(kind: TokenKind, id: string, fields?: TokenFields): Promise<string>;
   ask(method: string, path: string, options?: AskOptions): Promise<Asked>;
@@ -113,12 +120,13 @@ interface Parts {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
+  readonly push: PushClient;
   readonly sessions: SessionCache;
   readonly facade: Facade;
   readonly closeStores: () => Promise<void>;
 }
 
-const openParts = async (): Promise<Parts> => {
+const openParts = async (options: WorldOptions): Promise<Parts> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
   const clock = createClock();
   const embedded = await openMigratedSql(join(folder, 'sql'));
@@ -144,8 +152,19 @@ const openParts = async (): Promise<Parts> => {
     entriesMax: 1_000,
     keepMs: 60_000,
   });
-  const settings = { sessionsPerEntityMax: 5, bodyBytesMax: 1_048_576 };
-  const app: App = { engine, catalogue, sessions, clock, settings };
+  const settings = {
+    sessionsPerEntityMax: 5,
+    bodyBytesMax: 1_048_576,
+    remindersPerUserMax: 5,
+    pushSubscriptionsPerUserMax: 3,
+  };
+  const push = createPushClient({
+    keys: webPush.generateVAPIDKeys(),
+    contact: 'mailto:test@example.org',
+    reach: 'any',
+    ...options.push,
+  });
+  const app: App = { engine, catalogue, sessions, clock, push, settings };
   const facade = createFacade({
     app,
     rows,
@@ -162,7 +181,7 @@ const openParts = async (): Promise<Parts> => {
     await hot.close();
     await embedded.close();
   };
-  return { folder, sql: embedded.sql, engine, catalogue, clock, sessions, facade, closeStores };
+  return { folder, sql: embedded.sql, engine, catalogue, clock, push, sessions, facade, closeStores };
 };
 
 const mint = async (
@@ -201,16 +220,17 @@ const ask = async (url: string, method: string, options: AskOptions): Promise<As
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : null };
 };
 
-export const openWorld = async (): Promise<World> => {
-  const parts = await openParts();
+export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
+  const parts = await openParts(options);
   const port = await parts.facade.listen('127.0.0.1', 0);
-  const { sql, engine, catalogue, clock } = parts;
+  const { sql, engine, catalogue, clock, push } = parts;
   return {
     port,
     sql,
     engine,
     catalogue,
     clock,
+    push,
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
       const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);

@@ -1,0 +1,57 @@
+/**
+ * Reminders as their user sees and sets them. When one is due and what is sent then is ops/jobs' part.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import type { ReminderKey, ReminderRow } from '../../storage/catalogue/reminders.ts';
+import { type App, noContent, ok, type Reply } from '../route.ts';
+import type { Reminder, ReminderList } from '../schema/reminders.ts';
+import { targetKindOf } from './request.ts';
+import { notFound, timestamp, timestampOrNull } from './values.ts';
+
+interface ReminderPath {
+  readonly uid: string;
+  readonly target_type: string;
+  readonly target_id: string;
+}
+
+/** A pack's url is the same in upper and lower case. Throws `target_type_unsupported`. */
+export const reminderKeyOf = ({ uid, target_type, target_id }: ReminderPath): ReminderKey => {
+  const kind: EntityKind = targetKindOf(target_type, entityKinds);
+  return { userId: uid, kind, id: kind === 'pack' ? target_id.toLowerCase() : target_id };
+};
+
+const reminderOf = (row: ReminderRow): Reminder => ({
+  created_at: timestamp(row.created_at),
+  last_acked: timestampOrNull(row.last_acked),
+  resolved: { avatar: row.avatar, name: row.name },
+  target_id: row.target_id,
+  target_type: row.target_type,
+  user_id: row.user_id,
+});
+
+/** `GET /users/{id}/reminders`: oldest first. */
+export const showReminders = async (app: App, userId: string): Promise<Reply> => {
+  const rows = await app.catalogue.reminders.list(userId);
+  const reply: ReminderList = { reminders: rows.map(reminderOf) };
+  return ok(reply);
+};
+
+/** `PUT …/reminders`: setting one twice is setting it once. */
+export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  const key = reminderKeyOf(path);
+  const max = app.settings.remindersPerUserMax;
+  const outcome = await app.catalogue.reminders.set(key, { nowMs: app.clock.nowMs(), max });
+  if (outcome === 'not_found') throw notFound(key.kind);
+  if (outcome === 'limit_reached') {
+    const words = `You have ${max} reminders, which is the most: delete one first.`;
+    throw new DomainError('limit_reached', words, { limit: String(max) });
+  }
+  return showReminders(app, key.userId);
+};
+
+/** `DELETE …/reminders`. */
+export const deleteReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  if (await app.catalogue.reminders.remove(reminderKeyOf(path))) return noContent;
+  throw notFound('reminder');
+};

@@ -1,0 +1,81 @@
+/**
+ * Rows of push subscriptions (contract §4.11).
+ */
+import {
+  checkSubscription,
+  showPushInfo,
+  showSubscriptions,
+  subscribe,
+  unsubscribe,
+} from '../replies/notifications.ts';
+import { type AnyRow, type Auth, route } from '../route.ts';
+import { NoParams } from '../schema/common.ts';
+import {
+  NotificationQuery,
+  NotificationsParams,
+  PushInfo,
+  SubscriptionBody,
+  SubscriptionList,
+} from '../schema/notifications.ts';
+
+const section = 'Notifications';
+const ownAuth: Auth = { word: 'self', user: 'id' };
+
+export const notificationRows: readonly AnyRow[] = [
+  route({
+    name: 'getPushInfo',
+    method: 'GET',
+    path: '/users/notifications/info',
+    section,
+    summary: 'The public key a browser needs to subscribe.',
+    auth: { word: 'public' },
+    caching: 'entity',
+    params: NoParams,
+    replies: { 200: PushInfo },
+    errors: [],
+    handle: (app) => showPushInfo(app),
+  }),
+  route({
+    name: 'listNotifications',
+    method: 'GET',
+    path: '/users/{id}/notifications',
+    section,
+    summary: "A user's push subscriptions, oldest first.",
+    auth: ownAuth,
+    caching: 'no-store',
+    params: NotificationsParams,
+    replies: { 200: SubscriptionList },
+    errors: [],
+    handle: (app, { params }) => showSubscriptions(app, params.id),
+  }),
+  route({
+    name: 'createNotification',
+    method: 'POST',
+    path: '/users/{id}/notifications',
+    section,
+    summary: 'Subscribes a browser to push messages.',
+    description: 'An endpoint that is known already moves to this user.',
+    auth: ownAuth,
+    caching: 'no-store',
+    params: NotificationsParams,
+    body: SubscriptionBody,
+    replies: { 204: null },
+    errors: ['limit_reached'],
+    check: ({ body }) => checkSubscription(body),
+    handle: (app, { params, userAgent, body }) => subscribe(app, { userId: params.id, userAgent }, body),
+  }),
+  route({
+    name: 'deleteNotification',
+    method: 'DELETE',
+    path: '/users/{id}/notification',
+    section,
+    summary: 'Ends a push subscription.',
+    auth: ownAuth,
+    caching: 'no-store',
+    params: NotificationsParams,
+    query: NotificationQuery,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params, query }) => unsubscribe(app, params.id, query.notif_id),
+  }),
+];

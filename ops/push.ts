@@ -1,0 +1,28 @@
+/**
+ * The push client of this directory: its keys, which all nodes share, and whom push services may write to.
+ *
+ * The keys are made once and stay: browsers subscribe for one public key, so new ones would end every
+ * subscription. Called by the composition root.
+ */
+import webPush from 'web-push';
+import { createPushClient, type PushClient, type VapidKeys } from '../http/clients/push.ts';
+import { getOrCreateSetting } from '../storage/fleet.ts';
+import type { Sql } from '../storage/sql/client.ts';
+import type { Config } from './config.ts';
+
+/** The same pair for every node that asks; the first one makes it. */
+export const vapidKeysOf = async (sql: Sql): Promise<VapidKeys> =>
+  JSON.parse(await getOrCreateSetting(sql, 'vapid_keys', () => JSON.stringify(webPush.generateVAPIDKeys())));
+
+/** Where nothing better is known: push services want an address, whatever it is. */
+const contactOf = ({ pushContact, publicUrl }: Config): string => {
+  if (pushContact !== '') return pushContact;
+  return publicUrl.startsWith('https:') ? publicUrl : 'mailto:operator@rollcall.invalid';
+};
+
+export const openPush = async (sql: Sql, config: Config): Promise<PushClient> =>
+  createPushClient({
+    keys: await vapidKeysOf(sql),
+    contact: contactOf(config),
+    reach: config.pushAddresses,
+  });
