@@ -20,7 +20,10 @@ export interface RedisCluster {
   readonly servers: readonly RedisServer[];
   /** Begins to move one slot to the primary at `to`. */
   startMove(slot: number, to: number): Promise<SlotMove>;
-  /** Moves one slot with all its keys, a key at a time, as an operator's resharding does. */
+  /**
+   * Moves one slot with all its keys, a key at a time, as an operator's resharding does. All nodes agree on
+   * the new owner when it resolves.
+   */
   moveSlot(slot: number, to: number): Promise<void>;
   /** Who owns a slot now: an index of `servers`. */
   ownerOf(slot: number): Promise<number>;
@@ -29,13 +32,18 @@ export interface RedisCluster {
    * nothing.
    */
   replicated(): Promise<void>;
+  /** SIGKILL to the primary at `index`, and its replica takes its slots. */
+  failOver(index: number): Promise<void>;
   dispose(): Promise<void>;
 }
 
 export interface SlotMove {
   /** Moves one key, or all when none is named. */
   moveKeys(only?: string): Promise<void>;
+  /** Gives the slot to its new owner; all nodes agree on it when it resolves. */
   finish(): Promise<void>;
+  /** The half of `finish` that the old owner sees: until then each of the two names the other as owner. */
+  leave(): Promise<void>;
 }
 
 interface Member {
@@ -48,7 +56,8 @@ interface Member {
 const settings = (busPort: number): string[] => [
   'cluster-enabled yes',
   `cluster-port ${busPort}`,
-  'cluster-node-timeout 4000',
+  // Nobody is taken for dead because the machine is slow: a failover that nobody asked for loses writes.
+  'cluster-node-timeout 60000',
   'cluster-replica-validity-factor 0',
   'repl-diskless-sync-delay 0',
 ];
@@ -64,7 +73,7 @@ const startMember = async (): Promise<Member> => {
 const until = async (what: string, check: () => Promise<boolean>): Promise<void> => {
   const deadline = Date.now() + formTimeoutMs;
   while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`the Cluster did not form in time: ${what}`);
+    if (Date.now() > deadline) throw new Error(`the Cluster did not come so far in time: ${what}`);
     await pause(25);
   }
 };
@@ -103,6 +112,26 @@ const form = async (members: readonly Member[]): Promise<void> => {
   await until('all are ready', async () => (await Promise.all(members.map(isReady))).every(Boolean));
 };
 
+/** What one node believes: every node's role, epoch and slots, without slots on the move. */
+const beliefOf = async ({ client }: Member): Promise<string> => {
+  const lines = String(await client.cluster('NODES'))
+    .trim()
+    .split('\n');
+  const nodes = lines.map((line) => {
+    const [id, , flags = '', primary, , , epoch, , ...slots] = line.split(' ');
+    const role = flags.replace('myself,', '');
+    return [id, role, primary, epoch, ...slots.filter((slot) => !slot.startsWith('['))].join(' ');
+  });
+  return nodes.sort().join('\n');
+};
+
+/**
+ * Resolves when all believe the same. A slot given to a node that has not heard of an epoch higher than its
+ * own ends with two nodes naming each other as its owner, for ever.
+ */
+const agreed = (members: readonly Member[]): Promise<void> =>
+  until('all believe the same', async () => new Set(await Promise.all(members.map(beliefOf))).size === 1);
+
 const ownerOf = async (members: readonly Member[], slot: number): Promise<number> => {
   const [first] = members as [Member];
   const ranges = (await first.client.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
@@ -127,16 +156,21 @@ const moveKeys = async ({ source, target, slot }: Move, only?: string): Promise<
 };
 
 const startMove = async (members: readonly Member[], slot: number, to: number): Promise<SlotMove> => {
+  await agreed(members);
   const source = members[await ownerOf(members, slot)] as Member;
   const target = members[to] as Member;
   await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
   await source.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
+  const giveSlot = ({ client }: Member) => client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
   return {
     moveKeys: (only) => moveKeys({ source, target, slot }, only),
+    async leave() {
+      await giveSlot(source);
+    },
     async finish() {
-      for (const { client } of new Set([target, source, ...members.slice(0, primaryCount)])) {
-        await client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
-      }
+      for (const member of new Set([target, source, ...members.slice(0, primaryCount)]))
+        await giveSlot(member);
+      await agreed(members);
     },
   };
 };
@@ -151,6 +185,15 @@ const replicated = async (members: readonly Member[]): Promise<void> => {
     const written = await offsetOf(primary);
     await until('the replica has it all', async () => (await offsetOf(replica)) >= written);
   }
+};
+
+const failOver = async (members: readonly Member[], index: number): Promise<void> => {
+  const replica = members[index + primaryCount] as Member;
+  await members[index]?.server.kill();
+  await replica.client.call('CLUSTER', 'FAILOVER', 'TAKEOVER');
+  await until('the replica has become a primary', async () =>
+    (await replica.client.info('replication')).includes('role:master'),
+  );
 };
 
 /** Starts and forms it; ready for writes when it resolves. */
@@ -176,6 +219,7 @@ export const startRedisCluster = async (): Promise<RedisCluster> => {
       await move.finish();
     },
     replicated: () => replicated(members),
+    failOver: (index) => failOver(members, index),
     ownerOf: (slot) => ownerOf(members, slot),
     dispose,
   };

@@ -56,6 +56,9 @@ const redirectedTooOften = /^Too many Cluster redirections\. Last error: (?:\w*E
 
 export const isFunctionMissing = (error: Error): boolean => /^ERR Function not found/i.test(error.message);
 
+/** Sent from node to node until the client gave up: each of them refused, so nothing was done. */
+export const isRedirectedTooOften = (error: Error): boolean => redirectedTooOften.test(error.message);
+
 /** The meaning of one error of the client. */
 export const meaningOf = (error: Error): Meaning => {
   const { message } = error;

@@ -3,13 +3,16 @@
  *
  * Owns the client's settings: nothing waits for a connection, nothing is sent twice by the client. On one
  * server all shards go into one call; on a Cluster each shard is a call and a lane of its own, because shards
- * fail and move singly. MOVED, ASK and TRYAGAIN are answers, so the Cluster client follows them. Every
+ * fail and move singly. MOVED, ASK and TRYAGAIN are answers, so the Cluster client follows them, and where
+ * they lead nowhere the call is made again after a pause, for a while: two nodes may name each other. Every
  * Cluster call names, beside the shard's entities, a key that never exists: while a slot moves Redis then
  * answers TRYAGAIN for all of it, and never runs a function that sees half of a shard's keys.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { type Shard, shardCount, toShard } from '../../../engine/ids.ts';
-import { isFunctionMissing } from './errors.ts';
+import { limits } from '../../../engine/limits.ts';
+import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 
 export interface LinkOptions {
@@ -38,7 +41,11 @@ export interface Link {
 
 const reconnectMaxMs = 1_000;
 const tryAgainMs = 5;
-const redirectionsMax = 64;
+const redirectionsMax = 16;
+/** How long redirects are followed: what is refused then is still answered before its deadline. */
+const redirectedMaxMs = limits.requestDeadlineMs * 0.75;
+const redirectedPauseMinMs = 10;
+const redirectedPauseMaxMs = 200;
 
 const retryDelay = (attempts: number): number =>
   Math.min(reconnectMaxMs, 20 * 2 ** Math.min(attempts, 6)) * (0.5 + Math.random() / 2);
@@ -69,6 +76,20 @@ const withLibrary = async (call: () => Promise<unknown>, load: () => Promise<unk
   }
   await load();
   return (await call()) as Buffer;
+};
+
+/** Makes a call again that was redirected to and fro: nobody has run it. Rejects when that does not end. */
+const whileRedirected = async (call: () => Promise<unknown>): Promise<unknown> => {
+  const endMs = performance.now() + redirectedMaxMs;
+  for (let pauseMs = redirectedPauseMinMs; ; pauseMs = Math.min(pauseMs * 2, redirectedPauseMaxMs)) {
+    try {
+      return await call();
+    } catch (error) {
+      const isLast = performance.now() + pauseMs > endMs;
+      if (isLast || !(error instanceof Error && isRedirectedTooOften(error))) throw error;
+    }
+    await pause(pauseMs);
+  }
 };
 
 const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
@@ -159,10 +180,8 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
       cork();
       const named = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
-      return withLibrary(
-        () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words),
-        load,
-      );
+      const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
+      return withLibrary(() => whileRedirected(once), load);
     },
     primaries,
     close: () => cluster.disconnect(),

@@ -119,13 +119,34 @@ test('a shard is not answered with half of its keys while its slot moves', () =>
     assert.equal(await clicksOf(store, [bot]), [[10, 10]]);
   }));
 
+test('a commit waits while two nodes name each other as the owner of its slot', () =>
+  inWorld(async ({ cluster: nodes, store, slotOf }) => {
+    const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
+    const load = createLoad(store, [bot], 5);
+    await load.round();
+    const { slot } = await slotOf(bot.shard);
+    const move = await nodes.startMove(slot, ((await nodes.ownerOf(slot)) + 1) % 3);
+    await move.moveKeys();
+    await move.leave();
+    const startedMs = performance.now();
+    const running = load.round();
+    await pause(200);
+    await move.finish();
+    await running;
+
+    assert.equal(await clicksOf(store, [bot]), [[10, 10]]);
+    const refusals = [...load.met.values()].reduce((sum, count) => sum + count, 0);
+    const refusalsMax = Math.floor((performance.now() - startedMs) / 1_000);
+    assert.ok(refusals <= refusalsMax, `${refusals} refusals: each comes after more than a second`);
+  }));
+
 test('after a primary is killed its replica is used, and commits go on', () =>
   inWorld(async ({ cluster: nodes, store }) => {
     const bots = botsIn(12);
     const load = createLoad(store, bots, 5);
     for (let round = 0; round < 5; round++) await load.round();
     await nodes.replicated();
-    await nodes.servers[1]?.kill();
+    await nodes.failOver(1);
     for (let round = 0; round < 5; round++) await load.round();
 
     assert.equal(
