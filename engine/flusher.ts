@@ -178,8 +178,9 @@ const carry = async (state: FlusherState, backlog: Backlog): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
   await flushOrHalve(state, backlog);
   const settlement: Settlement = {
-    entities: backlog.entities.map(({ ref, state: hot }) => ({
+    entities: backlog.entities.map(({ ref, generation, state: hot }) => ({
       ref,
+      generation,
       version: hot.version,
       flushedVotes: hot.upvotes - hot.downvotes,
     })),

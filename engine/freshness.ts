@@ -2,15 +2,15 @@
  * Freshness: how a node learns what other nodes wrote, so that an acknowledged change is visible everywhere
  * within a second (I9).
  *
- * Twice a second it asks the hot store, in one call, for the versions of all shards it holds actors of. A
- * shard whose version moved by somebody else's hand loses its actors; the next reader loads them. Nothing
+ * Twice a second it asks the hot store, in one call, where all shards stand that it holds actors of. A shard
+ * whose generation or version moved by somebody else's hand loses its actors; the next reader loads them. Nothing
  * is ever decided on a version read here, and discarding loses nothing. Bound: one question at a time,
  * `shardCount` shards. Off where a node is alone with its stores. Started and stopped by create.ts.
  */
 import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Clock, EngineMeters, HotStore } from './ports.ts';
+import type { Clock, EngineMeters, HotStore, ShardVersion } from './ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface FreshnessParts {
@@ -75,14 +75,14 @@ const ask = (state: State): void => {
 
 interface Told {
   readonly shards: readonly Shard[];
-  readonly known: readonly number[];
-  readonly versions: readonly number[];
+  readonly known: readonly ShardVersion[];
+  readonly versions: readonly ShardVersion[];
 }
 
 const compare = (state: State, { shards, known, versions }: Told): void => {
   let moved = 0;
   for (const [index, shard] of shards.entries()) {
-    const seen = { known: known[index] as number, version: versions[index] as number };
+    const seen = { known: known[index] as ShardVersion, now: versions[index] as ShardVersion };
     if (!state.gate.observe(shard, seen)) continue;
     moved += 1;
     state.registry.discardShard(shard, nobody);

@@ -17,7 +17,16 @@ import type { HotState } from './entity/state.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Batch, BatchReply, Clock, CommitRules, Decision, EngineMeters, HotStore } from './ports.ts';
+import type {
+  Batch,
+  BatchReply,
+  Clock,
+  CommitRules,
+  Decision,
+  EngineMeters,
+  HotStore,
+  ShardVersion,
+} from './ports.ts';
 import {
   answerTurn,
   createLine,
@@ -51,14 +60,14 @@ export interface Gate {
   /** Joins the shard's open batch, or fails the turn at once (full, stopped). */
   submit(turn: Turn): void;
   pending(): number;
-  /** The shard's version as last heard, -1 when none was. */
-  versionOf(shard: Shard): number;
+  /** Where the shard stood as last heard; version -1 when nothing was. */
+  versionOf(shard: Shard): ShardVersion;
   /**
-   * Takes a version read from the store; `known` is what `versionOf` gave when it was asked for. True when
-   * the shard was changed by others, so that what is cached of it may be old. False while a batch of ours is
-   * out: its reply will tell.
+   * Takes what the store said of a shard; `known` is what `versionOf` gave when it was asked. True when the
+   * shard was changed by others, so that what is cached of it may be old. False while a batch of ours is out:
+   * its reply will tell.
    */
-  observe(shard: Shard, seen: { readonly known: number; readonly version: number }): boolean;
+  observe(shard: Shard, seen: { readonly known: ShardVersion; readonly now: ShardVersion }): boolean;
   /** Whether the newest call of every lane was answered. */
   healthy(): boolean;
   /** Fails what is open, and stops resending. What is sealed ends `unknown`. */
@@ -104,7 +113,10 @@ export const createGate = (parts: GateParts): Gate => {
   return {
     submit: (turn) => submit(gate, turn),
     pending: () => gate.pendingCount,
-    versionOf: (shard) => (gate.lineOf[shard] as ShardLine).version,
+    versionOf: (shard) => {
+      const { generation, version } = gate.lineOf[shard] as ShardLine;
+      return { generation, version };
+    },
     observe: (shard, seen) => observe(gate, shard, seen),
     healthy: () => [...gate.lanes.values()].every((lane) => lane.failures === 0),
     stop: () => stop(gate),
@@ -207,31 +219,43 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
   else rest(gate, lane);
 };
 
-const observe = (gate: GateState, shard: Shard, seen: { known: number; version: number }): boolean => {
+/** The store lost its tail: it stands before a place where it was seen. */
+const isBefore = (now: ShardVersion, known: ShardVersion): boolean =>
+  now.version < known.version || now.generation < known.generation;
+
+const observe = (
+  gate: GateState,
+  shard: Shard,
+  seen: { known: ShardVersion; now: ShardVersion },
+): boolean => {
   const line = gate.lineOf[shard] as ShardLine;
   const lane = laneFor(gate, shard);
   if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
-  const fell = seen.version < seen.known;
+  const { now } = seen;
+  const fell = isBefore(now, seen.known);
   if (fell) {
-    // The store lost its tail. Before anything new is sent there, the shard gets a new generation.
+    // Before anything new is sent there, the shard gets a new generation.
     line.broken = true;
     lane.broken = true;
     gate.meters.gateBroken('version fell');
   }
-  const moved = fell || seen.version > line.version;
-  if (moved) line.version = seen.version;
+  // Another generation: the store fell and has caught up, so an equal version may stand for something else.
+  const same = now.generation === line.generation;
+  const moved = fell || (same ? now.version > line.version : now.generation > line.generation);
+  if (moved) [line.generation, line.version] = [now.generation, now.version];
   return moved;
 };
 
 const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): void => {
   const line = gate.lineOf[sealed.batch.shard] as ShardLine;
   // Of the time before the first reply nothing is known, so others may have written then.
-  const foreign = reply.version > line.version + 1;
-  if (reply.version < line.version) {
+  const foreign = reply.version > line.version + 1 || reply.generation !== line.generation;
+  if (isBefore(reply, line)) {
     line.broken = true;
     gate.meters.gateBroken('version fell');
   }
   line.sequence = sealed.batch.sequence;
+  line.generation = reply.generation;
   line.version = reply.version;
   gate.adopt(sealed.batch, reply, foreign);
   gate.pendingCount -= sealed.turns.length;

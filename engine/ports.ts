@@ -230,6 +230,11 @@ export interface OutboxVote {
   /** From 0 within one request. */
   readonly voteNumber: number;
 }
+/** A shard's place in history. Versions order what happened within one generation only. */
+export interface ShardVersion {
+  readonly generation: number;
+  readonly version: number;
+}
 export interface Backlog {
   readonly entities: readonly DirtyEntity[];
   readonly votes: readonly OutboxVote[];
@@ -239,13 +244,15 @@ export interface BacklogSize {
   readonly votes: number;
 }
 /**
- * What was flushed: an entity leaves the dirty set iff its version is still the one flushed; else it goes to
- * the end of the queue. `flushedVotes` is recorded in its state either way, without a new version. Entities
+ * What was flushed: an entity leaves the dirty set iff its version is still the one flushed and the shard's
+ * generation the one it was flushed under (a version alone may be given twice); else it goes to the end of
+ * the queue. `flushedVotes` is recorded in its state either way, without a new version. Entities
  * that are gone are skipped, and so are clean ones: another node has settled a later flush of them.
  */
 export interface Settlement {
   readonly entities: readonly {
     readonly ref: EntityRef;
+    readonly generation: number;
     readonly version: number;
     readonly flushedVotes: number;
   }[];
@@ -281,8 +288,8 @@ export interface HotStore {
   }): Promise<Backlog>;
   settled(settlement: Settlement): Promise<void>;
   backlog(): Promise<BacklogSize>;
-  /** Current version of each shard asked for (freshness between nodes). */
-  versions(shards: readonly Shard[]): Promise<readonly number[]>;
+  /** Where each shard asked for stands now (freshness between nodes). */
+  versions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
   /** Removes last votes older than the longest window and other expired entries, a bounded step. */
   sweep(nowMs: number): Promise<void>;
   close(): Promise<void>;

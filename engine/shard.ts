@@ -55,6 +55,8 @@ export interface ShardLine {
   epoch: number;
   /** The last sequence number known to be applied. */
   sequence: number;
+  /** The shard's generation as last heard, 0 before the first reply. */
+  generation: number;
   /** The shard's version as last heard, -1 before the first reply. */
   version: number;
   /** The store lost data of this shard: it needs a new generation before anything is sent. */
@@ -67,6 +69,7 @@ export const createLine = (shard: Shard, producer: string): ShardLine => ({
   producer,
   epoch: 0,
   sequence: 0,
+  generation: 0,
   version: -1,
   broken: false,
   open: [],
@@ -95,6 +98,7 @@ export const restartLine = (line: ShardLine): void => {
   line.epoch += 1;
   line.producer = `${line.producer.split('~', 1)[0]}~${line.epoch}`;
   line.sequence = 0;
+  line.generation = 0;
   line.version = -1;
   line.broken = true;
 };

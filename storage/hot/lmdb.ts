@@ -151,7 +151,10 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
     },
     async versions(shards) {
       assertOpen(store, 'versions');
-      return shards.map((shard) => writer.mirror[shard]?.version ?? 0);
+      return shards.map((shard) => {
+        const { generation = 0, version = 0 } = writer.mirror[shard] ?? {};
+        return { generation, version };
+      });
     },
   };
 };

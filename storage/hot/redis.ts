@@ -201,7 +201,9 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
         return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
       }),
     versions: (shards) =>
-      during(store, 'versions', async () => (await readHeads(link, shards)).map(({ version }) => version)),
+      during(store, 'versions', async () =>
+        (await readHeads(link, shards)).map(({ generation, version }) => ({ generation, version })),
+      ),
   };
 };
 

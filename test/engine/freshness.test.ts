@@ -192,6 +192,23 @@ test('a store that fell back is noticed, and gets a new generation before the ne
   assert.ok((world.hot.shards[ref.shard]?.generation ?? 0) > generation);
 });
 
+test('a store that fell back and caught up under a new generation is noticed at an equal version', async () => {
+  const world = await createWorld();
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  const ref = world.ledger.list('bot', 'a');
+  await world.see(home, 'a');
+  const before = structuredClone(world.hot.shards[ref.shard]);
+  await world.until(home.postStats('a', { servers: '5' }));
+  assert.is((await world.see(other, 'a')).state.servers, '5');
+  await world.pass(limits.freshnessPollMs * 2);
+  assert.is((await world.see(other, 'a')).state.servers, '5');
+
+  Object.assign(world.hot.shards[ref.shard] as object, before);
+  await world.until(home.postStats('a', { servers: '6' }));
+  await world.pass(limits.freshnessPollMs * 2);
+  assert.is((await world.see(other, 'a')).state.servers, '6');
+});
+
 test('what was being looked up while its shard moved answers who waits, and is not kept', async () => {
   const ref = botRef('a');
   let answer = (): void => {};

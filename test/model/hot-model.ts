@@ -229,7 +229,7 @@ const settleShard = (shard: ModelShard, entity: Settlement['entities'][number]):
   if (!shard.dirty.has(address)) return;
   const { version } = slot.state;
   shard.slots.set(address, { incarnation, state: { ...slot.state, flushedVotes: entity.flushedVotes } });
-  if (version === entity.version) shard.dirty.delete(address);
+  if (version === entity.version && shard.generation === entity.generation) shard.dirty.delete(address);
   else shard.dirty.set(address, version);
 };
 
@@ -291,7 +291,10 @@ const readersOf = (
     },
     async versions(asked) {
       await other('versions');
-      return asked.map((shard) => at(shard).version);
+      return asked.map((shard) => {
+        const { generation, version } = at(shard);
+        return { generation, version };
+      });
     },
   };
 };

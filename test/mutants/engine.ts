@@ -10,6 +10,7 @@ const gate = 'engine/gate.ts';
 const flusher = 'engine/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const gateTest = 'test/engine/gate.test.ts';
+const freshnessTest = 'test/engine/freshness.test.ts';
 const lossesTest = 'test/engine/gate-losses.test.ts';
 const flusherTest = 'test/engine/flusher.test.ts';
 const operationsTest = 'test/engine/operations.test.ts';
@@ -168,7 +169,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a version that fell goes unnoticed',
     file: gate,
-    find: `  if (reply.version < line.version) {`,
+    find: `  if (isBefore(reply, line)) {`,
     replace: `  if (reply.version < -2) {`,
     killers: [lossesTest],
     why: 'the same (I10, I14)',
@@ -184,10 +185,18 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'writes of other nodes go unnoticed',
     file: gate,
-    find: `const foreign = reply.version > line.version + 1;`,
-    replace: `const foreign = line.version < -1;`,
+    find: `const foreign = reply.version > line.version + 1 ||`,
+    replace: `const foreign = line.version < -1 ||`,
     killers: [lossesTest],
     why: 'live actors would show old numbers for ever (I9, I13)',
+  },
+  {
+    name: 'a new generation at an equal version goes unnoticed',
+    file: gate,
+    find: `(same ? now.version > line.version : now.generation > line.generation)`,
+    replace: `now.version > line.version`,
+    killers: [freshnessTest],
+    why: 'a node would show for ever what a store lost and another node made good (I9)',
   },
   {
     name: 'no deadline in the gate',

@@ -53,10 +53,18 @@ const hotMutants: readonly Mutant[] = [
   {
     name: 'settle clears what moved on',
     file: backlog,
-    find: `state.version === version ? 0 : state.version;`,
-    replace: `0 * state.version;`,
+    find: `const same = state.version === version &&`,
+    replace: `const same = state.version > 0 &&`,
     killers: [hotTest],
     why: 'what was counted during a flush would never reach SQL (I10)',
+  },
+  {
+    name: 'settle clears what another generation flushed',
+    file: backlog,
+    find: ` && mirror[ref.shard]?.generation === generation;`,
+    replace: `;`,
+    killers: [hotTest],
+    why: 'a version may be given twice, and SQL would keep what was lost (I10)',
   },
   {
     name: 'settle clears a later listing',

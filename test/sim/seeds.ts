@@ -15,5 +15,8 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 1895, showed: 'two nodes starting for the first time took each other for a lost ledger' },
   { seed: 1203, showed: 'a removal was undone when the store was lost during a slow look at its row' },
   { seed: 100406, showed: 'a version given twice after a roll-back ended the process' },
+  { seed: 500667, showed: 'a store fell back and caught up: another node kept what had been lost' },
+  { seed: 504386, showed: 'the same, for votes' },
+  { seed: 509731, showed: 'the same, with two roll-backs' },
   { seed: 101250, showed: 'a flush from before a loss came to SQL after the healing' },
 ];

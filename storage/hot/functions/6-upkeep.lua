@@ -3,6 +3,7 @@
 local producerIdleMs = 7 * 86400000
 
 -- What moved on since it was flushed goes to the end of the queue, so that it cannot keep others waiting.
+-- `row`: incarnation, version, flushed votes and generation of the flush, then the shard's generation.
 local function settleSlot(stem, address, row)
   local stored = call('HGET', stem .. 'e', address)
   local slot, restText = unpackSlot(stored)
@@ -12,7 +13,7 @@ local function settleSlot(stem, address, row)
   local rest = unpackValue(restText)
   rest[FLUSHED] = row[3]
   local since = slot[SINCE]
-  slot[SINCE] = slot[VERSION] == row[2] and 0 or slot[VERSION]
+  slot[SINCE] = slot[VERSION] == row[2] and row[4] == row[5] and 0 or slot[VERSION]
   call('HSET', stem .. 'e', address, pack(slot) .. pack(rest))
   if slot[SINCE] == since then
     return
@@ -23,16 +24,17 @@ local function settleSlot(stem, address, row)
   end
 end
 
--- Arguments: prefix, then per shard a packed row: shard, number of entities, address, incarnation, version and flushed
--- votes of each, then itags.
+-- Arguments: prefix, then per shard a packed row: shard, number of entities, address, incarnation, version, flushed votes
+-- and generation of each, then itags.
 local function settled(keys, arguments)
   for index = 2, #arguments do
     local row = unpackValue(arguments[index])
     local stem = stemOf(arguments[1], row[1])
+    local generation = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
     local at = 3
     for _ = 1, row[2] do
-      settleSlot(stem, row[at], { row[at + 1], row[at + 2], row[at + 3] })
-      at = at + 4
+      settleSlot(stem, row[at], { row[at + 1], row[at + 2], row[at + 3], row[at + 4], generation })
+      at = at + 5
     end
     for position = at, #row do
       call('ZREMRANGEBYLEX', stem .. 'o', '[' .. row[position] .. '\0', '(' .. row[position] .. '\1')

@@ -92,16 +92,17 @@ const settlingOf = (tables: Tables, settling: Map<string, Settling>, key: string
   return opened;
 };
 
-const settleEntities = (tables: Tables, entities: Settlement['entities']): (() => void) => {
+const settleEntities = ({ tables, mirror }: Writer, entities: Settlement['entities']): (() => void) => {
   const settling = new Map<string, Settling>();
-  for (const { ref, version, flushedVotes } of entities) {
+  for (const { ref, generation, version, flushedVotes } of entities) {
     const open = settlingOf(tables, settling, slotKey(ref.shard, ref.address));
     if (!open) continue;
     const { slot, since } = open.slot;
     if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
     const { incarnation, state } = slot;
     // What moved on since goes to the end of the queue, so that it cannot keep others waiting.
-    const nextSince = state.version === version ? 0 : state.version;
+    const same = state.version === version && mirror[ref.shard]?.generation === generation;
+    const nextSince = same ? 0 : state.version;
     open.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
   }
   return () => {
@@ -123,7 +124,7 @@ const stepsOf = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
 export const settle = async (writer: Writer, settlement: Settlement): Promise<void> => {
   const { tables } = writer;
   for (const step of stepsOf(settlement.entities)) {
-    await inLane(writer, () => write(writer, 'settled', settleEntities(tables, step)));
+    await inLane(writer, () => write(writer, 'settled', settleEntities(writer, step)));
   }
   for (const step of stepsOf(settlement.votes)) {
     await inLane(writer, () =>

@@ -135,8 +135,8 @@ const byShard = (settlement: Settlement): Map<Shard, Settling> => {
     settling.set(shard, opened);
     return opened;
   };
-  for (const { ref, version, flushedVotes } of settlement.entities) {
-    at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes]);
+  for (const { ref, generation, version, flushedVotes } of settlement.entities) {
+    at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes, generation]);
   }
   for (const { itag, shard } of settlement.votes) at(shard).itags.push(itag);
   return settling;

@@ -222,7 +222,7 @@ const flushExamples: Record<string, Example> = {
     assert.ok(peeked);
     const settle = () =>
       world.store.settled({
-        entities: [{ ref: bot, version: peeked.state.version, flushedVotes: 7 }],
+        entities: [{ ref: bot, generation: 1, version: peeked.state.version, flushedVotes: 7 }],
         votes: [],
       });
     const moved = await world.send(click('6'));
@@ -231,26 +231,40 @@ const flushExamples: Record<string, Example> = {
 
     assert.equal(again?.state, { ...moved.states.get(bot.address), flushedVotes: 7 });
     await world.store.settled({
-      entities: [{ ref: bot, version: moved.version, flushedVotes: 7 }],
+      entities: [{ ref: bot, generation: 1, version: moved.version, flushedVotes: 7 }],
       votes: [],
     });
     assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
-    assert.equal(await world.store.versions([bot.shard]), [moved.version], 'settling is no new version');
+    assert.equal(await world.store.versions([bot.shard]), [{ generation: 1, version: moved.version }]);
   },
   async 'a late settlement of an older flush does not undo a later one'(world) {
     await world.send(init(), click('5'));
     const { version } = await world.send(click('6'));
     const settle = (of: number, flushedVotes: number) =>
-      world.store.settled({ entities: [{ ref: bot, version: of, flushedVotes }], votes: [] });
+      world.store.settled({ entities: [{ ref: bot, generation: 1, version: of, flushedVotes }], votes: [] });
     await settle(version, 6);
     await settle(version - 1, 8);
 
     const [found] = await world.store.load([{ kind: bot.kind, id: bot.id }]);
     assert.is(found?.outcome === 'found' && found.state.flushedVotes, 6);
   },
+  async 'a settlement of another generation cleans nothing: the version may have been given twice'(world) {
+    await world.send(init(), click('5'));
+    const [peeked] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
+    const version = peeked?.state.version ?? 0;
+    await world.store.publish([{ shard: bot.shard, generation: 2 }]);
+    const settle = (generation: number) =>
+      world.store.settled({ entities: [{ ref: bot, generation, version, flushedVotes: 0 }], votes: [] });
+    await settle(1);
+    assert.equal(await world.store.backlog(), { entities: 1, votes: 0 });
+
+    await settle(2);
+    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
+  },
   async 'settling what is gone, or never was, does nothing'(world) {
     await world.send(init(), click('5'));
-    await world.store.settled({ entities: [{ ref: later, version: 1, flushedVotes: 9 }], votes: [] });
+    const gone = { ref: later, generation: 1, version: 1, flushedVotes: 9 };
+    await world.store.settled({ entities: [gone], votes: [] });
     await world.store.settled({ entities: [], votes: [{ itag: 'never', shard: bot.shard }] });
 
     assert.equal(await world.store.backlog(), { entities: 1, votes: 0 });

@@ -206,8 +206,11 @@ const anySettlement = (world: World): Settlement => {
     if (!state || !name || chance(world, 0.3)) continue;
     const ref = entityRef(name.kind, name.id, incarnation - (chance(world, 0.1) ? 1 : 0));
     const version = state.version - (chance(world, 0.3) ? 1 : 0);
-    entities.push({ ref, version, flushedVotes: upTo(world, 20) - 10 });
-    if (chance(world, 0.2)) entities.push({ ref, version: state.version - upTo(world, 2), flushedVotes: 1 });
+    const { generation: now } = shard as NonNullable<typeof shard>;
+    const generation = now - (chance(world, 0.2) ? 1 : 0);
+    entities.push({ ref, generation, version, flushedVotes: upTo(world, 20) - 10 });
+    if (chance(world, 0.2))
+      entities.push({ ref, generation, version: state.version - upTo(world, 2), flushedVotes: 1 });
   }
   const tagged = [...(shard?.outbox.values() ?? [])].filter(() => chance(world, 0.6));
   return { entities, votes: tagged.map(({ itag, ref }) => ({ itag, shard: ref.shard })) };

@@ -98,7 +98,7 @@ test('calls that write take turns, however many come at once', () =>
       send(store, 2),
       store.sweep(startMs),
       store.publish([{ shard: bot.shard, generation: 4 }]),
-      store.settled({ entities: [{ ref: bot, version: 1, flushedVotes: 0 }], votes: [] }),
+      store.settled({ entities: [{ ref: bot, generation: 4, version: 1, flushedVotes: 0 }], votes: [] }),
     ]);
 
     assert.is(second?.status, 'rejected', 'one commit at a time');

@@ -111,7 +111,11 @@ test('a full store refuses with nothing done, and the number may be used again',
     const [reply] = await store.commit(clicks(2), rules);
 
     assert.equal([failure.outcome, failure.reason], ['not_applied', 'full']);
-    assert.equal([meanwhile, versions], [[[1, 1]], [1]], 'reads go on, and show nothing new');
+    assert.equal(
+      [meanwhile, versions],
+      [[[1, 1]], [{ generation: 1, version: 1 }]],
+      'reads go on, and show nothing new',
+    );
     assert.equal([reply?.outcome, reply?.states.get(bot.address)?.clicks], ['applied', 2]);
   }));
 

@@ -58,8 +58,9 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
     }),
   );
   const peeked = await opened.store.peek({ entities: 5_000, votes: 5_000 });
-  const entities = peeked.entities.map(({ ref, state }) => ({
+  const entities = peeked.entities.map(({ ref, generation, state }) => ({
     ref,
+    generation,
     version: state.version,
     flushedVotes: 1,
   }));
