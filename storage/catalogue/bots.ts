@@ -1,10 +1,9 @@
 /**
- * Bots in SQL: one bot's profile, the pages of the list, the random pick and the lists of the front page.
+ * Bots in SQL: one bot's profile, the bots of a team and the random pick.
  *
  * Profiles carry no counters: those come from the engine. Lists carry totals as last flushed. Listed means
  * `approved` or `certified`. One statement per function; callers are catalogue.ts and its caches.
  */
-import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Queryable } from '../sql/client.ts';
 import type { Cacheable } from './cache.ts';
 import { type IndexBotRow, indexBots, premiumUntil } from './index-rows.ts';
@@ -66,21 +65,6 @@ export const findBot = async (sql: Queryable, word: string): Promise<BotProfile 
   return rows[0] ?? null;
 };
 
-export const countListedBots = async (sql: Queryable): Promise<{ readonly count: number }> => {
-  const rows = await sql<{ count: number }[]>`
-    select count(*) as count from bots where type in ('approved', 'certified')`;
-  return { count: rows[0]?.count ?? 0 };
-};
-
-/** One page of the listed bots, newest first. */
-export const listBots = (sql: Queryable, page: number): Promise<readonly IndexBotRow[]> =>
-  indexBots(
-    sql,
-    sql`select id, row_number() over () as place from (
-      select bot_id as id from bots where type in ('approved', 'certified')
-      order by created_at desc, bot_id limit ${perPage.bots} offset ${offsetOf(page, perPage.bots)}) as page`,
-  );
-
 /** Every bot of a team, newest first, whatever its type. */
 export const listTeamBots = (
   sql: Queryable,
@@ -91,7 +75,7 @@ export const listTeamBots = (
     sql,
     sql`select id, row_number() over () as place from (
       select bot_id as id from bots where team_id = ${teamId}
-      order by created_at desc, bot_id limit ${rowsMax}) as mine`,
+      order by created_at desc, bot_id desc limit ${rowsMax}) as mine`,
   );
 
 /** Up to this many listed bots, the pick is exactly uniform; above, it is drawn by listing number. */

@@ -7,6 +7,12 @@
  */
 import { LRUCache } from 'lru-cache';
 
+/** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
+export interface Listing<Rows> {
+  readonly count: number;
+  readonly rows: Rows;
+}
+
 /** One query per key at a time, shared by all who ask while it runs or is fresh. A failure is not kept. */
 export interface Snapshots {
   get<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;

@@ -8,9 +8,10 @@ import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { type BotProfile, countListedBots, findBot, listBots, pickBots } from './bots.ts';
-import { createRowCache, createSnapshots, type RowCache, type Snapshots } from './cache.ts';
-import { type FrontPage, readFrontPage } from './front-page.ts';
+import { type BotEdits, createBotEdits } from './bot-edits.ts';
+import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
+import { type BotProfile, findBot, pickBots } from './bots.ts';
+import { createRowCache, createSnapshots, type Listing, type RowCache, type Snapshots } from './cache.ts';
 import {
   type CreditKind,
   type CreditStanding,
@@ -22,20 +23,16 @@ import {
   readStanding,
   type TierRow,
 } from './credits.ts';
+import { type FrontPage, readFrontPage } from './front-page.ts';
 import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
+import { createLists, type Lists } from './lists.ts';
+import { createLogins, type Logins } from './logins.ts';
 import { createPackEdits, type PackEdits } from './pack-edits.ts';
-import {
-  countPacks,
-  findPack,
-  findPackSummary,
-  listPacks,
-  type PackPage,
-  type PackSummary,
-} from './packs.ts';
+import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs.ts';
 import { type EntityStanding, permissionsOn } from './permissions.ts';
 import { createPushBox, type PushBox } from './push.ts';
 import { createReminders, type Reminders } from './reminders.ts';
-import { countListedServers, findServer, listServers, type ServerProfile } from './servers.ts';
+import { findServer, type ServerProfile } from './servers.ts';
 import {
   deleteSession,
   findSessionOfToken,
@@ -69,13 +66,9 @@ import {
   validVotes,
 } from './votes.ts';
 
+export type { Listing };
 /** At once when cached, else after a query. */
 export type Soon<Value> = Value | Promise<Value>;
-/** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
-export interface Listing<Rows> {
-  readonly count: number;
-  readonly rows: Rows;
-}
 export interface Profiles<Row> {
   /** By id or vanity code; `null` when there is none. The same object until it is dropped. */
   profile(word: string): Soon<Row | null>;
@@ -89,6 +82,11 @@ export interface Catalogue {
     page(page: number): Promise<Listing<readonly IndexBotRow[]>>;
     random(wanted: number): Promise<readonly IndexBotRow[]>;
     frontPage(): Promise<FrontPage>;
+    readonly edits: BotEdits;
+    /** What the directory itself knows of an application's bot. */
+    known(ids: BotIds): Promise<KnownBot | null>;
+    /** Keeps what a look-up told of a listed bot. False when it is not listed, or a later one is kept. */
+    noteLookup(ids: BotIds, person: BotPerson): Promise<boolean>;
   };
   readonly servers: Profiles<ServerProfile> & {
     page(page: number): Promise<Listing<readonly IndexServerRow[]>>;
@@ -172,35 +170,22 @@ const profilesOf = <Row extends { id: string; vanity: string; weightBytes: numbe
   drop: (id) => cache.drop(id),
 });
 
-const createBots = (sql: Sql, cache: RowCache<BotProfile>, snapshots: Snapshots): Catalogue['bots'] => {
-  const listed = () => snapshots.get('bots count', () => asStorage('bots.count', () => countListedBots(sql)));
+const createBots = (
+  sql: Sql,
+  cache: RowCache<BotProfile>,
+  { lists, snapshots }: { readonly lists: Lists; readonly snapshots: Snapshots },
+): Catalogue['bots'] => {
   return {
     ...profilesOf(cache, (word) => findBot(sql, word)),
-    page: (page) =>
-      snapshots.get(`bots ${page}`, () =>
-        asStorage('bots.page', async () => ({
-          count: (await listed()).count,
-          rows: await listBots(sql, page),
-        })),
-      ),
-    random: (wanted) => asStorage('bots.random', async () => pickBots(sql, wanted, (await listed()).count)),
+    page: lists.bots,
+    random: (wanted) => asStorage('bots.random', async () => pickBots(sql, wanted, await lists.botsCount())),
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
   };
 };
 
-const createServers = (
-  sql: Sql,
-  cache: RowCache<ServerProfile>,
-  snapshots: Snapshots,
-): Catalogue['servers'] => ({
+const createServers = (sql: Sql, cache: RowCache<ServerProfile>, lists: Lists): Catalogue['servers'] => ({
   ...profilesOf(cache, (word) => findServer(sql, word)),
-  page: (page) =>
-    snapshots.get(`servers ${page}`, () =>
-      asStorage('servers.page', async () => ({
-        count: (await snapshots.get('servers count', () => countListedServers(sql))).count,
-        rows: await listServers(sql, page),
-      })),
-    ),
+  page: lists.servers,
 });
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams'] => ({
@@ -211,17 +196,11 @@ const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams']
   members: createTeamMembers(sql),
 });
 
-const createPacks = (sql: Sql, snapshots: Snapshots): Catalogue['packs'] => ({
+const createPacks = (sql: Sql, lists: Lists): Catalogue['packs'] => ({
   find: (url) => asStorage('packs.find', () => findPack(sql, url)),
   summary: (word) => asStorage('packs.summary', () => findPackSummary(sql, word)),
   edits: createPackEdits(sql),
-  page: (page) =>
-    snapshots.get(`packs ${page}`, () =>
-      asStorage('packs.page', async () => ({
-        count: (await snapshots.get('packs count', () => countPacks(sql))).count,
-        rows: await listPacks(sql, page),
-      })),
-    ),
+  page: lists.packs,
 });
 
 const createSessions = (sql: Sql): Catalogue['sessions'] => ({
@@ -243,29 +222,30 @@ const createVotes = (sql: Sql): Catalogue['votes'] => ({
   eachVoters: (ref) => eachVoters(sql, ref),
 });
 
+const createCredits = (sql: Sql): Catalogue['credits'] => ({
+  tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
+  standing: (target, heard) => asStorage('credits.standing', () => readStanding(sql, target, heard)),
 /** The catalogue over one SQL client. Holds caches, so one per process. */
 export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catalogue => {
   const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs } = { ...defaults, ...options };
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
+  const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
   const cacheBound = { bytesMax: profileBytesMax, ageMaxMs: profileAgeMaxMs };
   return {
     sql,
-    bots: createBots(sql, createRowCache(cacheBound), snapshots),
-    servers: createServers(sql, createRowCache(cacheBound), snapshots),
-const createCredits = (sql: Sql): Catalogue['credits'] => ({
-  tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
-  standing: (target, heard) => asStorage('credits.standing', () => readStanding(sql, target, heard)),
+    bots: createBots(sql, createRowCache(cacheBound), { lists, snapshots }),
+    servers: createServers(sql, createRowCache(cacheBound), lists),
   redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
   redeem: (request) => redeemVotes(sql, request),
 });
 
     teams: createTeams(sql, createRowCache(cacheBound)),
-    packs: createPacks(sql, snapshots),
+    packs: createPacks(sql, lists),
     vanity: createVanities(sql),
     reminders: createReminders(sql),
-    push: createPushBox(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
+    push: createPushBox(sql),
     sessions: createSessions(sql),
     votes: createVotes(sql),
     permissionsOn: (kind, id, userId) =>

@@ -52,7 +52,7 @@ const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[
     union all
     select 'recently_added', id, row_number() over () from (
       select bot_id as id from bots where type in ('approved', 'certified')
-      order by created_at desc, bot_id limit ${botsPerList}) as recently_added
+      order by created_at desc, bot_id desc limit ${botsPerList}) as recently_added
   ) as lists
   order by list, place`;
 

@@ -4,7 +4,6 @@
  * Three statements for any number of packs: the packs, all their bots, all their servers. A bot or server
  * deleted later drops out of the rows but stays in the pack's ids. Callers: catalogue.ts, front-page.ts.
  */
-import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Queryable } from '../sql/client.ts';
 import {
   type Fragment,
@@ -75,22 +74,23 @@ export const findPackSummary = async (sql: Queryable, word: string): Promise<Pac
   return rows[0] ?? null;
 };
 
-export const countPacks = async (sql: Queryable): Promise<{ readonly count: number }> => {
-  const rows = await sql<{ count: number }[]>`select count(*) as count from packs`;
-  return { count: rows[0]?.count ?? 0 };
-};
-
-export const newestPacks = async (sql: Queryable, rowsMax: number, offset = 0): Promise<PackPage> =>
+export const newestPacks = async (sql: Queryable, rowsMax: number): Promise<PackPage> =>
   fillPacks(
     sql,
     await selectPacks(
       sql,
-      sql`where packs.url in (select url from packs order by created_at desc, url
-          limit ${rowsMax} offset ${offset})
-        order by packs.created_at desc, packs.url`,
+      sql`where packs.url in (select url from packs order by created_at desc, url desc limit ${rowsMax})
+        order by packs.created_at desc, packs.url desc`,
     ),
   );
 
-/** One page of all packs, newest first. */
-export const listPacks = (sql: Queryable, page: number): Promise<PackPage> =>
-  newestPacks(sql, perPage.packs, offsetOf(page, perPage.packs));
+/** Packs that still exist among these, in their order. */
+export const pagePacks = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
+  fillPacks(
+    sql,
+    await selectPacks(
+      sql,
+      sql`join unnest(${urls as string[]}::text[]) with ordinality as wanted(url, place) using (url)
+        order by wanted.place`,
+    ),
+  );

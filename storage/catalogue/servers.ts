@@ -1,10 +1,9 @@
 /**
- * Servers in SQL: one server's profile and the pages of the list.
+ * Servers in SQL: one server's profile, and the servers of a team.
  *
  * Profiles carry no counters: those come from the engine. Lists carry totals as last flushed. In lists means
  * approved or certified, and public. One statement per function; called by catalogue.ts and its caches.
  */
-import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Queryable } from '../sql/client.ts';
 import type { LinkRow } from './bots.ts';
 import type { Cacheable } from './cache.ts';
@@ -48,22 +47,6 @@ export const findServer = async (sql: Queryable, word: string): Promise<ServerPr
   return rows[0] ?? null;
 };
 
-export const countListedServers = async (sql: Queryable): Promise<{ readonly count: number }> => {
-  const rows = await sql<{ count: number }[]>`
-    select count(*) as count from servers where type in ('approved', 'certified') and state = 'public'`;
-  return { count: rows[0]?.count ?? 0 };
-};
-
-/** One page of the listed servers, newest first. */
-export const listServers = (sql: Queryable, page: number): Promise<readonly IndexServerRow[]> =>
-  indexServers(
-    sql,
-    sql`select id, row_number() over () as place from (
-      select server_id as id from servers where type in ('approved', 'certified') and state = 'public'
-      order by created_at desc, server_id
-      limit ${perPage.servers} offset ${offsetOf(page, perPage.servers)}) as page`,
-  );
-
 /** Servers of a team, newest first, whatever their type and state. */
 export const listTeamServers = (
   sql: Queryable,
@@ -74,5 +57,5 @@ export const listTeamServers = (
     sql,
     sql`select id, row_number() over () as place from (
       select server_id as id from servers where team_id = ${teamId}
-      order by created_at desc, server_id limit ${rowsMax}) as mine`,
+      order by created_at desc, server_id desc limit ${rowsMax}) as mine`,
   );

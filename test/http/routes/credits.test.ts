@@ -136,7 +136,7 @@ test('POST /:type/:id/votes/credits → the oldest upvotes become void and carry
   );
 });
 
-test('POST /:type/:id/votes/credits → in parts worth the same as at once, until a monthly reset', async () => {
+test('POST /:type/:id/votes/credits → in parts worth the same, until a monthly reset', async () => {
   const ref = await newBot(625);
   for (let part = 0; part < 6; part++) assert.is((await redeem(ref, 100)).status, 200);
   assert.is((await redeem(ref, 25)).json.context.credits, '50');
@@ -193,7 +193,7 @@ test('POST /:type/:id/votes/credits → 409 for more than there is, and where no
   assert.equal([server.status, server.json.context.code], [409, 'no_credit_tiers']);
 });
 
-test('POST /:type/:id/votes/credits → 200 for who holds redeem_vote_credits, 401 and 403 for others', async () => {
+test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits, else 401 and 403', async () => {
   const ref = await newBot(20);
   await world.sql`update bots set owner_id = null, team_id = 'team1' where bot_id = ${ref.id}`;
   world.catalogue.bots.drop(ref.id);

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { listBots, pickBots } from '../../../storage/catalogue/bots.ts';
+import { pickBots } from '../../../storage/catalogue/bots.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import {
   addBot,
@@ -89,7 +89,8 @@ test('integers beyond 2^53 come back to the digit in lists', async () => {
   const { sql } = directory;
   await sql`update totals set servers = 18446744073709551557 where entity_id = 'bot14'`;
 
-  const [row] = await listBots(sql, 1);
+  const { rows } = await createCatalogue(sql).bots.page(1);
+  const [row] = rows;
 
   assert.is(row?.servers, '18446744073709551557');
 });

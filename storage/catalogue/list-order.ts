@@ -1,0 +1,320 @@
+/**
+ * The order of the long lists (listed bots, listed servers, packs): any page of a million rows without a query
+ * that walks there.
+ *
+ * SQL keeps each list cut into counted segments (migration 003). Triggers note what comes and goes as rows of
+ * their own, so writers never wait; whoever reads next, on any node, counts them in (`recount`) and cuts
+ * segments that have grown. A reader sums segments up to its page, and reads the ids of that one segment.
+ * An order is what the segments said at one moment: pages of one order neither skip nor repeat a row. When a
+ * segment has changed by the time its ids are read, the order is over and the next one begins. Bounded: ids of
+ * at most `segmentsKeptMax` segments in memory. Used by catalogue.ts.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { repeated } from '../sql/retry.ts';
+
+export type ListName = 'bots' | 'servers' | 'packs';
+
+export interface ListOrder {
+  /** A name for what is kept of this order. */
+  readonly serial: number;
+  /** All rows of the list. */
+  readonly count: number;
+  /** Ids of the rows from `offset`, newest first. */
+  ids(offset: number, rowsMax: number): Promise<readonly string[]>;
+  /** A segment that was read is not as it was: take the next order. */
+  isOver(): boolean;
+}
+export interface ListOrders {
+  /** The order in force, at most `ageMaxMs` old. The same object while nothing changed. */
+  order(list: ListName): Promise<ListOrder>;
+}
+
+/** Where a list's rows are. The conditions are those of the triggers. */
+interface Source {
+  readonly table: string;
+  readonly id: string;
+  readonly listed: (sql: Queryable) => ReturnType<Queryable>;
+}
+const sources: Readonly<Record<ListName, Source>> = {
+  bots: { table: 'bots', id: 'bot_id', listed: (sql) => sql`type in ('approved', 'certified')` },
+  servers: {
+    table: 'servers',
+    id: 'server_id',
+    listed: (sql) => sql`type in ('approved', 'certified') and state = 'public'`,
+  },
+  packs: { table: 'packs', id: 'url', listed: (sql) => sql`true` },
+};
+
+/** Entries of a segment when it is cut; it is cut again at twice as many. */
+const segmentEntries = 500;
+const segmentsKeptMax = 512;
+/** A recount after a bulk import takes seconds; it is nobody's request that should be cut then. */
+const recountMsMax = 120_000;
+
+/** A place in a list. The time is text: a Date would cut microseconds. */
+interface Key {
+  readonly at: string;
+  readonly id: string;
+}
+/** From its key up to the next one's; the newest segment has no upper end. */
+interface Segment extends Key {
+  readonly entries: number;
+}
+/** What the segments said at one moment, newest first. */
+interface Layout {
+  readonly version: number;
+  readonly segments: readonly Segment[];
+}
+
+interface Order extends ListOrder {
+  readonly version: number;
+  /** Segments that are not what the layout says any more. */
+  readonly moved: Key[];
+}
+interface State {
+  readonly sql: Sql;
+  /** Fresh ones leave by age. */
+  readonly fresh: LRUCache<ListName, Promise<Order>>;
+  readonly last: Map<ListName, Order>;
+  /** Names orders apart, for those who keep what they read by one. */
+  serial: number;
+}
+
+export const createListOrders = (sql: Sql, bound: { readonly ageMaxMs: number }): ListOrders => {
+  const state: State = {
+    sql,
+    fresh: new LRUCache({ max: Object.keys(sources).length, ttl: bound.ageMaxMs }),
+    last: new Map(),
+    serial: 0,
+  };
+  return { order: (list) => orderInForce(state, list) };
+};
+
+/** One look at SQL at a time per list, shared by all who ask while it runs or is fresh. */
+const orderInForce = (state: State, list: ListName): Promise<Order> => {
+  const fresh = state.fresh.get(list);
+  const last = state.last.get(list);
+  const over = last !== undefined && last.moved.length > 0;
+  if (fresh !== undefined && !over) return fresh;
+  const next = renew(state, list, last);
+  state.last.delete(list);
+  state.fresh.set(list, next);
+  next.then(
+    (order) => state.last.set(list, order),
+    () => state.fresh.peek(list) === next && state.fresh.delete(list),
+  );
+  return next;
+};
+
+/** The order before when nothing has changed since, else a new one. */
+const renew = async (state: State, list: ListName, last: Order | undefined): Promise<Order> => {
+  const { sql } = state;
+  const [head] = await sql<{ version: number; changed: boolean }[]>`
+    select version, exists (select from list_changes where list = ${list}) as changed
+    from list_heads where list = ${list}`;
+  const same = head !== undefined && !head.changed && head.version === last?.version;
+  if (last !== undefined && same && last.moved.length === 0) return last;
+  return orderOf(state, list, await recount(sql, list, last?.moved ?? []));
+};
+
+const orderOf = (state: State, list: ListName, layout: Layout): Order => {
+  const { segments, version } = layout;
+  const starts: number[] = [];
+  let count = 0;
+  for (const { entries } of segments) {
+    starts.push(count);
+    count += entries;
+  }
+  const kept = new LRUCache<number, Promise<readonly string[]>>({ max: segmentsKeptMax });
+  const moved: Key[] = [];
+  const load = (index: number): Promise<readonly string[]> => {
+    const known = kept.get(index);
+    if (known !== undefined) return known;
+    const loading = readSegment(state.sql, list, layout, index);
+    kept.set(index, loading);
+    loading.then(
+      (ids) => ids.length !== segments[index]?.entries && moved.push(segments[index] as Segment),
+      () => kept.peek(index) === loading && kept.delete(index),
+    );
+    return loading;
+  };
+  state.serial += 1;
+  const rows = (offset: number, rowsMax: number) =>
+    collect({ segments, starts, load }, offset, Math.min(rowsMax, Math.max(0, count - offset)));
+  return { serial: state.serial, version, count, moved, isOver: () => moved.length > 0, ids: rows };
+};
+
+interface Loaded {
+  readonly segments: readonly Segment[];
+  /** Places of the segments' first entries. */
+  readonly starts: readonly number[];
+  readonly load: (index: number) => Promise<readonly string[]>;
+}
+
+const collect = async (loaded: Loaded, offset: number, wanted: number): Promise<readonly string[]> => {
+  const { segments, starts, load } = loaded;
+  const ids: string[] = [];
+  let index = lastAtMost(starts, offset);
+  let skip = offset - (starts[index] ?? 0);
+  for (; ids.length < wanted && index < segments.length; index++) {
+    if (segments[index]?.entries !== 0)
+      ids.push(...(await load(index)).slice(skip, skip + wanted - ids.length));
+    skip = 0;
+  }
+  return ids;
+};
+
+/** Index of the last number that is not above `limit`; 0 when all are. */
+const lastAtMost = (numbers: readonly number[], limit: number): number => {
+  let [low, high] = [0, numbers.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((numbers[middle] as number) <= limit) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+};
+
+const keyOf = (sql: Queryable, { at, id }: Key) => sql`(${at}::text::timestamptz, ${id}::text)`;
+
+/** Rows of the list whose keys lie in the segment at `index`. */
+const inSegment = (sql: Queryable, list: ListName, { segments }: Layout, index: number) => {
+  const { table, id, listed } = sources[list];
+  const upper = segments[index - 1];
+  return sql`
+    ${sql(table)} where ${listed(sql)} and (created_at, ${sql(id)}) >= ${keyOf(sql, segments[index] as Segment)}
+    ${upper === undefined ? sql`` : sql`and (created_at, ${sql(id)}) < ${keyOf(sql, upper)}`}`;
+};
+
+/** Its ids, newest first; one more than the layout says when there are more. */
+const readSegment = async (
+  sql: Queryable,
+  list: ListName,
+  layout: Layout,
+  index: number,
+): Promise<readonly string[]> => {
+  const { id } = sources[list];
+  const rows = await sql<{ id: string }[]>`
+    select ${sql(id)} as id from ${inSegment(sql, list, layout, index)}
+    order by created_at desc, ${sql(id)} desc limit ${(layout.segments[index]?.entries ?? 0) + 1}`;
+  return rows.map((row) => row.id);
+};
+
+/* ------------------------------------------------------------- recounting */
+
+/**
+ * Counts the noted changes into the segments, cuts those that have grown or are named in `doubted`, and joins
+ * small neighbours: one transaction whose view of everything begins when nobody else recounts.
+ */
+const recount = (sql: Sql, list: ListName, doubted: readonly Key[]): Promise<Layout> =>
+  repeated(() =>
+    sql.begin('isolation level repeatable read', async (transaction) => {
+      await transaction`lock table list_heads in share row exclusive mode`;
+      await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
+      await countChanges(transaction, list);
+      const layout = await readLayout(transaction, list);
+      const cut = await cutSegments(transaction, list, { layout, doubted });
+      const joined = !cut && (await joinSegments(transaction, list, layout));
+      return cut || joined ? readLayout(transaction, list) : layout;
+    }),
+  ) as Promise<Layout>;
+
+const countChanges = async (transaction: Transaction, list: ListName): Promise<void> => {
+  const counted = await transaction`
+    with gone as (delete from list_changes where list = ${list} returning at, id, change),
+    sums as (
+      select place.low_at, place.low_id, sum(gone.change) as change
+      from gone cross join lateral (
+        select low_at, low_id from list_segments
+        where list = ${list} and (low_at, low_id) <= (gone.at, gone.id)
+        order by low_at desc, low_id desc limit 1) as place
+      group by place.low_at, place.low_id)
+    update list_segments set entries = entries + sums.change from sums
+    where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id`;
+  if (counted.count > 0) await raiseVersion(transaction, list);
+};
+
+const raiseVersion = async (transaction: Transaction, list: ListName): Promise<void> => {
+  await transaction`update list_heads set version = version + 1 where list = ${list}`;
+};
+
+const readLayout = async (transaction: Transaction, list: ListName): Promise<Layout> => {
+  const [head] = await transaction<{ version: number }[]>`
+    select version from list_heads where list = ${list}`;
+  const segments = await transaction<Segment[]>`
+    select low_at::text as at, low_id as id, entries from list_segments where list = ${list}
+    order by low_at desc, low_id desc`;
+  return { version: head?.version ?? 0, segments };
+};
+
+/** Cuts what is twice as long as it should be, and counts anew what is doubted. True when something was. */
+const cutSegments = async (
+  transaction: Transaction,
+  list: ListName,
+  { layout, doubted }: { readonly layout: Layout; readonly doubted: readonly Key[] },
+): Promise<boolean> => {
+  let changed = false;
+  for (const [index, segment] of layout.segments.entries()) {
+    const inDoubt = doubted.some(({ at, id }) => at === segment.at && id === segment.id);
+    if (segment.entries < 2 * segmentEntries && !inDoubt) continue;
+    await cutSegment(transaction, list, { layout, index });
+    changed = true;
+  }
+  if (changed) await raiseVersion(transaction, list);
+  return changed;
+};
+
+const cutSegment = async (
+  transaction: Transaction,
+  list: ListName,
+  { layout, index }: { readonly layout: Layout; readonly index: number },
+): Promise<void> => {
+  const segment = layout.segments[index] as Segment;
+  const { id } = sources[list];
+  await transaction`
+    with numbered as materialized (
+      select created_at, ${transaction(id)} as id,
+        row_number() over (order by created_at, ${transaction(id)}) - 1 as place
+      from ${inSegment(transaction, list, layout, index)}),
+    total as (select count(*) as entries from numbered),
+    first as (
+      update list_segments set entries = least(total.entries, ${segmentEntries}::int) from total
+      where list = ${list} and (low_at, low_id) = ${keyOf(transaction, segment)})
+    insert into list_segments (list, low_at, low_id, entries)
+    select ${list}, created_at, id, least(${segmentEntries}::int, total.entries - place) from numbered, total
+    where place > 0 and place % ${segmentEntries}::int = 0`;
+};
+
+/** Joins small segments to older neighbours, so that deletions do not leave crumbs. True when some were. */
+const joinSegments = async (transaction: Transaction, list: ListName, layout: Layout): Promise<boolean> => {
+  const joined = new Map<Segment, number>();
+  const gone: Segment[] = [];
+  let [base, entries]: [Segment | undefined, number] = [undefined, 0];
+  for (const segment of layout.segments.toReversed()) {
+    if (base !== undefined && entries + segment.entries <= segmentEntries / 2) {
+      entries += segment.entries;
+      joined.set(base, entries);
+      gone.push(segment);
+    } else [base, entries] = [segment, segment.entries];
+  }
+  if (gone.length === 0) return false;
+  const grown = [...joined];
+  await transaction`
+    update list_segments set entries = grown.entries
+    from ${keysOf(
+      transaction,
+      grown.map(([key]) => key),
+    )} as keys (at, id, place)
+    join unnest(${grown.map(([, count]) => String(count))}::text[]::bigint[]) with ordinality
+      as grown (entries, place) using (place)
+    where list = ${list} and low_at = keys.at and low_id = keys.id`;
+  await transaction`
+    delete from list_segments using ${keysOf(transaction, gone)} as keys (at, id, place)
+    where list = ${list} and low_at = keys.at and low_id = keys.id`;
+  await raiseVersion(transaction, list);
+  return true;
+};
+
+const keysOf = (sql: Queryable, keys: readonly Key[]) => sql`
+  unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[]) with ordinality`;
