@@ -44,9 +44,9 @@ import {
   type SessionRow,
   type SessionTarget,
 } from './sessions.ts';
+import { createShop, type Shop } from './shop.ts';
 import { createTeamEdits, type TeamEdits } from './team-edits.ts';
 import { createTeamMembers, type TeamMembers } from './team-members.ts';
-import { createShop, type Shop } from './shop.ts';
 import {
   findTeam,
   findTeamIdByName,
@@ -115,20 +115,13 @@ export interface Catalogue {
     insert(session: NewSession, apiSessionsMax: number): Promise<SessionCreation>;
     remove(target: SessionTarget, sessionId: string): Promise<boolean>;
   };
+  readonly logins: Logins;
   readonly votes: {
     valid(pair: VotePair): Promise<readonly VoteRow[]>;
     page(pair: VotePair, page: number): Promise<Listing<readonly VoteRow[]>>;
     voters(ref: EntityRef, page: number): Promise<readonly string[]>;
     eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
   };
-  /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
-  permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
-}
-
-export interface CatalogueOptions {
-  /** Memory for cached profiles of one kind. */
-  readonly profileBytesMax?: number;
-  /** Profiles are read again after this, also when nobody told us of an edit. */
   readonly credits: {
     /** In ascending order; of all kinds when `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
@@ -137,6 +130,10 @@ export interface CatalogueOptions {
       target: { readonly ref: EntityRef; readonly kind: CreditKind },
       heard: number,
     ): Promise<CreditStanding>;
+    redeems(ref: EntityRef): Promise<Redeems>;
+    /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
+    redeem(request: RedeemRequest): Promise<RedeemOutcome>;
+  };
   readonly shop: Shop;
   /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
   permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
@@ -146,10 +143,6 @@ export interface CatalogueOptions {
   /** Memory for cached profiles of one kind. */
   readonly profileBytesMax?: number;
   /** Profiles are read again after this, also when nobody told us of an edit. */
-    redeems(ref: EntityRef): Promise<Redeems>;
-    /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
-    redeem(request: RedeemRequest): Promise<RedeemOutcome>;
-  };
   readonly profileAgeMaxMs?: number;
   /** A list is at most this old. */
   readonly snapshotAgeMaxMs?: number;
@@ -180,6 +173,9 @@ const createBots = (
     page: lists.bots,
     random: (wanted) => asStorage('bots.random', async () => pickBots(sql, wanted, await lists.botsCount())),
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
+    edits: createBotEdits(sql),
+    known: (ids) => asStorage('bots.known', () => findKnownBot(sql, ids)),
+    noteLookup: (ids, person) => asStorage('bots.noteLookup', () => noteLookup(sql, ids, person)),
   };
 };
 
@@ -225,6 +221,10 @@ const createVotes = (sql: Sql): Catalogue['votes'] => ({
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
   standing: (target, heard) => asStorage('credits.standing', () => readStanding(sql, target, heard)),
+  redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
+  redeem: (request) => redeemVotes(sql, request),
+});
+
 /** The catalogue over one SQL client. Holds caches, so one per process. */
 export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catalogue => {
   const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs } = { ...defaults, ...options };
@@ -235,21 +235,17 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     sql,
     bots: createBots(sql, createRowCache(cacheBound), { lists, snapshots }),
     servers: createServers(sql, createRowCache(cacheBound), lists),
-  redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
-  redeem: (request) => redeemVotes(sql, request),
-});
-
     teams: createTeams(sql, createRowCache(cacheBound)),
     packs: createPacks(sql, lists),
     vanity: createVanities(sql),
     reminders: createReminders(sql),
-    credits: createCredits(sql),
-    shop: createShop(sql, snapshots),
     push: createPushBox(sql),
     sessions: createSessions(sql),
+    logins: createLogins(sql),
     votes: createVotes(sql),
+    credits: createCredits(sql),
+    shop: createShop(sql, snapshots),
     permissionsOn: (kind, id, userId) =>
       asStorage('catalogue.permissionsOn', () => permissionsOn(sql, { kind, id }, userId)),
   };
 };
-    credits: createCredits(sql),
