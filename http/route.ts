@@ -14,6 +14,7 @@ import type { Clock } from '../engine/ports.ts';
 import type { Permission } from '../engine/rules/permissions.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { PushClient } from './clients/push.ts';
 
@@ -24,6 +25,8 @@ export interface App {
   /** To forget a session when it is revoked, or all of what was deleted. */
   readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
   readonly clock: Clock;
+  /** `null` when no login provider is configured. */
+  readonly login: Login | null;
   readonly push: Pick<PushClient, 'publicKey' | 'endpointFault'>;
   readonly settings: FacadeSettings;
 }

@@ -8,6 +8,7 @@ import { botEditRows } from './routes/bot-edits.ts';
 import { botRows } from './routes/bots.ts';
 import { creditRows } from './routes/credits.ts';
 import { loginRows } from './routes/login.ts';
+import { loginRows } from './routes/login.ts';
 import { memberRows } from './routes/members.ts';
 import { notificationRows } from './routes/notifications.ts';
 import { packRows } from './routes/packs.ts';
@@ -27,6 +28,7 @@ export interface RowFile {
 
 export const rowFiles: readonly RowFile[] = [
   { file: 'http/routes/sessions.ts', rows: sessionRows },
+  { file: 'http/routes/login.ts', rows: loginRows },
   { file: 'http/routes/login.ts', rows: loginRows },
   { file: 'http/routes/bots.ts', rows: botRows },
   { file: 'http/routes/bot-edits.ts', rows: botEditRows },

@@ -6,9 +6,7 @@
  * the `App`. Called by rollcall.ts; the stores and the engine are made there.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../engine/engine.ts';
 import { createSessionCache } from '../http/auth/sessions.ts';
-import type { PushClient } from '../http/clients/push.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { App } from '../http/route.ts';
@@ -27,7 +25,7 @@ export type PublicApp = App & { readonly sessions: ReturnType<typeof createSessi
 export const createApp = (
   stores: Stores,
   config: Config,
-  { engine, push }: { readonly engine: Engine; readonly push: PushClient },
+  { engine, push, login }: Pick<App, 'engine' | 'push' | 'login'>,
 ): PublicApp => {
   const catalogue = createCatalogue(stores.sql);
   const sessions = createSessionCache({
@@ -43,7 +41,7 @@ export const createApp = (
     remindersPerUserMax,
     pushSubscriptionsPerUserMax,
   };
-  return { engine, catalogue, sessions, clock: systemClock, push, settings };
+  return { engine, catalogue, sessions, clock: systemClock, push, login, settings };
 };
 
 const sessionsCachedMax = 100_000;

@@ -9,6 +9,7 @@ import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/ports.ts';
 import { parseTrustedProxies } from '../http/client-address.ts';
 import type { LimitSettings } from '../http/limits/limiter.ts';
+import { loginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, variableOf } from './settings.ts';
 
 export type Config = Readonly<Settings>;
@@ -45,6 +46,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   }
   mistakes.push(...badNetworks(settings.trustedProxies as readonly string[] | undefined));
   mistakes.push(...contradictions(settings as Partial<Settings>));
+  mistakes.push(...loginMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
@@ -96,7 +98,9 @@ const parse = (given: string, schema: SettingSchema): unknown => {
 const explain = (variable: string, given: string, schema: SettingSchema): string => {
   const shown = given.length > 60 ? `${given.slice(0, 60)}…` : given;
   const example = `${variable}=${schema.example}`;
-  const said = variable.endsWith('_TOKEN') ? 'something else (not shown)' : `"${withoutPassword(shown)}"`;
+  const said = /_(TOKEN|SECRET)$/.test(variable)
+    ? 'something else (not shown)'
+    : `"${withoutPassword(shown)}"`;
   return `${variable} is ${said} but must be ${allowed(schema)}, for example ${example}`;
 };
 

@@ -30,6 +30,7 @@ import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { prepareDemo } from './demo/demo.ts';
+import { loginReporter, openLogin } from './login.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { openPush } from './push.ts';
 import { every } from './timers.ts';
@@ -131,7 +132,8 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const metrics = createMetrics(rows.map((row) => row.name));
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
   const push = await openPush(sql, config);
-  const app = createApp(stores, config, { engine, push });
+  const login = await openLogin(sql, config, loginReporter(extras.logger));
+  const app = createApp(stores, config, { engine, push, login });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
   const admin = createAdmin({

@@ -22,6 +22,12 @@ const host = text('127.0.0.1', {
   expected: 'a host name or an address',
   example: '127.0.0.1',
 });
+const address = (example: string) =>
+  text('', {
+    pattern: '^(https?://[^/?#\\s]+(/[^?#\\s]*)?)?$',
+    expected: 'an http or https address, or nothing',
+    example,
+  });
 /** The hot store remembers last votes for two buckets, so no window may be longer than one. */
 const voteWait = (value: number) =>
   Type.Number({
@@ -111,6 +117,47 @@ export const settingsSchema = Type.Object({
     example: '1000000',
   }),
 
+  loginIssuer: address('https://id.example.org'),
+  loginAuthorizeUrl: address('https://chat.example.org/oauth2/authorize'),
+  loginTokenUrl: address('https://chat.example.org/api/oauth2/token'),
+  loginProfileUrl: address('https://chat.example.org/api/users/@me'),
+  loginClientId: text('', {
+    pattern: '^[!-~]{0,256}$',
+    expected: 'up to 256 characters without blanks, or nothing',
+    example: '815553000470478850',
+  }),
+  loginClientSecret: text('', {
+    pattern: '^[!-~]{0,512}$',
+    expected: 'up to 512 characters without blanks, or nothing',
+    example: 'what-the-provider-says',
+  }),
+  loginClientAuth: Type.Union([Type.Literal('basic'), Type.Literal('post')], {
+    default: 'basic',
+    example: 'post',
+  }),
+  loginScopes: Type.Array(
+    Type.String({ pattern: '^[!#-+\\--\\[\\]-~]{1,128}$', expected: 'scopes, separated by commas' }),
+    { default: [], maxItems: 32, example: 'identify' },
+  ),
+  loginRedirectUris: Type.Array(
+    Type.String({
+      pattern: '^[a-z][a-z0-9+.-]*://[^\\s,#]{1,2000}$',
+      expected: 'addresses without a fragment, separated by commas',
+    }),
+    { default: [], maxItems: 64, example: 'https://example.org/login' },
+  ),
+  loginProfileFields: Type.Array(
+    Type.String({
+      pattern: '^(id|username|display_name|avatar)=[A-Za-z0-9_.:-]{1,128}$',
+      expected: 'id=, username=, display_name= or avatar= with the name of a field',
+    }),
+    { default: [], maxItems: 4, example: 'display_name=nick' },
+  ),
+  loginAvatarUrl: text('', {
+    pattern: '^(https://[^\\s]{1,400})?$',
+    expected: 'an https address with {avatar} in it, or nothing',
+    example: 'https://cdn.example.org/avatars/{id}/{avatar}.png',
+  }),
   loginSessionDays: count(30, 3_650),
   loginsPerMinute: count(5, 1_000_000),
   botCreationsPerMinute: count(5, 1_000_000),

@@ -14,6 +14,7 @@ import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
+import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade } from '../../../http/facade.ts';
@@ -100,6 +101,8 @@ export interface TokenFields {
 export interface WorldOptions {
   /** Otherwise messages may go anywhere, also to loopback. */
   readonly push?: Partial<PushOptions>;
+  /** Otherwise there is no login. */
+  readonly login?: Login;
 }
 export interface World {
   readonly port: number;
@@ -164,7 +167,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     reach: 'any',
     ...options.push,
   });
-  const app: App = { engine, catalogue, sessions, clock, push, settings };
+  const app: App = { engine, catalogue, sessions, clock, push, login: options.login ?? null, settings };
   const facade = createFacade({
     app,
     rows,

@@ -1,0 +1,84 @@
+/**
+ * The login, made from the settings: which provider, whom it may send where, what of its words we keep.
+ *
+ * A directory without these settings has no login. Called by rollcall.ts.
+ */
+import type { Logger } from 'pino';
+import { createLoginStates, type Login } from '../http/auth/login-state.ts';
+import type { ProfileFields } from '../http/clients/login-profile.ts';
+import { createLoginProvider, type LoginEndpoints } from '../http/clients/login-provider.ts';
+import { createSparingLog } from '../http/sparing-log.ts';
+import { getOrCreateSecret } from '../storage/fleet.ts';
+import type { Queryable } from '../storage/sql/client.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+
+/** For everything that one login asks the provider. Below `limits.outsideDeadlineMs`. */
+const timeLimitMs = 10_000;
+const daySeconds = 86_400;
+
+/** `null` when no provider is named. `report` tells the operator why logins fail. */
+export const openLogin = async (
+  sql: Queryable,
+  config: Config,
+  report: (words: string) => void,
+): Promise<Login | null> => {
+  if (config.loginClientId === '') return null;
+  const secret = await getOrCreateSecret(sql, 'login_secret');
+  const openId = config.loginIssuer !== '';
+  const provider = createLoginProvider({
+    clientId: config.loginClientId,
+    clientSecret: config.loginClientSecret,
+    clientAuth: config.loginClientAuth,
+    scopes:
+      config.loginScopes.length > 0 ? config.loginScopes : openId ? ['openid', 'profile'] : ['identify'],
+    endpoints: endpointsOf(config),
+    profile: {
+      fields: fieldsOf(config.loginProfileFields, openId ? openIdFields : plainFields),
+      avatarUrl: config.loginAvatarUrl,
+    },
+    timeLimitMs,
+    clock: systemClock,
+    report,
+  });
+  return {
+    provider,
+    states: createLoginStates(Buffer.from(secret, 'hex')),
+    redirectUris: config.loginRedirectUris,
+    sessionSeconds: config.loginSessionDays * daySeconds,
+  };
+};
+
+/** Why logins fail, at most 20 lines a second. */
+export const loginReporter = (logger: Logger): ((words: string) => void) => {
+  const log = createSparingLog(logger, systemClock);
+  return (words) => log.error({}, words);
+};
+
+const plainFields: ProfileFields = {
+  id: 'id',
+  username: 'username',
+  display_name: 'global_name',
+  avatar: 'avatar',
+};
+const openIdFields: ProfileFields = {
+  id: 'sub',
+  username: 'preferred_username',
+  display_name: 'name',
+  avatar: 'picture',
+};
+
+/** `display_name=nick` and the like over the defaults. */
+const fieldsOf = (words: readonly string[], defaults: ProfileFields): ProfileFields => ({
+  ...defaults,
+  ...Object.fromEntries(words.map((word) => word.split('=', 2))),
+});
+
+const endpointsOf = (config: Config): LoginEndpoints =>
+  config.loginIssuer === ''
+    ? {
+        authorizeUrl: config.loginAuthorizeUrl,
+        tokenUrl: config.loginTokenUrl,
+        profileUrl: config.loginProfileUrl,
+      }
+    : { issuer: config.loginIssuer };
