@@ -106,7 +106,8 @@ const codesOf = (operation: Operation, status: number): string[] => {
 };
 
 const faultOf = (answer: Answer): string => {
-  if (answer.method === 'HEAD' || answer.method === 'OPTIONS' || answer.status === 304) {
+  const bodyless = answer.method === 'OPTIONS' && answer.status < 400;
+  if (answer.method === 'HEAD' || bodyless || answer.status === 304) {
     return answer.text === '' ? '' : 'has a body';
   }
   const operation = operationsAt(answer.path)?.[answer.method.toLowerCase()];

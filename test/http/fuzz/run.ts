@@ -1,0 +1,146 @@
+/**
+ * Sends generated requests to a whole Rollcall and judges every reply by the published document.
+ *
+ * Valid samples of every row, asked with the tokens of a few people, are spoilt by mutate.ts. A fault is an
+ * undocumented status, code or shape, a 5xx other than 503, a missing request id, or a reply that tells what
+ * it must not (a token, a stack, SQL). The seed of a run is printed; SEED repeats it.
+ */
+import { Agent, request as send } from 'node:http';
+import type { TokenKind } from '../../../engine/rules/token.ts';
+import { rows } from '../../../http/table.ts';
+import { createDice, type Dice } from '../../faults/random.ts';
+import { expected } from '../authorisation/expected.ts';
+import { newPeople, type People, settle } from '../authorisation/people.ts';
+import { sampleOf } from '../authorisation/requests.ts';
+import { judgeReply } from '../published.ts';
+import type { World } from '../routes/world.ts';
+import { mutate, type Sent } from './mutate.ts';
+
+export interface FuzzReport {
+  readonly requests: number;
+  /** Replies by status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** The first few, each with what repeats it. */
+  readonly faults: readonly string[];
+}
+
+interface Crowd {
+  readonly people: People;
+  readonly tokens: Readonly<Record<TokenKind, string>>;
+}
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly contentType: string;
+  readonly requestId: string;
+}
+
+const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
+const connections = 32;
+const crowdsAtOnce = 8;
+/** Requests asked about the same people: their listings are deleted now and then. */
+const requestsPerCrowd = 400;
+const faultsToldMax = 10;
+
+const gather = async (world: World): Promise<Crowd> => {
+  const people = await settle(world.sql, newPeople());
+  const pairs = await Promise.all(
+    kinds.map(async (kind) => [kind, await world.token(kind, people[kind])] as const),
+  );
+  return { people, tokens: Object.fromEntries(pairs) as Record<TokenKind, string> };
+};
+
+const compose = (crowd: Crowd, dice: Dice): Sent => {
+  const row = dice.pick(rows);
+  const taken = expected[row.name]?.kinds ?? [];
+  const kind = taken.length === 0 || dice.below(8) === 0 ? dice.pick(kinds) : dice.pick(taken);
+  const { path, body } = sampleOf(row, crowd.people, kind);
+  const address = `${1 + dice.below(200)}.${dice.below(256)}.${dice.below(256)}.1`;
+  const headers = { authorization: crowd.tokens[kind], 'x-forwarded-for': address };
+  const sent: Sent = { method: row.method, path, headers };
+  return mutate(body === undefined ? sent : { ...sent, body: JSON.stringify(body) }, dice);
+};
+
+const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    // Said always: for a GET, Node would send the body and not say that there is one.
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const all = { ...headers, ...length };
+    const target = { host: '127.0.0.1', port: world.port, agent, method, path, headers: all };
+    const asking = send(target, (reply) => {
+      const chunks: Buffer[] = [];
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+      reply.on('error', reject);
+      reply.on('end', () =>
+        resolve({
+          status: reply.statusCode ?? 0,
+          text: Buffer.concat(chunks).toString(),
+          contentType: reply.headers['content-type'] ?? '',
+          requestId: String(reply.headers['x-request-id'] ?? ''),
+        }),
+      );
+    });
+    asking.setTimeout(20_000, () => asking.destroy(new Error('no answer in 20 s')));
+    asking.on('error', reject);
+    asking.end(body);
+  });
+
+/** What no reply may hold, whatever was asked. */
+const secrets = /node_modules|\bat .*\.ts:\d|select .* from |postgres|"stack"/i;
+/** Documents of the product, not operations: their text is no API reply. */
+const documents = /^\/(docs(\/.*)?|openapi\.json)?(\?.*)?$/;
+
+const faultOf = (sent: Sent, reply: Reply): string => {
+  if (reply.status >= 500 && reply.status !== 503) return `a ${reply.status}`;
+  if (reply.requestId === '') return 'no X-Request-Id';
+  if (documents.test(sent.path)) return '';
+  if (secrets.test(reply.text)) return 'tells an inside';
+  const created = sent.method === 'POST' && reply.status === 201;
+  if (!created && reply.text.includes('rc_') && !sent.path.includes('rc_')) return 'tells a token';
+  try {
+    judgeReply({ method: sent.method, path: sent.path, ...reply });
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+const askOne = async (
+  world: World,
+  { agent, crowd, dice }: { agent: Agent; crowd: Crowd; dice: Dice },
+): Promise<{ status: number; fault: string }> => {
+  const sent = compose(crowd, dice);
+  try {
+    const reply = await ask(world, agent, sent);
+    const fault = faultOf(sent, reply);
+    const words = fault === '' ? '' : `${fault}: ${JSON.stringify(sent).slice(0, 1_500)} → ${reply.status}`;
+    return { status: reply.status, fault: words };
+  } catch (error) {
+    return { status: 0, fault: `${(error as Error).message}: ${JSON.stringify(sent).slice(0, 1_500)}` };
+  }
+};
+
+/** Sends so many requests, a few at a time. Never rejects for what a reply says: that is in the report. */
+export const fuzz = async (
+  world: World,
+  options: { readonly requests: number; readonly seed: number },
+): Promise<FuzzReport> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const statuses: Record<string, number> = {};
+  const faults: string[] = [];
+  const crowds = await Promise.all(Array.from({ length: crowdsAtOnce }, () => gather(world)));
+  let left = options.requests;
+  const worker = async (number: number): Promise<void> => {
+    const dice = createDice(options.seed * 31 + number);
+    const place = number % crowdsAtOnce;
+    for (; left > 0; left -= 1) {
+      if (dice.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);
+      const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, dice });
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      if (fault !== '' && faults.length < faultsToldMax) faults.push(fault);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, (_, index) => worker(index)));
+  agent.destroy();
+  return { requests: options.requests, statuses, faults };
+};
