@@ -16,6 +16,7 @@ import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { BotLookup } from './clients/bot-lookup.ts';
 import type { PushClient } from './clients/push.ts';
 
 /** Everything a handler may reach. */
@@ -27,6 +28,7 @@ export interface App {
   readonly clock: Clock;
   /** `null` when no login provider is configured. */
   readonly login: Login | null;
+  readonly botLookup: BotLookup;
   readonly push: Pick<PushClient, 'publicKey' | 'endpointFault'>;
   readonly settings: FacadeSettings;
 }

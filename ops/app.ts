@@ -7,6 +7,7 @@
  */
 import type { Logger } from 'pino';
 import { createSessionCache } from '../http/auth/sessions.ts';
+import { createBotLookup } from '../http/clients/bot-lookup.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { App } from '../http/route.ts';
@@ -41,7 +42,12 @@ export const createApp = (
     remindersPerUserMax,
     pushSubscriptionsPerUserMax,
   };
-  return { engine, catalogue, sessions, clock: systemClock, push, login, settings };
+  const botLookup = createBotLookup({
+    serviceUrl: config.botLookupUrl,
+    platformUrl: config.botLookupFallbackUrl,
+    clock: systemClock,
+  });
+  return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings };
 };
 
 const sessionsCachedMax = 100_000;

@@ -28,6 +28,12 @@ const address = (example: string) =>
     expected: 'an http or https address, or nothing',
     example,
   });
+const addressWithId = (example: string) =>
+  text('', {
+    pattern: '^(https?://[^/?#\\s{}]+/[^#\\s{}]*\\{id\\}[^#\\s{}]*)?$',
+    expected: 'an http or https address with {id} in it, or nothing',
+    example,
+  });
 /** The hot store remembers last votes for two buckets, so no window may be longer than one. */
 const voteWait = (value: number) =>
   Type.Number({
@@ -165,6 +171,9 @@ export const settingsSchema = Type.Object({
   authTestsPerMinute: count(60, 1_000_000),
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
+
+  botLookupUrl: addressWithId('https://lookup.example.org/v1/application/{id}'),
+  botLookupFallbackUrl: addressWithId('https://chat.example.org/api/applications/{id}/rpc'),
 
   sessionsPerEntityMax: count(100, 10_000),
   teamsPerUserMax: count(50, 10_000),

@@ -11,6 +11,7 @@ import type { TeamActor } from '../../engine/rules/members.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bot-edits.ts';
 import { type App, type Caller, noContent, type Reply } from '../route.ts';
 import type { BotBody, BotSettingsBody } from '../schema/bot-edits.ts';
+import { lookUpNewBot } from './bot-meta.ts';
 import { notFound } from './values.ts';
 
 const ownerActorOf = ({ kind, id, limits }: Caller): TeamActor => ({
@@ -47,12 +48,13 @@ const refusal = (outcome: Exclude<BotCreation, { kind: 'done' }> | BotRefusal): 
 const teamOf = (caller: Caller, named: string | undefined): string | null =>
   named || (caller.kind === 'team' ? caller.id : null);
 
-/** `PUT /bots`: known everywhere when this resolves. */
+/** `PUT /bots`: known everywhere when this resolves. A look-up that fails does not keep a bot out. */
 export const createBot = async (app: App, caller: Caller, body: BotBody): Promise<Reply> => {
+  const ids = { botId: body.bot_id, clientId: body.client_id || body.bot_id };
+  const person = await lookUpNewBot(app, ids);
   const outcome = await app.catalogue.bots.edits.create(
     {
-      botId: body.bot_id,
-      clientId: body.client_id || body.bot_id,
+      ...ids,
       extraLinks: body.extra_links ?? [],
       invite: body.invite,
       library: body.library,
@@ -63,7 +65,7 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
       staffNote: body.staff_note ?? null,
       tags: body.tags,
       teamId: teamOf(caller, body.team_owner),
-      person: null,
+      person,
     },
     ownerActorOf(caller),
   );

@@ -1,9 +1,10 @@
 /**
- * Rows that add, change, move and delete bots (contract §4.2).
+ * Rows that look up, add, change, move and delete bots (contract §4.2).
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import { createBot, deleteBot, editBot, transferBot } from '../replies/bot-edits.ts';
+import { showBotMeta } from '../replies/bot-meta.ts';
 import { callerOf } from '../replies/request.ts';
 import { type AnyRow, type Auth, route } from '../route.ts';
 import {
@@ -14,6 +15,7 @@ import {
   TransferBody,
   TransferParams,
 } from '../schema/bot-edits.ts';
+import { BotMeta, BotMetaParams, BotMetaQuery } from '../schema/bot-meta.ts';
 import { NoParams } from '../schema/common.ts';
 
 const section = 'Bots';
@@ -36,6 +38,7 @@ export const botEditRows: readonly AnyRow[] = [
     description: 'For oneself with an unlimited session, or for a team in which the caller holds `add_bots`.',
     auth: { word: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
+    asksOutside: true,
     caching: 'no-store',
     params: NoParams,
     body: BotBody,
@@ -43,6 +46,24 @@ export const botEditRows: readonly AnyRow[] = [
     errors: ['already_exists'],
     check: ({ body }) => checkBotAddresses(body),
     handle: (app, request) => createBot(app, callerOf(request), request.body),
+  }),
+  route({
+    name: 'getBotMeta',
+    method: 'GET',
+    path: '/bots/{client_id}/meta',
+    section,
+    summary: 'What the platform and this directory know about an application.',
+    description:
+      'Look-ups that failed are named in `fetch_errors`; the rest is then what the directory knows.',
+    auth: { word: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
+    limit: 'bot_meta',
+    asksOutside: true,
+    caching: 'no-store',
+    params: BotMetaParams,
+    query: BotMetaQuery,
+    replies: { 200: BotMeta },
+    errors: [],
+    handle: (app, { params, query }) => showBotMeta(app, params.client_id, query.fallback_bot_id),
   }),
   route({
     name: 'editBot',

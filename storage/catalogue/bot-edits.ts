@@ -3,8 +3,8 @@
  *
  * Whoever touches a bot locks the teams concerned first, in the order of their ids, and then its row; what
  * the caller may do is judged again from what is read then, so of two who move or delete it at once the
- * second one is judged by what the first one left. Called by catalogue.ts; caches, sessions in memory and the hot store
- * are the caller's to tell.
+ * second one is judged by what the first one left. Called by catalogue.ts; caches, sessions in memory and
+ * the hot store are the caller's to tell.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { firstMissing, type Member, type TeamActor } from '../../engine/rules/members.ts';
@@ -163,7 +163,7 @@ const createBot = async (transaction: Transaction, bot: NewBot, actor: TeamActor
       ${bot.teamId === null ? actor.id : null}, ${bot.teamId}, ${bot.library}, ${bot.prefix}, ${bot.short},
       ${bot.long}, ${bot.invite}, ${bot.tags as string[]}::text[],
       ${JSON.stringify(bot.extraLinks)}::text::jsonb, ${bot.nsfw}, ${bot.staffNote},
-      case when ${bot.person !== null}::boolean then now() end)
+      ${bot.person === null ? null : new Date(bot.person.atMs)})
     on conflict (client_id) do nothing returning bot_id`;
   if (made.length === 0) {
     await transaction`delete from vanity where itag = ${vanityRef}`;

@@ -27,7 +27,6 @@ import { type FrontPage, readFrontPage } from './front-page.ts';
 import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createLogins, type Logins } from './logins.ts';
-import { createLogins, type Logins } from './logins.ts';
 import { createPackEdits, type PackEdits } from './pack-edits.ts';
 import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs.ts';
 import { type EntityStanding, permissionsOn } from './permissions.ts';
@@ -116,7 +115,6 @@ export interface Catalogue {
     insert(session: NewSession, apiSessionsMax: number): Promise<SessionCreation>;
     remove(target: SessionTarget, sessionId: string): Promise<boolean>;
   };
-  readonly logins: Logins;
   readonly logins: Logins;
   readonly votes: {
     valid(pair: VotePair): Promise<readonly VoteRow[]>;
@@ -243,7 +241,6 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     reminders: createReminders(sql),
     push: createPushBox(sql),
     sessions: createSessions(sql),
-    logins: createLogins(sql),
     logins: createLogins(sql),
     votes: createVotes(sql),
     credits: createCredits(sql),

@@ -16,6 +16,7 @@ import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts'
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
+import { type BotLookupOptions, createBotLookup } from '../../../http/clients/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
@@ -103,6 +104,8 @@ export interface WorldOptions {
   readonly push?: Partial<PushOptions>;
   /** Otherwise there is no login. */
   readonly login?: Login;
+  /** Otherwise nobody is looked up. */
+  readonly botLookup?: Partial<BotLookupOptions>;
 }
 export interface World {
   readonly port: number;
@@ -167,7 +170,9 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     reach: 'any',
     ...options.push,
   });
-  const app: App = { engine, catalogue, sessions, clock, push, login: options.login ?? null, settings };
+  const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
+  const login = options.login ?? null;
+  const app: App = { engine, catalogue, sessions, clock, botLookup, push, login, settings };
   const facade = createFacade({
     app,
     rows,
@@ -179,6 +184,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
       info: silent,
     },
     limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
+    trustedProxies: ['127.0.0.1'],
   });
   const closeStores = async (): Promise<void> => {
     await hot.close();
@@ -198,7 +204,6 @@ const mint = async (
     target,
     type: fields.type ?? 'api',
     name: 'test',
-    trustedProxies: ['127.0.0.1'],
     permLimits: fields.permLimits ?? [],
     tokenHash: hash('sha256', token, 'buffer'),
     lastsSeconds: fields.lastsSeconds ?? 3_600,
