@@ -46,6 +46,8 @@ export interface PushDelivery {
   readonly topic: string;
   /** The push service keeps it for a browser that is away no longer than this. */
   readonly lastsSeconds: number;
+  /** Ends the attempt at once, as `later`. */
+  readonly signal?: AbortSignal;
 }
 /**
  * - `delivered`: the push service has it;
@@ -100,7 +102,8 @@ const send = async (options: Settled, delivery: PushDelivery): Promise<PushOutco
   const details = encrypt(options, delivery);
   if (details === null) return { kind: 'refused', reason: 'the keys of the subscription are unusable' };
   try {
-    return judge(await post(options, { url, details, addresses: vetted.addresses }));
+    const signal = boundedSignal(options, delivery);
+    return judge(await post(options, { url, details, addresses: vetted.addresses, signal }));
   } catch (error) {
     return { kind: 'later', afterMs: 0, reason: String(error) };
   }
@@ -125,14 +128,20 @@ const encrypt = ({ keys, contact }: Settled, delivery: PushDelivery): RequestDet
   }
 };
 
+const boundedSignal = ({ timeLimitMs }: Settled, { signal }: PushDelivery): AbortSignal => {
+  const limit = AbortSignal.timeout(timeLimitMs);
+  return signal === undefined ? limit : AbortSignal.any([limit, signal]);
+};
+
 interface Posting {
+  readonly signal: AbortSignal;
   readonly url: URL;
   readonly details: RequestDetails;
   readonly addresses: readonly string[];
 }
 
 /** Resolves as soon as status and headers are there, and reads on no further. */
-const post = (options: Settled, { url, details, addresses }: Posting): Promise<IncomingMessage> =>
+const post = (options: Settled, { url, details, addresses, signal }: Posting): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const posting = request(
       {
@@ -144,7 +153,7 @@ const post = (options: Settled, { url, details, addresses }: Posting): Promise<I
         lookup: pinnedLookup(addresses),
         // A connection kept alive would outlive the judgement of its address.
         agent: false,
-        signal: AbortSignal.timeout(options.timeLimitMs),
+        signal,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
       },
       (response) => {
