@@ -126,6 +126,37 @@ for (const environment of [
   });
 }
 
+const login = {
+  LOGIN_ISSUER: 'https://id.example.org',
+  LOGIN_CLIENT_ID: 'us',
+  LOGIN_CLIENT_SECRET: 'secret',
+  LOGIN_REDIRECT_URIS: 'https://example.org/login',
+};
+const addresses = {
+  LOGIN_AUTHORIZE_URL: 'https://chat.example.org/authorize',
+  LOGIN_TOKEN_URL: 'https://chat.example.org/token',
+  LOGIN_PROFILE_URL: 'https://chat.example.org/users/@me',
+};
+
+test('a login provider is named by its issuer or by its three addresses, never by halves', () => {
+  assert.equal(mistakesOf(login), []);
+  assert.equal(mistakesOf({ ...login, LOGIN_ISSUER: '', ...addresses }), []);
+  for (const name of [...Object.keys(login), ...Object.keys(addresses)]) {
+    const whole = name in addresses ? { ...login, LOGIN_ISSUER: '', ...addresses } : login;
+    const mistakes = mistakesOf({ ...whole, [name]: '' });
+    assert.is(mistakes.length, 1, name);
+    assert.match(mistakes[0] ?? '', name in addresses ? /LOGIN_ISSUER/ : new RegExp(name));
+  }
+  assert.is(mistakesOf({ ...login, ...addresses }).length, 1);
+});
+
+test('a mistyped secret of the login provider is not repeated', () => {
+  const mistakes = mistakesOf({ ...login, LOGIN_CLIENT_SECRET: 'with a blank' });
+
+  assert.is(mistakes.length, 1);
+  assert.not.match(mistakes.join(), /with a blank/);
+});
+
 test('port 0 twice is no contradiction: both are free ones', () => {
   assert.equal(mistakesOf({ PORT: '0', ADMIN_PORT: '0' }), []);
 });

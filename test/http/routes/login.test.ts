@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLoginStates } from '../../../http/auth/login-state.ts';
-import { createLoginProvider } from '../../../http/clients/login-provider.ts';
+import { createLoginProvider, type LoginProvider } from '../../../http/clients/login-provider.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { purgeLogins } from '../../../storage/catalogue/logins.ts';
 import {
@@ -25,25 +25,35 @@ let provider: OpenIdProvider;
 let world: World;
 let callers = 0;
 const reports: string[] = [];
+/** Whom Rollcall asks: the provider, or one that is away. */
+let asked: LoginProvider;
+
+const open = (issuer: string): LoginProvider =>
+  createLoginProvider({
+    clientId,
+    clientSecret,
+    clientAuth: 'basic',
+    scopes: ['openid', 'profile'],
+    endpoints: { issuer },
+    profile: {
+      fields: { id: 'sub', username: 'preferred_username', display_name: 'name', avatar: 'picture' },
+      avatarUrl: '',
+    },
+    timeLimitMs: 10_000,
+    clock: systemClock,
+    report: (words) => reports.push(words),
+  });
 
 test.before(async () => {
   provider = await startOpenIdProvider();
+  asked = open(provider.issuer);
   world = await openWorld({
     login: {
-      provider: createLoginProvider({
+      provider: {
         clientId,
-        clientSecret,
-        clientAuth: 'basic',
-        scopes: ['openid', 'profile'],
-        endpoints: { issuer: provider.issuer },
-        profile: {
-          fields: { id: 'sub', username: 'preferred_username', display_name: 'name', avatar: 'picture' },
-          avatarUrl: '',
-        },
-        timeLimitMs: 10_000,
-        clock: systemClock,
-        report: (words) => reports.push(words),
-      }),
+        authorizeUrl: (request) => asked.authorizeUrl(request),
+        exchange: (request) => asked.exchange(request),
+      },
       states: createLoginStates(randomBytes(32)),
       redirectUris: [redirectUri, otherRedirectUri],
       sessionSeconds: 30 * 86_400,
@@ -302,8 +312,21 @@ test('purging takes old uses and expired sessions, and leaves the others', async
   assert.is((await world.ask('GET', '/users/owl/sessions', { token: json.token })).status, 200);
 });
 
-test('no failure of the provider was reported', () => {
-  assert.equal(reports, []);
+test('…/chat-oauth2 → 503 while the provider is away; the same code logs in later', async () => {
+  assert.equal(reports, [], 'no failure of the provider was reported so far');
+  const begun = await begin('stork');
+  const well = asked;
+  asked = open('http://127.0.0.1:1');
+  const replies = [await world.ask('GET', path), await logIn(begun)];
+  asked = well;
+
+  for (const { status, json, headers } of replies) {
+    assert.equal([status, json.context.code], [503, 'login_unavailable']);
+    assert.equal([json.context.outcome, headers.get('retry-after')], ['not_applied', '5']);
+  }
+  assert.is(reports.length, 2);
+  assert.is((await logIn(begun)).status, 200);
+  assert.is((await sessionsOf('stork')).length, 1);
 });
 
 test.run();

@@ -232,4 +232,12 @@ test('POST /auth/test → 400 for an unknown kind and missing fields', async () 
   assert.is((await world.ask('POST', '/auth/test', { body: { token: 'x' } })).status, 400);
 });
 
+test('…/chat-oauth2 → 404 where no login provider is configured', async () => {
+  const path = '/auth/login/chat-oauth2';
+  const login = { client_id: 'a', code: 'b', protocol: 'persepolis', redirect_uri: 'c', scope: 'normal' };
+  for (const reply of [await world.ask('GET', path), await world.ask('POST', path, { body: login })]) {
+    assert.equal([reply.status, reply.json.context.code], [404, 'login_not_configured']);
+  }
+});
+
 test.run();
