@@ -2,7 +2,7 @@
  * The words of `npm run bench -- …` as options, or as a complaint that a person can act on.
  */
 import { parseArgs } from 'node:util';
-import type { Placement } from './measure/places.ts';
+import { type Placement, placements } from './measure/places.ts';
 import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 
 export interface Options {
@@ -10,15 +10,19 @@ export interface Options {
   readonly stores: 'redis' | 'embedded';
   /** With which peers to compare: in all scenarios, in `stats` alone, or not at all. */
   readonly peers: 'all' | 'stats' | 'none';
+  readonly quick: boolean;
   readonly races: boolean;
   readonly rounds: number;
+  /** Rounds are left out when a run would take longer; 0: no limit. */
+  readonly secondsMax: number;
   readonly connections: number;
   readonly rate: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
   readonly bots: number;
   readonly load: 'auto' | 'autocannon' | 'wrk';
-  readonly placement: Placement;
+  /** `one-core` for CPU, `free` for requests/s. */
+  readonly placements: readonly Placement[];
   readonly jsonFile: string | null;
   readonly outFolder: string | null;
   readonly profileDir: string | null;
@@ -103,6 +107,9 @@ const valuesOf = (words: readonly string[]) => {
   }
 };
 
+const defaultFolder = (): string =>
+  `bench/results/${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}`;
+
 const quickScenarios = ['stats', 'read', 'page', 'vote'] as const;
 
 /** Throws `ArgumentError`. */
@@ -113,17 +120,20 @@ export const parseArguments = (words: readonly string[]): Options => {
     scenarios: scenariosOf(given.only, quick ? quickScenarios : scenarioNames),
     stores: oneOf('stores', given.stores ?? 'redis', ['redis', 'embedded']),
     peers: oneOf('peers', given.peers ?? (quick ? 'stats' : 'all'), ['all', 'stats', 'none']),
+    quick,
     races: !quick,
-    rounds: countOf('rounds', given.rounds ?? '5', [1, 100]),
+    rounds: countOf('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
+    secondsMax: quick ? 72 : 165,
     connections: countOf('connections', given.connections ?? '256', [1, 1_024]),
     rate: countOf('rate', given.rate ?? '0', [0, 1_000_000]),
-    warmupSeconds: quick ? 0.2 : 0.5,
-    measureSeconds: numberOf('seconds', given.seconds ?? (quick ? '0.8' : '1'), [0.2, 60]),
+    warmupSeconds: quick ? 0.15 : 0.3,
+    measureSeconds: numberOf('seconds', given.seconds ?? (quick ? '0.6' : '0.8'), [0.2, 60]),
     bots: countOf('bots', given.bots ?? '1000', [10, 100_000]),
-    load: oneOf('load', given.load ?? 'auto', ['auto', 'autocannon', 'wrk']),
-    placement: oneOf('placement', given.placement ?? 'free', ['free', 'shared', 'apart']),
+    load: oneOf('load', given.load ?? (quick ? 'autocannon' : 'auto'), ['auto', 'autocannon', 'wrk']),
+    placements:
+      given.placement === undefined ? placements : [oneOf('placement', given.placement, placements)],
     jsonFile: given.json ?? null,
-    outFolder: given.out ?? null,
+    outFolder: given.out ?? (quick ? null : defaultFolder()),
     profileDir: given.profile ?? null,
     help: given.help,
   };

@@ -8,7 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
 import { createLive } from './report/live.ts';
 import { profileText } from './report/profile.ts';
-import { reportText } from './report/table.ts';
+import { reportText } from './report/text.ts';
+import { writeReports } from './report/write.ts';
 import { killAll } from './servers/process.ts';
 import { runSuite } from './suite.ts';
 
@@ -24,7 +25,10 @@ const run = async (options: Options): Promise<number> => {
   const live = createLive(process.stderr);
   const result = await runSuite(options, live, stop.signal);
   live.clear();
-  if (result.samples.length > 0) console.log(`\n${reportText(result)}`);
+  if (result.samples.length > 0) {
+    console.log(`\n${reportText(result)}`);
+    if (options.outFolder !== null) console.log(`\nReport: ${writeReports(options.outFolder, result)}`);
+  }
   if (options.profileDir !== null) console.log(`\n${profileText(options.profileDir, 25)}`);
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(result, null, 2)}\n`);
   return result.interrupted ? 130 : 0;

@@ -9,7 +9,8 @@ import type { Options } from './arguments.ts';
 import { type Load, openAutocannon } from './load/autocannon.ts';
 import { openWrk, wrkIsThere } from './load/wrk.ts';
 import { describeMachine } from './measure/machine.ts';
-import { type Places, placesOf } from './measure/places.ts';
+import { watchMoments } from './measure/moments.ts';
+import { canPlace, type Placement } from './measure/places.ts';
 import { measureRound, type Target } from './measure/round.ts';
 import { votesLetThrough } from './peers/check.ts';
 import type { Live } from './report/live.ts';
@@ -24,21 +25,26 @@ import {
 } from './report/result.ts';
 import { scenarioOf } from './scenarios/all.ts';
 import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
+import { votesPerConnectionAndSecond } from './scenarios/vote.ts';
 import { type Contestants, type ServerName, serverNames, startContestants } from './servers/contestants.ts';
 import { createDirectory, type Directory } from './servers/directory.ts';
 import type { ServerProcess } from './servers/process.ts';
 import { changedSettings, createFolder } from './servers/rollcall.ts';
 import { openStores, type Stores } from './stores/stores.ts';
 
-/** Votes are used up: each user votes once for each bot. */
-const usersPerConnection = 4;
 const racesAtOnce = 1_000;
+/** Also where the time limit is over: below that a median says nothing. */
+const roundsMin = 3;
+const warmUpRequests = 10_000;
+const warmUpTurnsMax = 2;
 
 interface Run {
   readonly options: Options;
   readonly live: Live;
+  readonly begunMs: number;
   readonly signal: AbortSignal;
-  readonly places: Places;
+  /** What of the wanted ones this machine allows; `null`: cannot place. */
+  readonly placements: readonly (Placement | null)[];
   readonly directory: Directory;
   readonly load: Load;
   readonly samples: Sample[];
@@ -52,20 +58,25 @@ const openLoad = ({ load }: Options, directory: Directory): Load => {
   return wrk ? openWrk(directory) : openAutocannon(directory);
 };
 
+/** Votes are used up: each user votes once for each bot, and no round repeats another's votes. */
+const usersPerConnection = ({ rounds, bots, warmupSeconds, measureSeconds }: Options): number =>
+  1 + Math.ceil(((rounds + 1) * 2 * (warmupSeconds + measureSeconds) * votesPerConnectionAndSecond) / bots);
+
 const loadScenarios = ({ scenarios }: Options): readonly LoadScenarioName[] =>
   scenarios.filter((name) => name !== 'idle');
 
 /** Measures everything, or as much as `signal` leaves time for. Rejects when a server cannot start. */
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
-  const users = usersPerConnection * options.connections;
+  const users = usersPerConnection(options) * options.connections;
   const directory = createDirectory({ bots: options.bots, users });
   const load = openLoad(options, directory);
   const run: Run = {
     options,
     live,
+    begunMs: performance.now(),
     signal,
-    places: placesOf(options.placement),
+    placements: canPlace() ? options.placements : [null],
     directory,
     load,
     samples: [],
@@ -94,7 +105,7 @@ const resultOf = (run: Run, machine: Result['machine']): Result => {
     machine,
     stores: options.stores,
     load: run.load.name,
-    placement: run.places.words,
+    placements: run.placements.map((placement) => placement ?? 'free'),
     connections: options.connections,
     rate: options.rate,
     measureSeconds: options.measureSeconds,
@@ -144,12 +155,37 @@ const withServers = async (
 };
 
 const measureAll = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
+  const server = servers.get('rollcall');
+  const watching = run.options.quick || server === undefined ? null : watchMoments(server, run.moments);
+  try {
+    await measureInTurn(run, servers, stores);
+  } finally {
+    watching?.stop();
+  }
+};
+
+const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
   for (const name of loadScenarios(run.options)) {
     await measureScenario(run, name, { servers, stores });
     if (run.signal.aborted) return;
   }
   if (run.options.races) run.races = await measureRaces(run, servers);
 };
+
+/** A quick run takes requests/s from `stats` alone, and only where they are compared. */
+const placementsFor = ({ options, placements }: Run, name: LoadScenarioName) =>
+  options.quick && placements.length > 1 && name !== 'stats' ? placements.slice(0, 1) : placements;
+
+const isWorthwhile = (
+  { options, placements }: Run,
+  server: ServerName,
+  placement: Placement | null,
+): boolean =>
+  !options.quick ||
+  placements.length === 1 ||
+  placement === 'one-core' ||
+  server === 'rollcall' ||
+  server === 'fastify-sql';
 
 interface World {
   readonly servers: Contestants;
@@ -167,28 +203,70 @@ const measureScenario = async (
     (server) => server === 'bare' || server === 'rollcall' || peers.includes(server),
   );
   live.keep(`${name}: ${scenarioOf(name).summary}`);
-  // Round 0 does not count: entities become live, sessions and profiles are read, code is compiled.
-  for (let round = 0; round <= options.rounds; round++) {
-    // Who goes first changes, so that nobody always finds the machine warm.
-    for (const server of round % 2 === 0 ? order : [...order].reverse()) {
-      if (signal.aborted) return;
-      live.show(
-        `${name}, ${round === 0 ? 'warming up' : `round ${round} of ${options.rounds}`}: ${server} …`,
-      );
-      const process = servers.get(server);
-      if (process === undefined) continue;
-      const target: Target = { scenario: name, round, server, process };
-      const sample = await untilAborted(signal, measureRound(run, stores, target));
-      if (round === 0) continue;
-      run.samples.push(sample);
-      live.keep(lineOf(sample));
+  for (const server of order) await warmUp(run, stores, { scenario: name, server, servers });
+  const untilMs = deadlineOf(run, name);
+  for (let round = 1; round <= options.rounds; round++) {
+    if (round > roundsMin && performance.now() > untilMs) return;
+    for (const placement of placementsFor(run, name)) {
+      // Who goes first changes, so that nobody always finds the machine warm.
+      const now = order.filter((server) => isWorthwhile(run, server, placement));
+      for (const server of round % 2 === 0 ? now : now.reverse()) {
+        if (signal.aborted) return;
+        live.show(`${name}, round ${round} of ${options.rounds}: ${server} …`);
+        const process = servers.get(server);
+        if (process === undefined) continue;
+        const loadRound = 2 * round + (placement === 'free' ? 1 : 0);
+        const target: Target = { scenario: name, round: loadRound, server, process, placement };
+        const sample = { ...(await untilAborted(signal, measureRound(run, stores, target))), round };
+        run.samples.push(sample);
+        live.keep(lineOf(sample));
+      }
     }
   }
 };
 
-const lineOf = ({ round, server, load, cpuUs }: Sample): string =>
-  `  ${round} ${server.padEnd(13)} ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
-  `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
+/** When a scenario of a run with a time limit may begin no further round. */
+const deadlineOf = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
+  if (options.secondsMax === 0) return Number.POSITIVE_INFINITY;
+  const names = loadScenarios(options);
+  const left = names.length - names.indexOf(name);
+  const nowMs = performance.now();
+  return nowMs + (begunMs + options.secondsMax * 1_000 - nowMs) / left;
+};
+
+interface Cold {
+  readonly scenario: LoadScenarioName;
+  readonly server: ServerName;
+  readonly servers: Contestants;
+}
+
+/**
+ * Rounds that do not count: entities become live, sessions and profiles are read, code is compiled. As many
+ * as it takes for so many requests, but few: a slow server is not waited for.
+ */
+const warmUp = async (run: Run, stores: Stores, { scenario, server, servers }: Cold): Promise<void> => {
+  const process = servers.get(server);
+  if (process === undefined) return;
+  const measureSeconds = server === 'bare' ? 0.3 : 0.8;
+  const means = { ...run, options: { ...run.options, measureSeconds, rate: 0 } };
+  let requests = 0;
+  for (let turn = 0; turn < warmUpTurnsMax && requests < warmUpRequests; turn++) {
+    if (run.signal.aborted) return;
+    run.live.show(`${scenario}: warming up ${server} …`);
+    const target: Target = {
+      scenario,
+      round: turn % 2,
+      server,
+      process,
+      placement: run.placements[0] ?? null,
+    };
+    requests += (await untilAborted(run.signal, measureRound(means, stores, target))).load.requests;
+  }
+};
+
+const lineOf = ({ round, placement, server, load, cpuUs }: Sample): string =>
+  `  ${round} ${placement.padEnd(8)} ${server.padEnd(13)}` +
+  ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
 
 /** A thousand simultaneous votes of one user for one bot: how many come through? */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {

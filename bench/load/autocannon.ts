@@ -7,6 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { place } from '../measure/places.ts';
 import type { Directory } from '../servers/directory.ts';
 import type { LoadResult, Order, Report } from './order.ts';
 
@@ -31,7 +32,10 @@ export const openAutocannon = (directory: Directory): Load => {
   child.send({ kind: 'directory', directory });
   return {
     name: 'autocannon',
-    run: (order, watch) => perform(child, order, watch),
+    run: (order, watch) => {
+      if (order.placement !== null && child.pid !== undefined) place(child.pid, order.placement, false);
+      return perform(child, order, watch);
+    },
     close: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const left = once(child, 'exit');

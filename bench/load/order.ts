@@ -1,6 +1,7 @@
 /**
  * What the suite and a load generator say to each other. Plain data only.
  */
+import type { Placement } from '../measure/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 
 /** One round against one server. */
@@ -11,8 +12,10 @@ export interface Order {
   readonly connections: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
-  /** Requests per second over all connections, sent whether or not answers come (open loop); 0: closed loop. */
+  /** Open loop: requests per second over all connections, whether or not answers come; 0: closed loop. */
   readonly rate: number;
+  /** Where the generator runs; `null`: not ours to say. */
+  readonly placement: Placement | null;
 }
 
 /** The percentiles that are kept of every round. */

@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuTimeOf } from '../measure/cpu.ts';
+import { coresOf } from '../measure/places.ts';
 import { scenarioOf } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
@@ -84,6 +85,9 @@ const resultOf = (counts: Counts, cpuUs: number): LoadResult => ({
   generatorBusy: cpuUs / counts.microseconds,
 });
 
+const prefixOf = ({ placement }: Order): string[] =>
+  placement === null ? [] : ['taskset', '-c', coresOf(placement)];
+
 const outputOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = '';
@@ -121,7 +125,8 @@ export const openWrk = (directory: Directory): Load => {
       writeFileSync(join(folder, 'script.lua'), script(requests));
       const seconds = Math.max(1, Math.ceil(order.warmupSeconds + order.measureSeconds));
       const words = ['-t1', `-c${order.connections}`, `-d${seconds}s`, '-s', join(folder, 'script.lua')];
-      const child = spawn('wrk', [...words, order.url], { stdio: ['ignore', 'pipe', 'ignore'] });
+      const [program = 'wrk', ...rest] = [...prefixOf(order), 'wrk', ...words, order.url];
+      const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'ignore'] });
       running = child;
       watch.begun();
       let usedUs = 0;

@@ -1,22 +1,43 @@
 /**
- * On which cores servers and generator run.
+ * On which cores a server and its load generator run, so that CPU per request can be compared.
+ *
+ * - `one-core`, for CPU: server and generator share one core, and the server is scheduled as a batch process
+ *   (SCHED_BATCH), which does not interrupt the generator. It runs when the generator has nothing left to
+ *   send, and then finds many requests waiting, as a server under full load does; a slow generator only makes
+ *   this take longer. Stores have the other cores. Without it a fast server would idle between requests and
+ *   look dear: one wake-up for each.
+ * - `free`, for requests/s and latency: everybody runs where the system puts them.
+ *
+ * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured. Called by round.ts.
  */
 import { execFileSync } from 'node:child_process';
-import { setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
 
-export type Placement = 'free' | 'shared' | 'apart';
+export const placements = ['one-core', 'free'] as const;
+export type Placement = (typeof placements)[number];
 
-export interface Places {
-  readonly words: string;
-  /** Puts a server where it is to run. */
-  settle(pid: number | undefined): void;
-}
+const quietly = { stdio: 'ignore' } as const;
+const everywhere = (): string => `0-${availableParallelism() - 1}`;
+/** The last one: the system's own work is mostly on the first. */
+const sharedCore = (): string => String(availableParallelism() - 1);
 
-export const placesOf = (placement: Placement): Places => ({
-  words: placement,
-  settle: (pid) => {
-    if (placement === 'free' || pid === undefined) return;
-    execFileSync('taskset', ['-a', '-p', '-c', '0', String(pid)], { stdio: 'ignore' });
-    if (placement === 'shared') setPriority(pid, 19);
-  },
-});
+export const coresOf = (placement: Placement): string =>
+  placement === 'one-core' ? sharedCore() : everywhere();
+
+/** Whether this machine lets us place processes. */
+export const canPlace = (): boolean => {
+  try {
+    execFileSync('taskset', ['-c', sharedCore(), 'chrt', '--batch', '0', 'true'], quietly);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Puts a running process and its threads there. */
+export const place = (pid: number, placement: Placement, isServer: boolean): void => {
+  execFileSync('taskset', ['-a', '-p', '-c', coresOf(placement), String(pid)], quietly);
+  if (!isServer) return;
+  const policy = placement === 'one-core' ? '--batch' : '--other';
+  execFileSync('chrt', ['-a', policy, '-p', '0', String(pid)], quietly);
+};

@@ -11,13 +11,15 @@ import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import type { Stores } from '../stores/stores.ts';
 import { type CpuTime, cpuTimeOf, residentBytes } from './cpu.ts';
-import type { Places } from './places.ts';
+import { type Placement, place } from './places.ts';
 
 export interface Target {
   readonly scenario: LoadScenarioName;
   readonly round: number;
   readonly server: ServerName;
   readonly process: ServerProcess;
+  /** `null`: this machine does not let us place processes. */
+  readonly placement: Placement | null;
 }
 export interface Means {
   readonly options: {
@@ -27,7 +29,6 @@ export interface Means {
     readonly rate: number;
   };
   readonly load: Load;
-  readonly places: Places;
 }
 
 interface Mark {
@@ -39,11 +40,11 @@ interface Mark {
 
 /** Rejects when the load or the server ends. */
 export const measureRound = async (
-  { options, load, places }: Means,
+  { options, load }: Means,
   stores: Stores,
   target: Target,
 ): Promise<Sample> => {
-  const { scenario, round, server, process } = target;
+  const { scenario, round, server, process, placement } = target;
   const { connections, warmupSeconds, measureSeconds, rate } = options;
   const marks: Promise<Mark>[] = [];
   const mark = (): void => {
@@ -56,8 +57,8 @@ export const measureRound = async (
     marks.push(marked);
   };
   const url = process.url;
-  const order = { scenario, url, round, connections, warmupSeconds, measureSeconds, rate };
-  places.settle(process.child.pid);
+  const order = { scenario, url, round, connections, warmupSeconds, measureSeconds, rate, placement };
+  if (placement !== null) place(process.child.pid ?? 0, placement, true);
   const result = await load.run(order, { begun: mark, ended: mark });
   const [from, to] = await Promise.all(marks);
   if (from === undefined || to === undefined) throw new Error('the load did not say when it measured');
@@ -67,6 +68,7 @@ export const measureRound = async (
     scenario,
     server,
     round,
+    placement: placement ?? 'free',
     load: result,
     cpuUs: totalUs / requests,
     mainCpuUs: (to.cpu.mainUs - from.cpu.mainUs) / requests,

@@ -4,7 +4,7 @@
  *
  * Only public requests over HTTP; leaves one post and one vote behind. Called by the suite and by tests.
  */
-import type { Directory } from '../servers/directory.ts';
+import type { Directory, Holder } from '../servers/directory.ts';
 
 export type Skill = 'stats' | 'read' | 'page' | 'vote';
 
@@ -31,8 +31,9 @@ interface Case {
 const at = <Item>(list: readonly Item[], index: number): Item => list.at(index) as Item;
 const post = (ask: Ask, token: string, body: string) =>
   ask('POST', '/bots/stats', { headers: { 'Bot-Auth': token, 'Content-Type': 'application/json' }, body });
-const vote = (ask: Ask, user: Directory['users'][number], token: string, bot: string) =>
-  ask('PUT', `/users/${user.id}/bots/${bot}/votes?upvote=true`, { headers: { 'User-Auth': token } });
+/** `who` votes as `user`. */
+const vote = (ask: Ask, { user, who = user, bot }: { user: Holder; who?: Holder; bot: Holder }) =>
+  ask('PUT', `/users/${user.id}/bots/${bot.id}/votes?upvote=true`, { headers: { 'User-Auth': who.token } });
 /** Ours shows an entity's numbers at the top, as the peers do. */
 const numberOf = ({ body }: Answer, name: string): number => Number(body[name] ?? 0);
 
@@ -93,12 +94,12 @@ const cases: readonly Case[] = [
     claim: 'a vote counts once, and the next one has to wait',
     skill: 'vote',
     holds: async (ask, { bots, users }) => {
-      const { id } = at(bots, -1);
+      const bot = at(bots, -1);
       const user = at(users, -1);
-      const before = numberOf(await ask('GET', `/bots/${id}`), 'votes');
-      const first = await vote(ask, user, user.token, id);
-      const second = await vote(ask, user, user.token, id);
-      const counted = numberOf(await ask('GET', `/bots/${id}`), 'votes') - before;
+      const before = numberOf(await ask('GET', `/bots/${bot.id}`), 'votes');
+      const first = await vote(ask, { user, bot });
+      const second = await vote(ask, { user, bot });
+      const counted = numberOf(await ask('GET', `/bots/${bot.id}`), 'votes') - before;
       // From Friday to Sunday one request of ours adds two votes.
       return first.status === 204 && second.status === 429 && (counted === 1 || counted === 2);
     },
@@ -107,7 +108,7 @@ const cases: readonly Case[] = [
     claim: 'nobody votes for somebody else',
     skill: 'vote',
     holds: async (ask, { bots, users }) => {
-      const { status } = await vote(ask, at(users, 0), at(users, 1).token, at(bots, 0).id);
+      const { status } = await vote(ask, { user: at(users, 0), who: at(users, 1), bot: at(bots, 0) });
       return status === 401 || status === 403;
     },
   },
@@ -131,9 +132,9 @@ export const failedClaims = async (
 export const votesLetThrough = async (url: string, directory: Directory, atOnce: number): Promise<number> => {
   const ask = askerOf(url);
   const user = at(directory.users, -2);
-  const { id } = at(directory.bots, -2);
+  const bot = at(directory.bots, -2);
   const answers = await Promise.all(
-    Array.from({ length: atOnce }, () => vote(ask, user, user.token, id).catch(() => ({ status: 0 }))),
+    Array.from({ length: atOnce }, () => vote(ask, { user, bot }).catch(() => ({ status: 0 }))),
   );
   return answers.filter(({ status }) => status === 204).length;
 };

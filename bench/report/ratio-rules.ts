@@ -1,13 +1,15 @@
 /**
  * When a ratio may be printed, and when it would mislead. Pure.
  *
- * CPU per request falls as a server gets busier, because one wake-up then serves more requests. So two servers
- * may be compared by CPU only under the same pressure.
+ * CPU per request falls as a server gets busier, because one wake-up then serves more requests. So two
+ * servers may be compared by CPU only under the same pressure: on one core with the generator, where both
+ * find many requests waiting, or when both are busy all the time. Requests/s of a server that waited for the
+ * generator are the generator's: a least for ours, no basis for a comparison as the other's.
  */
 
 export type Bottleneck = 'server' | 'generator' | 'neither';
 
-/** Above this share of its time a thread is taken to be busy. */
+/** Above this share of its time a process is taken to be busy. */
 const saturated = 0.9;
 
 export const bottleneckOf = (busy: {
@@ -18,17 +20,34 @@ export const bottleneckOf = (busy: {
   return busy.generatorBusy >= saturated ? 'generator' : 'neither';
 };
 
-interface Measured {
+export interface Judged {
   readonly bottleneck: Bottleneck;
+  readonly samePressure: boolean;
+  /** Answers that were not 2xx. */
   readonly failed: number;
-  readonly requestsPerSecond: { readonly median: number };
 }
 
-/** Why no ratio of CPU per request; `null` when it may be printed. */
-export const cpuRatioRule = (_our: Measured, _other: Measured): string | null => null;
+const someFailed = (our: Judged, other: Judged): boolean => our.failed > 0 || other.failed > 0;
+const failedWords = 'some answers were not 2xx, so the work was not the same';
 
-/** Why no ratio of requests/s; `null` when it may be printed. */
-export const rateRatioRule = (our: Measured, other: Measured): string | null =>
-  other.bottleneck === 'generator' && our.bottleneck !== 'generator'
-    ? 'requests/s: the generator was the bottleneck'
-    : null;
+/** Why no ratio of CPU per request; `null` when it may be printed. */
+export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
+  if (someFailed(our, other)) return failedWords;
+  if (our.samePressure && other.samePressure) return null;
+  return our.bottleneck === 'server' && other.bottleneck === 'server'
+    ? null
+    : 'CPU: a server had time to idle, and the machine does not let us share a core (taskset, chrt)';
+};
+
+export interface RateRule {
+  /** Why no ratio; `null` when it may be printed. */
+  readonly words: string | null;
+  readonly isLeast: boolean;
+}
+
+/** Whether requests/s may be compared. */
+export const rateRatioRule = (our: Judged, other: Judged): RateRule => {
+  if (someFailed(our, other)) return { words: failedWords, isLeast: false };
+  if (other.bottleneck !== 'generator') return { words: null, isLeast: our.bottleneck === 'generator' };
+  return { words: 'requests/s: the other server waited for the generator', isLeast: false };
+};

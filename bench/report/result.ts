@@ -9,6 +9,7 @@
 import type { LoadResult } from '../load/order.ts';
 import { percentiles } from '../load/order.ts';
 import type { Machine } from '../measure/machine.ts';
+import type { Placement } from '../measure/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import { type Bottleneck, bottleneckOf, cpuRatioRule, rateRatioRule } from './ratio-rules.ts';
@@ -19,6 +20,7 @@ export interface Sample {
   readonly scenario: LoadScenarioName;
   readonly server: ServerName;
   readonly round: number;
+  readonly placement: Placement;
   readonly load: LoadResult;
   /** Microseconds of CPU per request: all threads, and the event loop's alone (0: unknown). */
   readonly cpuUs: number;
@@ -44,6 +46,8 @@ export interface ServerFigures {
   readonly generatorBusy: Spread;
   /** Answers that were not 2xx, and requests without one, over all rounds. */
   readonly failed: number;
+  /** CPU was measured on one core, shared with the generator. */
+  readonly samePressure: boolean;
   readonly bottleneck: Bottleneck;
 }
 
@@ -51,6 +55,8 @@ export interface RatioFigures {
   readonly to: ServerName;
   readonly cpu: Spread | null;
   readonly rate: Spread | null;
+  /** Ours was held back by the generator: the ratio of requests/s is at least this. */
+  readonly rateIsLeast: boolean;
   /** Why one of them is missing. */
   readonly words: readonly string[];
 }
@@ -84,8 +90,7 @@ export interface Result {
   readonly machine: Machine;
   readonly stores: string;
   readonly load: string;
-  /** Where servers and generator ran, in words. */
-  readonly placement: string;
+  readonly placements: readonly Placement[];
   readonly connections: number;
   /** 0: closed loop. */
   readonly rate: number;
@@ -107,23 +112,37 @@ export const failedOf = ({ statuses, errors }: LoadResult): number =>
     errors,
   );
 
+/** Those of one placement; all of them where it was not measured. */
+const placed = (samples: readonly Sample[], placement: Placement): readonly Sample[] => {
+  const own = samples.filter((sample) => sample.placement === placement);
+  return own.length > 0 ? own : samples;
+};
+
+const isPlaced = (samples: readonly Sample[], placement: Placement): boolean =>
+  samples.some((sample) => sample.placement === placement);
+
+/** CPU is taken from the rounds on one core, everything else from those where the system placed processes. */
 const figuresOf = (samples: readonly Sample[]): ServerFigures => {
-  const spread = (value: (sample: Sample) => number): Spread => spreadOf(samples.map(value));
+  const forCpu = placed(samples, 'one-core');
+  const forRate = placed(samples, 'free');
+  const cpu = (value: (sample: Sample) => number): Spread => spreadOf(forCpu.map(value));
+  const spread = (value: (sample: Sample) => number): Spread => spreadOf(forRate.map(value));
   const generatorBusy = spread(({ load }) => load.generatorBusy);
   const cores = spread((sample) => sample.cores);
   const requests = samples.reduce((sum, { load }) => sum + load.requests, 0);
   return {
     requestsPerSecond: spread(({ load }) => load.requestsPerSecond),
     latencyMs: percentiles.map((_, index) => spread(({ load }) => load.latencyMs[index] ?? 0).median),
-    cpuUs: spread((sample) => sample.cpuUs),
-    mainCpuUs: spread((sample) => sample.mainCpuUs),
-    redisCpuUs: spread((sample) => sample.redisCpuUs),
-    postgresCpuUs: spread((sample) => sample.postgresCpuUs),
+    cpuUs: cpu((sample) => sample.cpuUs),
+    mainCpuUs: cpu((sample) => sample.mainCpuUs),
+    redisCpuUs: cpu((sample) => sample.redisCpuUs),
+    postgresCpuUs: cpu((sample) => sample.postgresCpuUs),
     bytesPerRequest: samples.reduce((sum, { load }) => sum + load.bytes, 0) / Math.max(1, requests),
     residentBytes: spread((sample) => sample.residentBytes).max,
     cores,
     generatorBusy,
     failed: samples.reduce((sum, { load }) => sum + failedOf(load), 0),
+    samePressure: forCpu.every(({ placement }) => placement === 'one-core'),
     bottleneck: bottleneckOf({ generatorBusy: generatorBusy.median, serverCores: cores.median }),
   };
 };
@@ -134,12 +153,15 @@ const ratioOf = (
   value: (sample: Sample) => number,
 ): Spread | null => {
   const ratios = ours.flatMap((sample) => {
-    const other = others.find(({ round }) => round === sample.round);
+    const { round, placement } = sample;
+    const other = others.find((one) => one.round === round && one.placement === placement);
     const divisor = other === undefined ? 0 : value(other);
     return divisor > 0 ? [value(sample) / divisor] : [];
   });
   return ratios.length === 0 ? null : spreadOf(ratios);
 };
+
+const notMeasured = { words: 'requests/s: measured on one shared core only', isLeast: false };
 
 const ratiosTo = (
   to: ServerName,
@@ -149,13 +171,19 @@ const ratiosTo = (
   const ours = bySample.get('rollcall') ?? [];
   const others = bySample.get(to) ?? [];
   const [our, other] = [servers.rollcall, servers[to]];
-  if (our === undefined || other === undefined) return { to, cpu: null, rate: null, words: [] };
+  if (our === undefined || other === undefined) {
+    return { to, cpu: null, rate: null, rateIsLeast: false, words: [] };
+  }
   const noCpu = cpuRatioRule(our, other);
-  const noRate = rateRatioRule(our, other);
+  const measured = isPlaced(ours, 'free') && isPlaced(others, 'free');
+  const { words: noRate, isLeast } = measured ? rateRatioRule(our, other) : notMeasured;
+  const within = (placement: Placement, value: (sample: Sample) => number) =>
+    ratioOf(placed(ours, placement), placed(others, placement), value);
   return {
     to,
-    cpu: noCpu === null ? ratioOf(ours, others, ({ cpuUs }) => cpuUs) : null,
-    rate: noRate === null ? ratioOf(ours, others, ({ load }) => load.requestsPerSecond) : null,
+    cpu: noCpu === null ? within('one-core', ({ cpuUs }) => cpuUs) : null,
+    rate: noRate === null ? within('free', ({ load }) => load.requestsPerSecond) : null,
+    rateIsLeast: isLeast,
     words: [noCpu, noRate].filter((words) => words !== null),
   };
 };
@@ -177,7 +205,7 @@ export const scenarioFiguresOf = (
   const others = [...bySample.keys()].filter((name) => name !== 'rollcall');
   return {
     scenario,
-    rounds: Math.min(...[...bySample.values()].map((list) => list.length)),
+    rounds: Math.min(...[...bySample.values()].map((list) => new Set(list.map(({ round }) => round)).size)),
     servers,
     ratios: bySample.has('rollcall') ? others.map((name) => ratiosTo(name, bySample, servers)) : [],
   };

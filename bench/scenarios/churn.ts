@@ -7,7 +7,6 @@ import type { Scenario } from './scenario.ts';
 export const churn: Scenario = {
   name: 'churn',
   summary: 'GET /bots/{id}, a new connection for each request',
-  targetRatio: null,
   peers: [],
   reconnects: true,
   requestsOf: read.requestsOf,

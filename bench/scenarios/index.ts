@@ -6,7 +6,6 @@ import type { Scenario } from './scenario.ts';
 export const index: Scenario = {
   name: 'index',
   summary: 'GET /bots/@index',
-  targetRatio: null,
   peers: [],
   requestsOf: () => [{ method: 'GET', path: '/bots/@index', headers: {} }],
 };

@@ -37,7 +37,6 @@ const requestsOf = (round: Round): LoadRequest[] => {
 export const mixed: Scenario = {
   name: 'mixed',
   summary: '50 % stats, 25 % reads, 20 % page views, 4 % votes, 1 % index',
-  targetRatio: null,
   peers: [],
   requestsOf,
 };

@@ -18,7 +18,6 @@ export const visitOf = (chance: () => number, { directory }: Round): LoadRequest
 export const page: Scenario = {
   name: 'page',
   summary: 'GET /bots/{id}?target=page from many addresses, skewed',
-  targetRatio: 1.8,
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);

@@ -14,7 +14,6 @@ export const readOf = (chance: () => number, { directory }: Round): LoadRequest 
 export const read: Scenario = {
   name: 'read',
   summary: 'GET /bots/{id}, skewed',
-  targetRatio: 1.5,
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);

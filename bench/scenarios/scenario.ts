@@ -27,8 +27,6 @@ export interface Round {
 export interface Scenario {
   readonly name: LoadScenarioName;
   readonly summary: string;
-  /** Server CPU ÷ bare that the project aims for with Redis as the hot store; `null`: no target. */
-  readonly targetRatio: number | null;
   /** The peers that are measured beside ours and the bare server. */
   readonly peers: readonly PeerName[];
   /** A new connection for every request. */

@@ -23,7 +23,6 @@ export const postOf = (chance: () => number, { directory }: Round): LoadRequest 
 export const stats: Scenario = {
   name: 'stats',
   summary: 'POST /bots/stats by many bots, skewed',
-  targetRatio: 1.9,
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const chance = chanceOf(round);

@@ -6,7 +6,7 @@
 import type { LoadRequest, Round, Scenario } from './scenario.ts';
 
 /** More than a connection can send in a second, so that the ring never comes round to its first vote. */
-const votesPerConnectionAndSecond = 160;
+export const votesPerConnectionAndSecond = 160;
 
 export const voteOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
   const { bots, users } = directory;
@@ -28,7 +28,6 @@ export const voteOf = ({ directory, connection, connections }: Round, turn: numb
 export const vote: Scenario = {
   name: 'vote',
   summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
-  targetRatio: 2.4,
   peers: ['fastify-redis', 'express-sql'],
   requestsOf: (round) => {
     const count = Math.ceil(round.seconds * votesPerConnectionAndSecond);

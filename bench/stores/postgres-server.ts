@@ -18,11 +18,11 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
+import { freePort } from './free-port.ts';
 import { folderOf, needProgram } from './needed-program.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
@@ -175,17 +175,6 @@ const makeFolder = (parent: string, user: Running['user']): string => {
   if (user !== null) chownSync(folder, user.uid, user.gid);
   return folder;
 };
-
-/** A port nobody listens on now. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 
 const initialise = ({ programs, folder, user }: Running): void => {
   const words = [

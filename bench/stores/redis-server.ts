@@ -8,14 +8,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, connect as openSocket } from 'node:net';
+import { connect as openSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { redisServerPath } from './redis-install.ts';
 
-const startTimeoutMs = 20_000;
+const startTimeoutMs = 60_000;
 const startAttempts = 3;
 
 /**
@@ -55,17 +56,6 @@ interface Guarded {
   readonly guardian: ChildProcess;
   readonly pid: number;
 }
-
-/** A port nobody listens on now. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 const durable = ['appendonly yes', 'appendfsync always', 'save ""', 'bind 127.0.0.1', 'daemonize no'];
 

@@ -1,0 +1,44 @@
+/**
+ * Rollcall's memory and flush lag while it is measured, once a second, from /proc and its own metrics page.
+ *
+ * A look costs the server about a millisecond. One at a time: a server that does not answer is not asked
+ * again until it has. Called by the suite.
+ */
+import type { Moment } from '../report/result.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import { residentBytes } from './cpu.ts';
+
+const everyMs = 1_000;
+
+/** The number behind a metric without labels; 0 when it is not there. */
+export const metricOf = (text: string, name: string): number =>
+  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
+
+export const readMetrics = async ({ adminUrl }: ServerProcess): Promise<string> =>
+  (await fetch(`${adminUrl}/metrics`)).text();
+
+/** Adds to `moments` until it is stopped. */
+export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop(): void } => {
+  const begunMs = performance.now();
+  let asking = false;
+  const look = async (): Promise<void> => {
+    const text = await readMetrics(server);
+    moments.push({
+      atSeconds: (performance.now() - begunMs) / 1_000,
+      residentBytes: residentBytes(server.child.pid ?? 0),
+      flushLagSeconds: metricOf(text, 'rollcall_flush_lag_seconds'),
+    });
+  };
+  const timer = setInterval(() => {
+    if (asking) return;
+    asking = true;
+    look()
+      .catch(() => {
+        // A server that ends is the suite's matter.
+      })
+      .finally(() => {
+        asking = false;
+      });
+  }, everyMs);
+  return { stop: () => clearInterval(timer) };
+};

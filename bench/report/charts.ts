@@ -1,0 +1,205 @@
+/**
+ * Charts of a result as SVG text, drawn by ECharts without a browser. Pure but for the library.
+ *
+ * Every server has one colour in all charts. Called by html.ts and by the growth report.
+ */
+
+import { BarChart, LineChart } from 'echarts/charts';
+import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
+import { type EChartsCoreOption, init, use } from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+import { percentiles, sliceSeconds } from '../load/order.ts';
+import { type ServerName, serverNames } from '../servers/contestants.ts';
+import type { Moment, Result, Sample, ScenarioFigures } from './result.ts';
+
+use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
+
+const colours: Readonly<Record<ServerName, string>> = {
+  bare: '#8a94a6',
+  rollcall: '#1769e0',
+  'fastify-redis': '#d9480f',
+  'fastify-sql': '#2b8a3e',
+  'express-sql': '#9c36b5',
+};
+const ink = '#343a40';
+const faint = '#e9ecef';
+
+export interface Chart {
+  readonly title: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly option: EChartsCoreOption;
+}
+
+export const draw = ({ title, width = 560, height = 320, option }: Chart): string => {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  chart.setOption({
+    animation: false,
+    textStyle: { fontFamily: 'system-ui, sans-serif', color: ink },
+    title: { text: title, left: 8, top: 6, textStyle: { fontSize: 14, fontWeight: 600, color: ink } },
+    legend: { top: 30, left: 4, itemWidth: 14, itemHeight: 9, textStyle: { fontSize: 11 } },
+    grid: { left: 56, right: 24, top: 64, bottom: 44 },
+    ...option,
+  });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
+};
+
+export const axis = (name: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  type: 'value',
+  name,
+  nameLocation: 'middle',
+  nameGap: 40,
+  nameTextStyle: { fontSize: 11 },
+  axisLabel: { fontSize: 11 },
+  splitLine: { lineStyle: { color: faint } },
+  ...more,
+});
+export const below = { nameGap: 26 };
+
+const presentServers = (scenarios: readonly ScenarioFigures[]): readonly ServerName[] =>
+  serverNames.filter((name) => scenarios.some(({ servers }) => servers[name] !== undefined));
+
+const bars = (
+  title: string,
+  scenarios: readonly ScenarioFigures[],
+  { unit, digits, value }: BarValue,
+): string =>
+  draw({
+    title,
+    width: 1_140,
+    height: 340,
+    option: {
+      xAxis: { type: 'category', data: scenarios.map(({ scenario }) => scenario), axisTick: { show: false } },
+      yAxis: axis(unit),
+      series: presentServers(scenarios).map((name) => ({
+        name,
+        type: 'bar',
+        barMaxWidth: 44,
+        itemStyle: { color: colours[name] },
+        label: {
+          show: true,
+          position: 'top',
+          fontSize: 10,
+          formatter: ({ value: shown }: { readonly value: number | null }) =>
+            shown === null ? '' : shown.toLocaleString('en-US', { maximumFractionDigits: digits }),
+        },
+        data: scenarios.map(({ servers }) => {
+          const figures = servers[name];
+          return figures === undefined ? null : value(figures);
+        }),
+      })),
+    },
+  });
+type Figures = NonNullable<ScenarioFigures['servers'][ServerName]>;
+interface BarValue {
+  readonly unit: string;
+  readonly digits: number;
+  readonly value: (figures: Figures) => number;
+}
+
+export const cpuBars = ({ scenarios }: Result): string =>
+  bars('Server CPU per request: the limit, Rollcall, peers (shorter is better)', scenarios, {
+    unit: 'µs',
+    digits: 1,
+    value: ({ cpuUs }) => cpuUs.median,
+  });
+
+export const rateBars = ({ scenarios }: Result): string =>
+  bars('Requests per second (taller is better)', scenarios, {
+    unit: 'requests/s',
+    digits: 0,
+    value: ({ requestsPerSecond }) => Math.round(requestsPerSecond.median),
+  });
+
+/** Latency by percentile of one scenario. */
+export const latencyChart = ({ scenario, servers }: ScenarioFigures): string =>
+  draw({
+    title: `${scenario}: latency by percentile`,
+    option: {
+      xAxis: {
+        ...axis('percentile', below),
+        type: 'category',
+        data: percentiles.map(String),
+      },
+      yAxis: { ...axis('ms'), type: 'log' },
+      series: presentServers([{ scenario, servers, rounds: 0, ratios: [] }]).map((name) => ({
+        name,
+        type: 'line',
+        symbolSize: 5,
+        lineStyle: { color: colours[name], width: 2 },
+        itemStyle: { color: colours[name] },
+        data: servers[name]?.latencyMs.map((milliseconds) => Math.max(0.01, milliseconds)) ?? [],
+      })),
+    },
+  });
+
+/** All rounds of a server, one behind the other, as requests/s in each slice. */
+const overTime = (samples: readonly Sample[]): (readonly [number, number])[] =>
+  samples
+    .flatMap(({ load }) => load.perSlice.slice(0, -1))
+    .map((count, index) => [Number((index * sliceSeconds).toFixed(1)), count / sliceSeconds] as const);
+
+/** Throughput over time of one scenario; `null` where the generator does not tell. */
+export const throughputChart = ({ samples }: Result, { scenario }: ScenarioFigures): string | null => {
+  const own = samples.filter((sample) => sample.scenario === scenario && sample.load.perSlice.length > 0);
+  if (own.length === 0) return null;
+  const free = own.filter(({ placement }) => placement === 'free');
+  const shown = free.length > 0 ? free : own;
+  const names = serverNames.filter((name) => shown.some(({ server }) => server === name));
+  return draw({
+    title: `${scenario}: throughput over time`,
+    option: {
+      xAxis: axis('measured seconds, rounds one behind the other', below),
+      yAxis: axis('requests/s', { nameGap: 44 }),
+      grid: { left: 64, right: 24, top: 64, bottom: 44 },
+      series: names.map((name) => ({
+        name,
+        type: 'line',
+        showSymbol: false,
+        lineStyle: { color: colours[name], width: 1.5 },
+        itemStyle: { color: colours[name] },
+        data: overTime(shown.filter(({ server }) => server === name)),
+      })),
+    },
+  });
+};
+
+const momentChart = (
+  moments: readonly Moment[],
+  { title, unit, value }: { title: string; unit: string; value: (moment: Moment) => number },
+): string =>
+  draw({
+    title,
+    option: {
+      legend: { show: false },
+      grid: { left: 56, right: 24, top: 44, bottom: 44 },
+      xAxis: axis('seconds of the run', below),
+      yAxis: axis(unit),
+      series: [
+        {
+          type: 'line',
+          showSymbol: false,
+          areaStyle: { opacity: 0.12 },
+          lineStyle: { color: colours.rollcall, width: 1.5 },
+          itemStyle: { color: colours.rollcall },
+          data: moments.map((moment) => [moment.atSeconds, value(moment)]),
+        },
+      ],
+    },
+  });
+
+export const memoryChart = ({ moments }: Result): string =>
+  momentChart(moments, {
+    title: 'Rollcall: memory of the process',
+    unit: 'MiB',
+    value: (moment) => moment.residentBytes / 2 ** 20,
+  });
+
+export const lagChart = ({ moments }: Result): string =>
+  momentChart(moments, {
+    title: 'Rollcall: age of the oldest change not yet in SQL',
+    unit: 's',
+    value: (moment) => moment.flushLagSeconds,
+  });

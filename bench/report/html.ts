@@ -1,0 +1,83 @@
+/**
+ * A result as one HTML file that needs nothing else: tables, SVG charts, and how to read them. Pure.
+ */
+import { cpuBars, lagChart, latencyChart, memoryChart, rateBars, throughputChart } from './charts.ts';
+import type { Result } from './result.ts';
+import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const style = `
+  :root { color-scheme: light; }
+  body { font: 15px/1.5 system-ui, sans-serif; color: #212529; background: #fff; margin: 0; }
+  main { max-width: 1160px; margin: 0 auto; padding: 32px 20px 64px; }
+  h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 40px 0 12px; }
+  p { margin: 0 0 8px; max-width: 80ch; } .faint { color: #5c636a; font-size: 13px; }
+  .scroll { overflow-x: auto; }
+  table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100%; }
+  th { text-align: right; font-weight: 600; border-bottom: 2px solid #ced4da; padding: 4px 8px;
+    white-space: nowrap; }
+  td { text-align: right; border-bottom: 1px solid #e9ecef; padding: 4px 8px; white-space: nowrap; }
+  th.word, td.word { text-align: left; }
+  tr.ours td { background: #eef4ff; font-weight: 600; } tr.first td { border-top: 1px solid #adb5bd; }
+  .met { color: #2b8a3e; } .missed { color: #c92a2a; }
+  .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 16px; }
+  .charts svg, .wide svg { width: 100%; height: auto; border: 1px solid #e9ecef; border-radius: 6px; }
+  .wide { margin: 0 0 16px; }
+  ul { padding-left: 20px; margin: 8px 0; }
+`;
+
+const cell = (tag: string, text: string, word: boolean): string => {
+  const met = text.endsWith(' ✓') ? ' met' : text.endsWith(' ✗') ? ' missed' : '';
+  return `<${tag} class="${word ? 'word' : ''}${met}">${escapeHtml(text)}</${tag}>`;
+};
+
+/** The first column says a name only where it changes. */
+export const tableHtml = ({ head, rows, words }: Table): string => {
+  const body = rows.map((row, index) => {
+    const isFirst = row[0] !== rows[index - 1]?.[0];
+    const cells = row.map((text, column) => cell('td', column === 0 && !isFirst ? '' : text, column < words));
+    const classes = [row[1] === 'rollcall' ? 'ours' : '', isFirst ? 'first' : ''].join(' ').trim();
+    return `<tr class="${classes}">${cells.join('')}</tr>`;
+  });
+  const heads = head.map((text, column) => cell('th', text, column < words)).join('');
+  const table = `<thead><tr>${heads}</tr></thead><tbody>${body.join('')}</tbody>`;
+  return `<div class="scroll"><table>${table}</table></div>`;
+};
+
+export const pageHtml = (title: string, body: string): string =>
+  `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>` +
+  `<meta name="viewport" content="width=device-width,initial-scale=1"><style>${style}</style></head>` +
+  `<body><main>${body}</main></body></html>\n`;
+
+const paragraphs = (lines: readonly string[]): string =>
+  lines.map((line) => `<p class="faint">${escapeHtml(line)}</p>`).join('');
+const list = (lines: readonly string[]): string =>
+  lines.length === 0 ? '' : `<ul>${lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`;
+const wide = (svg: string): string => `<div class="wide">${svg}</div>`;
+const grid = (charts: readonly (string | null)[]): string =>
+  `<div class="charts">${charts.filter((svg) => svg !== null).join('')}</div>`;
+
+/** The whole report. */
+export const reportHtml = (result: Result): string => {
+  const { scenarios, moments } = result;
+  const perScenario = scenarios.flatMap((one) => [latencyChart(one), throughputChart(result, one)]);
+  const body = [
+    '<h1>Rollcall: bench report</h1>',
+    paragraphs(headOf(result)),
+    list(notesOf(result)),
+    '<h2>Rollcall ÷ the others</h2>',
+    tableHtml(ratioTable(result)),
+    '<h2>Figures</h2>',
+    tableHtml(serverTable(result)),
+    '<h2>Charts</h2>',
+    wide(cpuBars(result)),
+    wide(rateBars(result)),
+    grid(perScenario),
+    moments.length > 1
+      ? `<h2>While it was measured</h2>${grid([memoryChart(result), lagChart(result)])}`
+      : '',
+  ];
+  return pageHtml('Rollcall: bench report', body.join('\n'));
+};

@@ -1,0 +1,149 @@
+/**
+ * What a report says, as tables and sentences that are not yet laid out: `text.ts` prints them for a terminal
+ * or a ticket, `html.ts` for a browser. Pure.
+ */
+import { percentiles } from '../load/order.ts';
+import { targetsOf } from '../scenarios/targets.ts';
+import { serverNames } from '../servers/contestants.ts';
+import type { RatioFigures, Result, ScenarioFigures, ServerFigures } from './result.ts';
+import type { Spread } from './statistics.ts';
+
+export interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** So many columns from the left are words; the rest are numbers. */
+  readonly words: number;
+}
+
+export const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
+const range = ({ median, min, max }: Spread, digits: number): string =>
+  `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+const at = ({ latencyMs }: ServerFigures, percentile: number): string =>
+  (latencyMs[(percentiles as readonly number[]).indexOf(percentile)] ?? 0).toFixed(1);
+
+const head = [
+  'scenario',
+  'server',
+  'requests/s',
+  'p50 ms',
+  'p90',
+  'p99',
+  'p99.9',
+  'CPU µs/request',
+  'Redis µs',
+  'Postgres µs',
+  'bytes',
+  'failed',
+  'held back by',
+];
+const holders = { server: 'server', generator: 'generator *', neither: '–' } as const;
+
+const rowOf = (scenario: string, server: string, figures: ServerFigures): string[] => [
+  scenario,
+  server,
+  grouped(figures.requestsPerSecond.median),
+  at(figures, 50),
+  at(figures, 90),
+  at(figures, 99),
+  at(figures, 99.9),
+  range(figures.cpuUs, 1),
+  figures.redisCpuUs.median.toFixed(1),
+  figures.postgresCpuUs.median.toFixed(1),
+  grouped(figures.bytesPerRequest),
+  String(figures.failed),
+  holders[figures.bottleneck],
+];
+
+export const serverTable = ({ scenarios }: Result): Table => ({
+  head,
+  words: 2,
+  rows: scenarios.flatMap(({ scenario, servers }) =>
+    serverNames.flatMap((name) => {
+      const figures = servers[name];
+      return figures === undefined ? [] : [rowOf(scenario, name, figures)];
+    }),
+  ),
+});
+
+const judged = (value: number, target: string | undefined): string => {
+  const limit = Number(target?.slice(2));
+  if (target === undefined) return '';
+  return `${target} ${(target.startsWith('≤') ? value <= limit : value >= limit) ? '✓' : '✗'}`;
+};
+
+const ratioRows = ({ scenario, ratios }: ScenarioFigures): string[][] =>
+  ratios.map(({ to, cpu, rate, rateIsLeast }: RatioFigures) => {
+    const target = targetsOf(scenario, to);
+    return [
+      scenario,
+      to,
+      cpu === null ? '–' : range(cpu, 2),
+      cpu === null ? '' : judged(cpu.median, target.cpu),
+      rate === null ? '–' : `${rateIsLeast ? '≥ ' : ''}${range(rate, 2)}`,
+      rate === null ? '' : judged(rate.median, target.rate),
+    ];
+  });
+
+export const ratioTable = ({ scenarios }: Result): Table => ({
+  head: ['scenario', 'other', 'server CPU', 'target', 'requests/s', 'target'],
+  words: 2,
+  rows: scenarios.flatMap(ratioRows),
+});
+
+/** On what, how and with what it was measured. */
+export const headOf = (result: Result): string[] => {
+  const { machine, scenarios } = result;
+  const rounds = scenarios.map((one) => one.rounds);
+  const counts = [...new Set([Math.min(...rounds), Math.max(...rounds)])].join(' to ');
+  const loop = result.rate > 0 ? `open loop at ${grouped(result.rate)} requests/s` : 'closed loop';
+  return [
+    `${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, ` +
+      `Node ${machine.node}; ${machine.date.slice(0, 16).replace('T', ' ')} UTC, commit ${machine.commit}`,
+    `${result.stores === 'redis' ? 'Redis (appendfsync always) and Postgres' : 'embedded stores'}; ` +
+      `${result.load}, ${result.connections} connections, ${loop}; ` +
+      `${counts} alternating rounds of ${result.measureSeconds} s; ` +
+      `settings changed: ${Object.entries(result.settings)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' ')}`,
+    result.placements.includes('one-core')
+      ? 'CPU per request: server and generator on one core, so that all work under the same pressure. ' +
+        'Requests/s and latency: placed by the system where that was measured (see bench/README.md).'
+      : 'CPU per request and requests/s: processes placed by the system.',
+  ];
+};
+
+const raceNotes = ({ races }: Result): string[] =>
+  races === null
+    ? []
+    : Object.entries(races.through).map(
+        ([server, count]) =>
+          `Of ${grouped(races.atOnce)} simultaneous votes of one user for one bot, ${server} let ` +
+          `${count} through${count === 1 ? '' : '; one would be right'}.`,
+      );
+
+/** What one must know to read the figures. */
+export const notesOf = (result: Result): string[] => {
+  const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
+  const { cores, loadBefore } = result.machine;
+  const missing = result.scenarios.flatMap(({ scenario, ratios }) =>
+    ratios.flatMap(({ to, words }) => words.map((word) => `${scenario} ÷ ${to}: ${word}.`)),
+  );
+  return [
+    ...raceNotes(result),
+    ...result.idle.map(
+      ({ server, connections, bytesPerConnection }) =>
+        `${server} with ${grouped(connections)} idle connections: ${grouped(bytesPerConnection)} bytes each.`,
+    ),
+    ...(servers.some(({ bottleneck }) => bottleneck === 'generator')
+      ? ['* The load generator had no time left: these requests/s are its own.']
+      : []),
+    ...missing.filter((line) => !line.includes('one shared core only')),
+    ...(loadBefore > cores / 2
+      ? [
+          `The machine was busy before the run began (load ${loadBefore} on ${cores} cores): ` +
+            'requests/s and latency are those of what was left, and spreads are wide.',
+        ]
+      : []),
+    ...(result.interrupted ? ['Interrupted: medians are over fewer rounds.'] : []),
+  ];
+};

@@ -1,0 +1,54 @@
+/**
+ * A report as plain text for a terminal or a ticket, and as Markdown. Pure.
+ */
+import type { Result } from './result.ts';
+import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
+
+/** Columns as wide as their widest cell; words to the left, numbers to the right. */
+export const align = ({ head, rows, words }: Table): string => {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column < words ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+};
+
+export const reportText = (result: Result): string =>
+  [
+    ...headOf(result),
+    '',
+    align(serverTable(result)),
+    '',
+    'Rollcall ÷ another, median of rounds (lowest–highest)',
+    align(ratioTable(result)),
+    '',
+    ...notesOf(result),
+  ]
+    .join('\n')
+    .trimEnd();
+
+export const markdownTable = ({ head, rows, words }: Table): string => {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const rule = head.map((_, column) => (column < words ? '---' : '---:'));
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
+};
+
+export const reportMarkdown = (result: Result): string =>
+  [
+    '# Rollcall: bench report',
+    ...headOf(result),
+    '## Rollcall ÷ the others',
+    markdownTable(ratioTable(result)),
+    '## Figures',
+    markdownTable(serverTable(result)),
+    notesOf(result)
+      .map((note) => `- ${note}`)
+      .join('\n'),
+  ].join('\n\n');
