@@ -67,7 +67,7 @@ export const activate = async (
     const [row] = await parts.ledger.find([target]);
     if (row === null || row === undefined) return null;
     if (reply.outcome === 'forgotten' && row.ref.incarnation <= reply.incarnation) return null;
-    const { decision, state, generation } = await parts.send(initOf(row));
+    const { decision, state, generation } = await parts.send(initOf(row, reply.generation));
     if (decision.kind === 'applied' && state !== null) return { ref: row.ref, generation, state };
     if (decision.kind === 'behind') await parts.renew([row.ref.shard]);
   }
@@ -78,10 +78,11 @@ export const activate = async (
   });
 };
 
-const initOf = (row: LedgerEntity): InitItem => ({
+const initOf = (row: LedgerEntity, readUnder: number): InitItem => ({
   kind: 'init',
   target: row.ref,
   facts: row.facts,
   totals: row.totals,
   row: { generation: row.generation, version: row.version },
+  readUnder,
 });

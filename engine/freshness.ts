@@ -3,9 +3,9 @@
  * within a second (I9).
  *
  * Twice a second it asks the hot store, in one call, where all shards stand that it holds actors of. A shard
- * whose generation or version moved by somebody else's hand loses its actors; the next reader loads them. Nothing
- * is ever decided on a version read here, and discarding loses nothing. Bound: one question at a time,
- * `shardCount` shards. Off where a node is alone with its stores. Started and stopped by create.ts.
+ * whose generation or version moved by somebody else's hand loses its actors; the next reader loads them.
+ * Nothing is ever decided on a version read here, and discarding loses nothing. Bound: one question at a
+ * time, `shardCount` shards. Off where a node is alone with its stores. Started and stopped by create.ts.
  */
 import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';

@@ -40,6 +40,11 @@ export interface InitItem {
   readonly facts: Facts;
   readonly totals: Totals;
   readonly row: { readonly generation: number; readonly version: number };
+  /**
+   * The shard's generation before the row was read. In another one the item is refused as `absent`: the store
+   * was lost meanwhile, and with it any trace of what was edited since the row was read.
+   */
+  readonly readUnder?: number;
 }
 /** Only posted fields are present; the store merges. */
 export interface StatsItem {
@@ -200,9 +205,9 @@ export interface LoadRequest {
   readonly voter?: string;
 }
 export type LoadReply =
-  | { readonly outcome: 'absent' }
+  | { readonly outcome: 'absent'; readonly generation: number }
   /** The newest incarnation known is dead; a later one must come from SQL. */
-  | { readonly outcome: 'forgotten'; readonly incarnation: Incarnation }
+  | { readonly outcome: 'forgotten'; readonly incarnation: Incarnation; readonly generation: number }
   | {
       readonly outcome: 'found';
       readonly ref: EntityRef;

@@ -82,8 +82,9 @@ const bury = (slot: Slot | null): readonly Effect[] =>
   slot?.state ? [{ kind: 'bury', incarnation: slot.incarnation }] : none;
 
 const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): Outcome => {
-  const { row, totals, facts } = item;
+  const { row, totals, facts, readUnder } = item;
   const { generation, shardVersion } = context;
+  if (readUnder !== undefined && readUnder !== generation) return unchanged(slot, absent);
   const newer = row.generation > generation || (row.generation === generation && row.version > shardVersion);
   if (newer) return unchanged(slot, behind);
   checkTotals(totals);

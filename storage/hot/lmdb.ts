@@ -105,13 +105,13 @@ const loadOne = (store: Store, request: LoadRequest): LoadReply => {
   const address = addressOf(request.kind, request.id);
   const shard = shardOf(address);
   const row = tables.slots.get(slotKey(shard, address));
-  if (!row) return { outcome: 'absent' };
+  const generation = mirror[shard]?.generation ?? 0;
+  if (!row) return { outcome: 'absent', generation };
   const { incarnation, state } = unpackSlot(row).slot;
-  if (state === null) return { outcome: 'forgotten', incarnation };
+  if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const listing = visitorsKey(shard, address, incarnation);
   const { voter } = request;
   const votedAtMs = voter === undefined ? 0 : votedAt(store, { listing, voter }, state);
-  const generation = mirror[shard]?.generation ?? 0;
   return { outcome: 'found', ref: refAt(address, incarnation), state, generation, votedAtMs };
 };
 

@@ -128,9 +128,9 @@ const takeLoad = (cursor: Cursor, { request }: Asked): LoadReply => {
   const generation = take<number>(cursor);
   const votedAtMs = take<number>(cursor);
   const slot = takeSlot(cursor);
-  if (!slot) return { outcome: 'absent' };
+  if (!slot) return { outcome: 'absent', generation };
   const { incarnation, state } = slot;
-  if (state === null) return { outcome: 'forgotten', incarnation };
+  if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const ref = refAt(addressOf(request.kind, request.id), incarnation);
   return { outcome: 'found', ref, state, generation, votedAtMs };
 };

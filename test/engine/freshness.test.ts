@@ -192,7 +192,7 @@ test('a store that fell back is noticed, and gets a new generation before the ne
   assert.ok((world.hot.shards[ref.shard]?.generation ?? 0) > generation);
 });
 
-test('a store that fell back and caught up under a new generation is noticed at an equal version', async () => {
+test('a store that fell back and caught up in a new generation is noticed at an equal version', async () => {
   const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');

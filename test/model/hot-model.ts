@@ -196,9 +196,10 @@ const loadOne = (
   const address = addressOf(request.kind, request.id);
   const shard = shards[shardOf(address)] as ModelShard;
   const slot = shard.slots.get(address);
-  if (slot === undefined) return { outcome: 'absent' } as const;
+  const { generation } = shard;
+  if (slot === undefined) return { outcome: 'absent', generation } as const;
   const { incarnation, state } = slot;
-  if (state === null) return { outcome: 'forgotten', incarnation } as const;
+  if (state === null) return { outcome: 'forgotten', incarnation, generation } as const;
   const votes = shard.votes.filter(
     (vote) =>
       vote.listing === listingOf(address, incarnation) &&
@@ -207,7 +208,6 @@ const loadOne = (
       vote.atMs <= window.toMs,
   );
   const votedAtMs = holdingSinceMs(votes, state.releasedBeforeMs);
-  const { generation } = shard;
   return { outcome: 'found', ref: refAt(address, incarnation), state, generation, votedAtMs } as const;
 };
 

@@ -240,23 +240,26 @@ local function replace(work, open, slot, rest)
   work.changed = true
 end
 
--- row generation, row version, slot, its rest
+-- row generation, row version, the shard's generation before the row was read or false, slot, its rest
 local function applyInit(work, open, at)
   local items = work.items
-  local generation, version, slot = items[at], items[at + 1], items[at + 2]
+  local generation, version, readUnder, slot = items[at], items[at + 1], items[at + 2], items[at + 3]
+  if readUnder and readUnder ~= work.generation then
+    return ABSENT
+  end
   if generation > work.generation or (generation == work.generation and version > work.before) then
     return BEHIND
   end
   -- One batch may hold the item twice, and the overlay changes it.
   slot[SINCE], slot[VERSION] = 0, work.version
-  replace(work, open, slot, items[at + 3])
+  replace(work, open, slot, items[at + 4])
   return APPLIED
 end
 
 local INIT, FORGET = 1, 8
 local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdjust, applyFacts, nil }
 -- Arguments of each kind, beside kind, address and incarnation.
-local argumentCounts = { 4, 6, 1, 0, 4, 6, 6, 0 }
+local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0 }
 
 -- `at` is the place of the item's first argument.
 local function applyItem(work, open, at)

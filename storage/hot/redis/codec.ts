@@ -33,12 +33,12 @@ export const packValue = (value: unknown): Buffer => packr.pack(value);
 
 const flatMarks = (marks: readonly VoteMark[]): Value[] => marks.flatMap(({ user, atMs }) => [user, atMs]);
 
-const pushInit = (row: Value[], { target, facts, totals, row: known }: InitItem): void => {
+const pushInit = (row: Value[], { target, facts, totals, row: known, readUnder }: InitItem): void => {
   checkTotals(totals);
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: 0 };
-  row.push(known.generation, known.version, ...packState(target.incarnation, state));
+  row.push(known.generation, known.version, readUnder ?? false, ...packState(target.incarnation, state));
 };
 
 const pushFacts = (row: Value[], { atMs, facts }: FactsItem): void => {

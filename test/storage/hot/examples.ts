@@ -110,7 +110,15 @@ const entityExamples: Record<string, Example> = {
 
     assert.equal(kinds(reply), ['absent']);
     assert.is(reply.states.get(bot.address), null);
-    assert.equal(await world.store.load([{ kind: 'bot', id: bot.id }]), [{ outcome: 'absent' }]);
+    assert.equal(await world.store.load([{ kind: 'bot', id: bot.id }]), [
+      { outcome: 'absent', generation: 1 },
+    ]);
+  },
+  async 'an init whose row was read in another generation is refused'(world) {
+    await world.store.publish([{ shard: bot.shard, generation: 2 }]);
+
+    assert.equal(kinds(await world.send({ ...init(), readUnder: 1 })), ['absent']);
+    assert.equal(kinds(await world.send({ ...init(), readUnder: 2 })), ['applied']);
   },
   async 'init brings an entity in without marking it dirty'(world) {
     await world.send(init());
@@ -126,7 +134,7 @@ const entityExamples: Record<string, Example> = {
     assert.equal(kinds(buried), ['applied', 'forgotten', 'forgotten']);
     assert.is(buried.states.get(bot.address), null);
     const [dead] = await world.store.load([{ kind: 'bot', id: bot.id }]);
-    assert.equal(dead, { outcome: 'forgotten', incarnation: 1 });
+    assert.equal(dead, { outcome: 'forgotten', incarnation: 1, generation: 1 });
     assert.equal(await world.store.backlog(), { entities: 0, votes: 1 }, 'the vote still gets its row');
 
     const reborn = await world.send(

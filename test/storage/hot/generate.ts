@@ -121,7 +121,16 @@ const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
   const near = chance(world, 0.1) ? limits.counterMax - 1 : upTo(world, 50);
   const totals = { ...emptyTotals, clicks: near, inviteClicks: near, upvotes: near, uptimeCheckedMs: nowMs };
   const facts = anyFacts(world, nowMs, upTo(world, 4));
-  return { kind: 'init', target, facts, totals, row: { generation, version } };
+  const row = { generation, version };
+  if (chance(world, 0.6)) return { kind: 'init', target, facts, totals, row };
+  return {
+    kind: 'init',
+    target,
+    facts,
+    totals,
+    row,
+    readUnder: (shard?.generation ?? 0) + pick(world, [-1, 0, 0, 1]),
+  };
 };
 
 const aroundNow = (world: World, nowMs: number): number =>
