@@ -14,7 +14,7 @@ import { createGate } from './gate.ts';
 import { reconcileGenerations, renewGenerations } from './generations.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import { click, deliver, deliverOpen, postStats, read, refresh, standing, vote } from './operations.ts';
+import { click, deliver, postStats, read, refresh, standing, vote } from './operations.ts';
 import { createRegistry, shardFor } from './registry.ts';
 
 /** Builds an engine that is not started. It owns neither store: closing them is the caller's. */
@@ -30,7 +30,6 @@ export const createEngine = (parts: EngineParts): Engine => {
     flushed: (kind, id) => core.flusher.flushed(shardFor(kind, id)),
     refresh: (kind, id) => refresh(core, { kind, id }),
     deliver: (kind, id) => deliver(core, { kind, id }),
-    deliverAll: () => deliverOpen(core),
     health: () => health(core),
     start: () => start(core),
     drain: (deadlineMs) => drain(core, deadlineMs),

@@ -77,8 +77,6 @@ export interface Engine {
    * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
    */
   deliver(kind: EntityKind, id: string): Promise<void>;
-  /** The same for every entity, oldest decision first: after a reset of all votes. Hot. */
-  deliverAll(): Promise<void>;
   health(): EngineHealth;
   /**
    * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores

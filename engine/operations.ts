@@ -20,7 +20,6 @@ import { deliverAdjustments } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
 import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
-import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Item, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
@@ -174,15 +173,10 @@ export const refresh = async (core: Core, target: Target): Promise<void> => {
 /** Delivers what is open for the entity; for one that is gone from the ledger, everything that is open. */
 export const deliver = async (core: Core, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
-  await deliverOpen(core, row?.ref);
-};
-
-/** Delivers what is open, of one listing or of all. */
-export const deliverOpen = async (core: Core, listing?: EntityRef): Promise<void> => {
   const parts = {
     ledger: core.ledger,
     send: (item: Item) => sendKnown(core, item),
   };
   let settled: number = limits.adjustmentsPerRound;
-  while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, listing);
+  while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, row?.ref);
 };

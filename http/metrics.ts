@@ -8,11 +8,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EngineMeters } from '../engine/ports.ts';
 import type { RequestMeters } from './context.ts';
+import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { registerTimings } from './timings.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
+  readonly jobs: JobMeters;
   /** Prometheus text. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -189,6 +191,7 @@ export const createMetrics = (rowNames: readonly string[]): Metrics => {
       gateWaited: (milliseconds) => gate.observe(0, milliseconds),
     },
     requests: requestMeters(registry, rowNames),
+    jobs: registerJobMeters(registers),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -30,6 +30,8 @@ import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { prepareDemo } from './demo/demo.ts';
+import { createJobs } from './jobs/jobs.ts';
+import type { Schedule } from './jobs/schedule.ts';
 import { loginReporter, openLogin } from './login.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { openPush } from './push.ts';
@@ -158,8 +160,18 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const known = url === expected.url && adminUrl === expected.adminUrl;
   const demo = known ? early : await prepare({ url, adminUrl });
   const cancelTimers = startTimers({ stores, fleet, shares, logger: extras.logger });
+  const jobs = createJobs({
+    engine,
+    catalogue: app.catalogue,
+    push,
+    clock: systemClock,
+    meters: metrics.jobs,
+    node,
+    log: (words, details) => extras.logger.error(details, words),
+  });
+  jobs.start();
   const { loss } = extras;
-  const stop = stopper({ state, facade, admin, engine, fleet, stores, config, cancelTimers, loss });
+  const stop = stopper({ state, facade, admin, engine, fleet, stores, config, cancelTimers, jobs, loss });
   return { url, adminUrl, demo, engine, notes: stores.notes, lost: loss.reported, stop };
 };
 
@@ -250,6 +262,7 @@ interface Stoppable {
   readonly stores: Stores;
   readonly config: Config;
   readonly cancelTimers: () => void;
+  readonly jobs: Pick<Schedule, 'stop'>;
   readonly loss: Loss;
 }
 
@@ -261,12 +274,22 @@ const stopper = (parts: Stoppable): (() => Promise<void>) => {
   };
 };
 
+/** A job that does not end in time fails when the stores close, and another node takes its run over. */
+const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const cancel = systemClock.after(withinMs, resolve);
+    void jobs.stop().then(() => {
+      cancel();
+      resolve();
+    });
+  });
+
 const stop = async (parts: Stoppable): Promise<void> => {
   const { loss } = parts;
   const drainMs = loss.words === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
   parts.cancelTimers();
-  await parts.facade.drain(drainMs);
+  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
   await parts.engine.drain(systemClock.monotonicMs() + drainMs);
   await parts.fleet.leave().catch(() => {
     // SQL is away: the mark stays older than it could be, and the silence counts from it.

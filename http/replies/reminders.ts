@@ -37,11 +37,20 @@ export const showReminders = async (app: App, userId: string): Promise<Reply> =>
   return ok(reply);
 };
 
-/** `PUT …/reminders`: setting one twice is setting it once. */
+/**
+ * `PUT …/reminders`: setting one twice is setting it once. Who does not wait now is looked at once more: a vote
+ * may be on its way.
+ */
 export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
   const key = reminderKeyOf(path);
   const max = app.settings.remindersPerUserMax;
-  const outcome = await app.catalogue.reminders.set(key, { nowMs: app.clock.nowMs(), max });
+  const { waitMs, votedAtMs, freeAtMs } = await app.engine.standing(key.kind, key.id, key.userId);
+  const outcome = await app.catalogue.reminders.set(key, {
+    nowMs: app.clock.nowMs(),
+    votedAtMs: waitMs > 0 ? votedAtMs : 0,
+    dueAtMs: freeAtMs,
+    max,
+  });
   if (outcome === 'not_found') throw notFound(key.kind);
   if (outcome === 'limit_reached') {
     const words = `You have ${max} reminders, which is the most: delete one first.`;

@@ -67,8 +67,8 @@ export interface PushBox {
   take(taking: Taking): Promise<readonly PushMessage[]>;
   delivered(message: PushMessage, nowMs: number): Promise<void>;
   abandon(message: PushMessage): Promise<void>;
-  /** All messages to this browser wait at least until then. */
-  postpone(subscriptionId: string, untilMs: number): Promise<void>;
+  /** This message waits until then, and those to the same browser at least as long. */
+  postpone(message: PushMessage, untilMs: number): Promise<void>;
 }
 
 export const createPushBox = (sql: Sql): PushBox => ({
@@ -79,8 +79,7 @@ export const createPushBox = (sql: Sql): PushBox => ({
   take: (taking) => asStorage('push.take', () => take(sql, taking)),
   delivered: (message, nowMs) => asStorage('push.delivered', () => delivered(sql, message, nowMs)),
   abandon: (message) => asStorage('push.abandon', () => abandon(sql, message)),
-  postpone: (subscriptionId, untilMs) =>
-    asStorage('push.postpone', () => postpone(sql, subscriptionId, untilMs)),
+  postpone: (message, untilMs) => asStorage('push.postpone', () => postpone(sql, message, untilMs)),
 });
 
 const listSubscriptions = (sql: Queryable, userId: string) => sql<SubscriptionRow[]>`
@@ -145,8 +144,10 @@ const abandon = async (sql: Queryable, message: PushMessage): Promise<void> => {
   await sql`delete from push_messages where id = ${message.id}`;
 };
 
-const postpone = async (sql: Queryable, subscriptionId: string, untilMs: number): Promise<void> => {
+/** The lease of this message ends; those of others, which somebody may be sending, are not cut short. */
+const postpone = async (sql: Queryable, message: PushMessage, untilMs: number): Promise<void> => {
   await sql`
-    update push_messages set next_at_ms = greatest(next_at_ms, ${untilMs})
-    where subscription_id = ${subscriptionId}`;
+    update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint
+      else greatest(next_at_ms, ${untilMs}::bigint) end
+    where subscription_id = ${message.subscriptionId}`;
 };

@@ -25,6 +25,16 @@ export interface ReminderKey {
   readonly kind: EntityKind;
   readonly id: string;
 }
+/** What a reminder begins with. */
+export interface ReminderStart {
+  readonly nowMs: number;
+  /** The vote its user waits for the end of, 0 for none. */
+  readonly votedAtMs: number;
+  /** When to look for the first time. */
+  readonly dueAtMs: number;
+  /** Reminders of one user. */
+  readonly max: number;
+}
 export type ReminderOutcome = 'set' | 'not_found' | 'limit_reached';
 
 /** A reminder to be looked at now. */
@@ -33,8 +43,7 @@ export interface DueReminder {
   readonly kind: EntityKind;
   readonly id: string;
   readonly userId: string;
-  readonly createdAtMs: number;
-  /** The newest vote it was made due by; 0 when it was set and no vote was seen since. */
+  /** The newest vote known of here, 0 for none. */
   readonly votedAtMs: number;
   readonly dueAtMs: number;
   /** The user may vote at all. */
@@ -52,7 +61,7 @@ export type ReminderVerdict =
 export interface Reminders {
   list(userId: string): Promise<readonly ReminderRow[]>;
   /** Setting one again changes nothing. Resolves when it is in SQL. */
-  set(key: ReminderKey, bounds: { readonly nowMs: number; readonly max: number }): Promise<ReminderOutcome>;
+  set(key: ReminderKey, start: ReminderStart): Promise<ReminderOutcome>;
   /** False when there was none. */
   remove(key: ReminderKey): Promise<boolean>;
   /** Those due, longest first. */
@@ -63,7 +72,7 @@ export interface Reminders {
 
 export const createReminders = (sql: Sql): Reminders => ({
   list: (userId) => asStorage('reminders.list', () => listReminders(sql, userId)),
-  set: (key, bounds) => asStorage('reminders.set', () => setReminder(sql, key, bounds)),
+  set: (key, start) => asStorage('reminders.set', () => setReminder(sql, key, start)),
   remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
   due: (nowMs, limit) => asStorage('reminders.due', () => dueReminders(sql, nowMs, limit)),
   settle: (due, verdict) => asStorage('reminders.settle', () => settleReminder(sql, due, verdict)),
@@ -91,11 +100,10 @@ const listReminders = (sql: Queryable, userId: string) => sql<ReminderRow[]>`
   where reminders.user_id = ${userId}
   order by reminders.created_at, totals.kind, totals.entity_id`;
 
-/** Due at once: the first look finds whether the user waits already. */
 const setReminder = (
   sql: Sql,
   { userId, kind, id }: ReminderKey,
-  { nowMs, max }: { readonly nowMs: number; readonly max: number },
+  { nowMs, votedAtMs, dueAtMs, max }: ReminderStart,
 ): Promise<ReminderOutcome> =>
   sql.begin(async (transaction): Promise<ReminderOutcome> => {
     const [listing] = await transaction<{ incarnation: number }[]>`
@@ -108,8 +116,8 @@ const setReminder = (
     if (held?.present) return 'set';
     if ((held?.count ?? 0) >= max) return 'limit_reached';
     await transaction`
-      insert into reminders (incarnation, user_id, created_at, due_at_ms)
-      values (${listing.incarnation}, ${userId}, ${new Date(nowMs)}, ${nowMs})`;
+      insert into reminders (incarnation, user_id, created_at, voted_at_ms, due_at_ms)
+      values (${listing.incarnation}, ${userId}, ${new Date(nowMs)}, ${votedAtMs}, ${dueAtMs})`;
     return 'set';
   });
 
@@ -127,7 +135,6 @@ interface DueRow {
   readonly kind: EntityKind;
   readonly id: string;
   readonly user_id: string;
-  readonly created_at: Date;
   readonly voted_at_ms: number;
   readonly due_at_ms: number;
   readonly welcome: boolean;
@@ -140,7 +147,7 @@ const dueReminders = async (
 ): Promise<readonly DueReminder[]> => {
   const rows = await sql<DueRow[]>`
     select reminders.incarnation, totals.kind, totals.entity_id as id, reminders.user_id,
-      reminders.created_at, reminders.voted_at_ms, reminders.due_at_ms,
+      reminders.voted_at_ms, reminders.due_at_ms,
       not (users.banned or users.vote_banned) as welcome
     from reminders
     join totals on totals.incarnation = reminders.incarnation
@@ -151,7 +158,6 @@ const dueReminders = async (
     kind: row.kind,
     id: row.id,
     userId: row.user_id,
-    createdAtMs: row.created_at.getTime(),
     votedAtMs: row.voted_at_ms,
     dueAtMs: row.due_at_ms,
     welcome: row.welcome,

@@ -1,0 +1,73 @@
+/**
+ * All jobs of a node, wired: what runs when, and with what.
+ *
+ * Not here, because nothing has to be done: the end of a premium period and of a login count from the moment
+ * they come (they are compared with the time when used); lists are read again when asked for; the month's
+ * partition of votes is made with the first vote of the month before; the embedded store copies itself
+ * (storage/embedded/open.ts). Called by the composition root.
+ */
+import type { Engine } from '../../engine/engine.ts';
+import type { PushClient } from '../../http/clients/push.ts';
+import type { JobMeters } from '../../http/job-meters.ts';
+import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
+import { purgeLogins } from '../../storage/catalogue/logins.ts';
+import { createJobRuns } from '../../storage/jobs.ts';
+import { resetVotes } from '../../storage/ledger/adjust.ts';
+import { hourly, monthly } from './calendar.ts';
+import type { FleetJob, NodeJob } from './job.ts';
+import { sendMessages } from './push-messages.ts';
+import { lookAtReminders } from './reminders.ts';
+import { createSchedule, type Schedule } from './schedule.ts';
+
+export interface JobsParts {
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  readonly push: PushClient;
+  readonly clock: { nowMs(): number; monotonicMs(): number };
+  readonly meters: JobMeters;
+  readonly node: string;
+  readonly log: (words: string, details: Readonly<Record<string, string>>) => void;
+}
+
+/** A user's wait ends within a minute of a message: two looks and a slow push service fit in. */
+const everyFifteenSeconds = '*/15 * * * * *';
+const runsKeptDays = 400;
+
+export const createJobs = (parts: JobsParts): Schedule => {
+  const runs = createJobRuns(parts.catalogue.sql, parts.node);
+  const purge: FleetJob = {
+    name: 'purge',
+    calendar: hourly,
+    run: async () => {
+      await purgeLogins(parts.catalogue.sql, parts.clock.nowMs());
+      await runs.purge(runsKeptDays);
+    },
+  };
+  return createSchedule({
+    fleetJobs: [monthlyReset(parts), purge],
+    nodeJobs: [reminders(parts)],
+    runs,
+    meters: parts.meters,
+    clock: parts.clock,
+    failed: (job, error) => parts.log('a job failed', { job, error: error.message }),
+  });
+};
+
+/** The same instant again changes nothing. The flusher tells the hot store, entity by entity. */
+export const monthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): FleetJob => ({
+  name: 'monthly_reset',
+  calendar: monthly,
+  run: async ({ dueAtMs }) => {
+    await resetVotes(catalogue.sql, { scope: 'all', atMs: dueAtMs, reason: 'monthly_reset' });
+  },
+});
+
+export const reminders = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
+  name: 'reminders',
+  expression: everyFifteenSeconds,
+  run: async (signal) => {
+    await lookAtReminders({ ...parts, reminders: parts.catalogue.reminders }, signal);
+    const refused = (reason: string): void => parts.log('a push message was given up', { reason });
+    await sendMessages({ ...parts, box: parts.catalogue.push, client: parts.push, refused }, signal);
+  },
+});

@@ -1,0 +1,133 @@
+/**
+ * Sends what waits in the outbox of push, and settles each message by what the push service said.
+ *
+ * Messages are taken under a lease, so every node may send, and what a dead node took is sent by another: at
+ * least once. All messages to one browser go one after the other, and the first that fails holds up the rest
+ * of that browser only; a slow push service costs its own users a place, nobody else. A message that cannot be
+ * sent now waits twice as long each time, or as long as the service asks, and is given up in the end, or when
+ * the user has voted meanwhile. Called by jobs.ts after reminders.ts.
+ */
+import { hash } from 'node:crypto';
+import type { Engine } from '../../engine/engine.ts';
+import type { PushClient, PushOutcome } from '../../http/clients/push.ts';
+import type { JobMeters } from '../../http/job-meters.ts';
+import type { PushBox, PushMessage } from '../../storage/catalogue/push.ts';
+
+export interface SendingParts {
+  readonly engine: Pick<Engine, 'standing'>;
+  readonly box: Pick<PushBox, 'take' | 'delivered' | 'abandon' | 'drop' | 'postpone'>;
+  readonly client: Pick<PushClient, 'send'>;
+  readonly clock: { nowMs(): number; monotonicMs(): number };
+  readonly meters: Pick<JobMeters, 'pushed'>;
+  /** A message that never will be sent, and why. */
+  readonly refused: (reason: string) => void;
+}
+
+export const pushLimits = {
+  /** Messages taken together, and sent at the same time if they go to different browsers. */
+  takenMax: 40,
+  leaseMs: 60_000,
+  /** Of those taken, what is not begun by then is left to the end of the lease. */
+  beginMs: 40_000,
+  attemptsMax: 8,
+  pauseMinMs: 30_000,
+  pauseMaxMs: 3_600_000,
+  /** The longest a push service may put us off. */
+  retryAfterMaxMs: 24 * 3_600_000,
+} as const;
+
+/** How long a push service keeps a message for a browser that is away: later it is no news. */
+const lastsSeconds = 12 * 3_600;
+const nameLengthMax = 100;
+const avatarLengthMax = 1_024;
+
+/** Resolves when nothing waits any more that can be sent now. */
+export const sendMessages = async (parts: SendingParts, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    const { takenMax: limit, leaseMs } = pushLimits;
+    const taken = await parts.box.take({ nowMs: parts.clock.nowMs(), leaseMs, limit });
+    const untilMs = parts.clock.monotonicMs() + pushLimits.beginMs;
+    const browsers = Map.groupBy(taken, (message) => message.subscriptionId);
+    const sent = [...browsers.values()].map((messages) => sendAll(parts, messages, { signal, untilMs }));
+    const failure = (await Promise.allSettled(sent)).find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+    if (taken.length < limit) return;
+  }
+};
+
+interface Bounds {
+  readonly signal: AbortSignal;
+  readonly untilMs: number;
+}
+
+/** One browser's messages in their order, up to the first that does not arrive. */
+const sendAll = async (
+  parts: SendingParts,
+  messages: readonly PushMessage[],
+  { signal, untilMs }: Bounds,
+): Promise<void> => {
+  for (const message of messages) {
+    if (signal.aborted || parts.clock.monotonicMs() > untilMs) return;
+    if (await isOutdated(parts, message)) {
+      await parts.box.abandon(message);
+      continue;
+    }
+    const outcome = await parts.client.send(deliveryOf(message, signal));
+    // What the stop cut off is not the push service's fault: the message is free again when its lease ends.
+    if (outcome.kind === 'later' && signal.aborted) return;
+    await settle(parts, message, outcome);
+    if (outcome.kind === 'gone' || outcome.kind === 'later') return;
+  }
+};
+
+/** Whether the user has voted since, so that "again" is not true any more. The first attempt comes at once. */
+const isOutdated = async ({ engine }: SendingParts, message: PushMessage): Promise<boolean> =>
+  message.attempts > 1 && (await engine.standing(message.kind, message.targetId, message.userId)).waitMs > 0;
+
+/** The same for each attempt, so that a repeat replaces what came before instead of standing beside it. */
+const topicOf = ({ kind, targetId, userId }: PushMessage): string =>
+  hash('sha256', `${kind} ${targetId} ${userId}`, 'base64url').slice(0, 32);
+
+const payloadOf = ({ kind, targetId, name, avatar }: PushMessage): string => {
+  const short = [...name].slice(0, nameLengthMax).join('');
+  return JSON.stringify({
+    message: `You can vote again: ${short}`,
+    resolved: { avatar: avatar.length > avatarLengthMax ? '' : avatar, name: short },
+    target_id: targetId,
+    target_type: kind,
+  });
+};
+
+const deliveryOf = (message: PushMessage, signal: AbortSignal) => ({
+  endpoint: message.endpoint,
+  auth: message.auth,
+  p256dh: message.p256dh,
+  payload: payloadOf(message),
+  topic: topicOf(message),
+  lastsSeconds,
+  signal,
+});
+
+const settle = async (parts: SendingParts, message: PushMessage, outcome: PushOutcome): Promise<void> => {
+  const { box, clock, meters } = parts;
+  const exhausted = outcome.kind === 'later' && message.attempts >= pushLimits.attemptsMax;
+  meters.pushed(exhausted ? 'abandoned' : outcome.kind);
+  if (outcome.kind === 'refused' || exhausted) parts.refused(outcome.reason);
+  switch (exhausted ? 'refused' : outcome.kind) {
+    case 'delivered':
+      return box.delivered(message, clock.nowMs());
+    case 'gone':
+      return box.drop(message.subscriptionId);
+    case 'refused':
+      return box.abandon(message);
+    case 'later':
+      return box.postpone(message, clock.nowMs() + pauseMsOf(message, outcome));
+  }
+};
+
+const pauseMsOf = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
+  const { pauseMinMs, pauseMaxMs, retryAfterMaxMs } = pushLimits;
+  const doubledMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** (attempts - 1));
+  const askedMs = outcome.kind === 'later' ? outcome.afterMs : 0;
+  return Math.max(doubledMs, Math.min(askedMs, retryAfterMaxMs));
+};

@@ -1,0 +1,115 @@
+/**
+ * Wakes the jobs, once a tick, and looks every minute for what was missed.
+ *
+ * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/jobs.ts), so a tick that comes
+ * twice, late or never does no harm: the sweep finds what is due and not done, at start and every minute. A job
+ * does not overlap itself in this process. Stopping tells running jobs to end, and waits for them. Wired by
+ * jobs.ts.
+ */
+import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
+import type { JobMeters } from '../../http/job-meters.ts';
+import type { JobRuns } from '../../storage/jobs.ts';
+import type { FleetJob, NodeJob } from './job.ts';
+import { runOnce } from './run-once.ts';
+
+export interface ScheduleParts {
+  readonly fleetJobs: readonly FleetJob[];
+  readonly nodeJobs: readonly NodeJob[];
+  readonly runs: JobRuns;
+  readonly meters: JobMeters;
+  readonly clock: { nowMs(): number; monotonicMs(): number };
+  readonly failed: (job: string, error: Error) => void;
+  readonly leaseMs?: number;
+}
+export interface Schedule {
+  /** Looks for what was missed and begins to keep time. Never rejects. */
+  start(): void;
+  /** Runs what is due and not done; resolves when that has ended. Never rejects. */
+  sweep(): Promise<void>;
+  /** Resolves when no job runs any more. */
+  stop(): Promise<void>;
+}
+
+const leaseMsDefault = 60_000;
+const everyMinute = '* * * * *';
+
+interface State {
+  readonly parts: ScheduleParts;
+  readonly stopping: AbortController;
+  readonly running: Map<string, Promise<void>>;
+  tasks: readonly ScheduledTask[];
+}
+
+export const createSchedule = (parts: ScheduleParts): Schedule => {
+  const state: State = { parts, stopping: new AbortController(), running: new Map(), tasks: [] };
+  return {
+    start: () => {
+      state.tasks = tasksOf(state);
+      void sweep(state);
+    },
+    sweep: () => sweep(state),
+    stop: () => stop(state),
+  };
+};
+
+const tasksOf = (state: State): readonly ScheduledTask[] => {
+  const { fleetJobs, nodeJobs } = state.parts;
+  return [
+    ...fleetJobs.map((job) => at(job.calendar.expression, () => runFleetJob(state, job))),
+    ...nodeJobs.map((job) => at(job.expression, () => runNodeJob(state, job))),
+    at(everyMinute, () => sweep(state)),
+  ];
+};
+
+const silent = (): void => {};
+/** What node-cron would say (a tick was late, or missed) the sweep makes good. */
+const noLogger = { info: silent, warn: silent, error: silent, debug: silent };
+
+const at = (expression: string, task: () => Promise<void>): ScheduledTask =>
+  cronSchedule(expression, task, {
+    timezone: 'UTC',
+    unref: true,
+    suppressMissedWarning: true,
+    logger: noLogger,
+  });
+
+const sweep = async (state: State): Promise<void> => {
+  await Promise.all(state.parts.fleetJobs.map((job) => runFleetJob(state, job)));
+};
+
+/** One at a time of each name; the one that runs is waited for. */
+const guarded = (state: State, name: string, task: () => Promise<void>): Promise<void> => {
+  const present = state.running.get(name);
+  if (present !== undefined || state.stopping.signal.aborted) return present ?? Promise.resolve();
+  const running = task()
+    .catch((error: Error) => {
+      if (state.stopping.signal.aborted) return;
+      state.parts.meters.failed(name);
+      state.parts.failed(name, error);
+    })
+    .finally(() => state.running.delete(name));
+  state.running.set(name, running);
+  return running;
+};
+
+const runFleetJob = (state: State, job: FleetJob): Promise<void> =>
+  guarded(state, job.name, async () => {
+    const { runs, clock, leaseMs = leaseMsDefault } = state.parts;
+    const dueAtMs = job.calendar.latestMs(clock.nowMs());
+    await runs.begin({ name: job.name, dueAtMs });
+    const { signal } = state.stopping;
+    await runOnce({ ...state.parts, monotonicMs: clock.monotonicMs, signal, leaseMs }, job, dueAtMs);
+  });
+
+const runNodeJob = (state: State, job: NodeJob): Promise<void> =>
+  guarded(state, job.name, async () => {
+    const startedMs = state.parts.clock.monotonicMs();
+    await job.run(state.stopping.signal);
+    state.parts.meters.succeeded(job.name, state.parts.clock.monotonicMs() - startedMs);
+  });
+
+const stop = async (state: State): Promise<void> => {
+  state.stopping.abort(new Error('the node is stopping'));
+  await Promise.all(state.tasks.map((task) => task.destroy()));
+  await Promise.all(state.running.values());
+};

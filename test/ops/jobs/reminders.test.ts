@@ -1,0 +1,335 @@
+/**
+ * From a vote to the message in the browser: a whole Rollcall, a push service over TLS, and a clock that skips.
+ *
+ * The job runs when the test says so, as on one node or on two at once. One browser per test, so that what a
+ * push service answers to one says nothing of another.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { JobMeters } from '../../../http/job-meters.ts';
+import { reminders } from '../../../ops/jobs/jobs.ts';
+import { pushLimits } from '../../../ops/jobs/push-messages.ts';
+import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { openWorld, type World } from '../../http/routes/world.ts';
+import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { type Browser, type PushService, startPushService } from '../../support/push-service.ts';
+
+const test = suite('reminders');
+const hourMs = 3_600_000;
+const weekMs = 7 * 24 * hourMs;
+const firstTuesdayNoonMs = Date.UTC(1970, 0, 6, 12);
+let service: PushService;
+let world: World;
+let users = 0;
+let pushed: string[] = [];
+
+test.before(async () => {
+  service = await startPushService();
+  world = await openWorld({ push: { ca: service.ca, resolve: async () => ['127.0.0.1'] } });
+  await addUser(world.sql, 'robin');
+  await addUser(world.sql, 'bot1');
+  for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
+  await addPack(world.sql, 'pack1');
+});
+test.after(async () => {
+  await world.close();
+  await service.close();
+});
+test.before.each(async () => {
+  service.answer(() => ({ status: 201 }));
+  // Each test begins on a Tuesday noon: it is over before the shorter waits of the weekend.
+  const sinceMs = (world.clock.nowMs() - firstTuesdayNoonMs) % weekMs;
+  world.clock.skip(weekMs - sinceMs);
+  await tick();
+  pushed = [];
+});
+
+const silent = (): void => {};
+/** What every node does every fifteen seconds. */
+const tick = (): Promise<void> => {
+  const meters: JobMeters = { succeeded: silent, failed: silent, pushed: (outcome) => pushed.push(outcome) };
+  const job = reminders({ ...world, meters, log: silent });
+  return job.run(new AbortController().signal);
+};
+interface Someone {
+  readonly user: string;
+  readonly token: string;
+  readonly browser: Browser;
+}
+const subscribe = async ({ user, token }: Omit<Someone, 'browser'>): Promise<Browser> => {
+  const browser = service.browser();
+  const { endpoint, auth, p256dh } = browser;
+  const path = `/users/${user}/notifications`;
+  const { status } = await world.ask('POST', path, { token, body: { endpoint, auth, p256dh } });
+  assert.is(status, 204);
+  return browser;
+};
+const newcomer = async (): Promise<Someone> => {
+  const user = `user${++users}`;
+  await addUser(world.sql, user);
+  const token = await world.token('user', user, { lastsSeconds: 5 * 365 * 86_400 });
+  return { user, token, browser: await subscribe({ user, token }) };
+};
+/** Votes, and waits until the vote is in SQL. */
+const vote = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void> => {
+  const { status } = await world.ask('PUT', `/users/${user}/${target}/votes?upvote=true`, { token });
+  assert.is(status, 204);
+  const [kind, id] = target.split('/') as ['bot' | 'pack', string];
+  await world.engine.flushed(kind, id);
+};
+const remind = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void> => {
+  const { status } = await world.ask('PUT', `/users/${user}/${target}/reminders`, { token });
+  assert.is(status, 200);
+};
+const lastAcked = async ({ user, token }: Someone): Promise<string | null> => {
+  const { json } = await world.ask('GET', `/users/${user}/reminders`, { token });
+  return json.reminders[0].last_acked;
+};
+const outbox = async ({ user }: Someone): Promise<number> => {
+  const rows = await world.sql`select from push_messages where user_id = ${user}`;
+  return rows.length;
+};
+
+test('a vote, a reminder, and when the wait is over one message to each browser, once', async () => {
+  const someone = await newcomer();
+  const second = await subscribe(someone);
+  await vote(someone);
+  await remind(someone);
+  await tick();
+  world.clock.skip(12 * hourMs - 60_000);
+  await tick();
+  assert.equal(someone.browser.messages(), []);
+  assert.is(await lastAcked(someone), null);
+
+  world.clock.skip(60_000);
+  const soonest = world.clock.nowMs();
+  await tick();
+  await tick();
+
+  for (const browser of [someone.browser, second]) {
+    assert.equal(browser.messages(), [
+      {
+        message: 'You can vote again: name-of-bot1',
+        resolved: { avatar: 'https://a.example/bot1', name: 'name-of-bot1' },
+        target_id: 'bot1',
+        target_type: 'bot',
+      },
+    ]);
+  }
+  assert.ok(Date.parse((await lastAcked(someone)) ?? '') >= soonest);
+  world.clock.skip(24 * hourMs);
+  await tick();
+  assert.is(someone.browser.messages().length, 1);
+});
+
+test('set before the vote, it is due after the next vote, and again after the one that follows', async () => {
+  const someone = await newcomer();
+  await remind(someone, 'pack/pack1');
+  await tick();
+  world.clock.skip(24 * hourMs);
+  await tick();
+  assert.equal(someone.browser.messages(), []);
+
+  for (const windows of [1, 2]) {
+    await vote(someone, 'pack/pack1');
+    await tick();
+    world.clock.skip(12 * hourMs);
+    await tick();
+    assert.is(someone.browser.messages().length, windows);
+  }
+});
+
+test('a wait that ends before anybody looked counts as well', async () => {
+  const someone = await newcomer();
+  await vote(someone);
+  world.clock.skip(12 * hourMs - 60_000);
+  await remind(someone);
+  world.clock.skip(60_000);
+  await tick();
+
+  assert.is(someone.browser.messages().length, 1);
+});
+
+test('who has voted again in time gets the message for the new window only', async () => {
+  const someone = await newcomer();
+  await remind(someone);
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  await vote(someone);
+  await tick();
+  assert.equal(someone.browser.messages(), []);
+
+  world.clock.skip(12 * hourMs);
+  await tick();
+  assert.is(someone.browser.messages().length, 1);
+});
+
+test('two nodes that look and send at the same time send one message', async () => {
+  const crowd = await Promise.all(Array.from({ length: 8 }, newcomer));
+  await Promise.all(crowd.map((someone) => remind(someone)));
+  await Promise.all(crowd.map((someone) => vote(someone)));
+  await Promise.all([tick(), tick()]);
+  world.clock.skip(12 * hourMs);
+  await Promise.all([tick(), tick(), tick()]);
+  await tick();
+
+  assert.equal(
+    crowd.map(({ browser }) => browser.messages().length),
+    crowd.map(() => 1),
+  );
+});
+
+test('premium shortens the wait, also for a vote given before', async () => {
+  const someone = await newcomer();
+  await addBot(world.sql, 'bot3');
+  await remind(someone, 'bot/bot3');
+  await vote(someone, 'bot/bot3');
+  await world.sql`
+    update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
+      revision = revision + 1
+    where bot_id = 'bot3'`;
+  await world.engine.refresh('bot', 'bot3');
+  await tick();
+  world.clock.skip(4 * hourMs);
+  await tick();
+
+  assert.is(someone.browser.messages().length, 1);
+});
+
+test('a vote that becomes void, or a reset of all, ends the wait and sends the message', async () => {
+  const someone = await newcomer();
+  await remind(someone, 'bot/bot2');
+  await vote(someone, 'bot/bot2');
+  await tick();
+  const [row] = await world.sql<{ itag: string }[]>`select itag from votes where author = ${someone.user}`;
+  assert.is((await voidVote(world.sql, row?.itag ?? '', 'operator')).kind, 'voided');
+  await world.engine.deliver('bot', 'bot2');
+  await tick();
+  assert.is(someone.browser.messages().length, 1);
+
+  await vote(someone, 'bot/bot2');
+  await tick();
+  world.clock.skip(1_000);
+  await resetVotes(world.sql, { scope: 'all', atMs: world.clock.nowMs(), reason: 'monthly_reset' });
+  await world.engine.deliver('bot', 'bot2');
+  await tick();
+  assert.is(someone.browser.messages().length, 2);
+});
+
+test('nothing is sent for what cannot be voted on, or to who may not vote', async () => {
+  const someone = await newcomer();
+  await addBot(world.sql, 'bot4');
+  await remind(someone, 'bot/bot4');
+  await vote(someone, 'bot/bot4');
+  await world.sql`update bots set vote_banned = true, revision = revision + 1 where bot_id = 'bot4'`;
+  await world.engine.refresh('bot', 'bot4');
+  const banned = await newcomer();
+  await remind(banned);
+  await vote(banned);
+  await world.sql`update users set vote_banned = true where id = ${banned.user}`;
+  world.clock.skip(12 * hourMs);
+  await tick();
+
+  assert.equal([someone.browser.messages(), banned.browser.messages()], [[], []]);
+});
+
+test('a browser that is gone loses its subscription, and its user’s others stay', async () => {
+  const someone = await newcomer();
+  const second = await subscribe(someone);
+  const third = await subscribe(someone);
+  await remind(someone);
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  const gone: Record<string, number> = {
+    [new URL(someone.browser.endpoint).pathname]: 410,
+    [new URL(second.endpoint).pathname]: 404,
+  };
+  service.answer(({ path }) => ({ status: gone[path] ?? 201 }));
+  await tick();
+
+  const { json } = await world.ask('GET', `/users/${someone.user}/notifications`, { token: someone.token });
+  assert.equal(
+    json.notifications.map((one: { endpoint: string }) => one.endpoint),
+    [third.endpoint],
+  );
+  assert.is(await outbox(someone), 0);
+});
+
+test('a push service in trouble is asked again, later each time, and not before it says', async () => {
+  const someone = await newcomer();
+  await remind(someone);
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  service.answer(() => ({ status: 500 }));
+  await tick();
+  await tick();
+  assert.is(someone.browser.messages().length, 1);
+  assert.is(await lastAcked(someone), null);
+
+  service.answer(() => ({ status: 429, headers: { 'retry-after': '600' } }));
+  world.clock.skip(pushLimits.pauseMinMs);
+  await tick();
+  assert.is(someone.browser.messages().length, 2);
+  world.clock.skip(599_000);
+  await tick();
+  assert.is(someone.browser.messages().length, 2);
+  service.answer(() => ({ status: 201 }));
+  world.clock.skip(1_000);
+  await tick();
+  await tick();
+
+  assert.is(someone.browser.messages().length, 3);
+  assert.equal([await outbox(someone), typeof (await lastAcked(someone))], [0, 'string']);
+  const topics = new Set(service.received.slice(-3).map(({ headers }) => headers.topic));
+  assert.is(topics.size, 1);
+});
+
+test('a message is given up after so many attempts, and when the user has voted meanwhile', async () => {
+  const someone = await newcomer();
+  await remind(someone);
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  service.answer(() => ({ status: 503 }));
+  for (let attempt = 0; attempt < pushLimits.attemptsMax; attempt++) {
+    await tick();
+    assert.is(await outbox(someone), attempt + 1 < pushLimits.attemptsMax ? 1 : 0);
+    world.clock.skip(pushLimits.pauseMaxMs);
+  }
+  assert.is(pushed.at(-1), 'abandoned');
+
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  await tick();
+  const before = someone.browser.messages().length;
+  await vote(someone);
+  world.clock.skip(pushLimits.pauseMinMs);
+  await tick();
+  assert.is(someone.browser.messages().length, before);
+  assert.is(await outbox(someone), 0);
+});
+
+test('what a node took and never sent is sent by another when the lease is over', async () => {
+  const someone = await newcomer();
+  await remind(someone);
+  await vote(someone);
+  world.clock.skip(12 * hourMs);
+  const stopped = new AbortController();
+  service.answer(() => {
+    stopped.abort();
+    return null;
+  });
+  const meters = { succeeded: silent, failed: silent, pushed: silent };
+  await reminders({ ...world, meters, log: silent }).run(stopped.signal);
+  service.answer(() => ({ status: 201 }));
+  await tick();
+  assert.is(someone.browser.messages().length, 1);
+
+  world.clock.skip(pushLimits.leaseMs);
+  await tick();
+  await tick();
+
+  assert.is(someone.browser.messages().length, 2);
+  assert.is(typeof (await lastAcked(someone)), 'string');
+});
+
+test.run();
