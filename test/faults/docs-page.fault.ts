@@ -1,0 +1,91 @@
+/**
+ * The page at /docs in a real browser (headless Chromium): it opens, lists every operation, asks no other
+ * address for anything, sends a request with a token that was typed in, and shows the answer.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rows } from '../../http/table.ts';
+import { folderOf, needProgram } from '../support/needed-program.ts';
+import { type StartedNode, startNode } from '../support/node-process.ts';
+
+const test = suite('docs page');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-docs-'));
+/** The browser's own calls home are off, so that every request seen is the page's. */
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+let node: StartedNode;
+let browser: Browser;
+test.before(async () => {
+  const program = needProgram({
+    name: 'Chromium',
+    debianPackage: 'chromium',
+    find: () => folderOf('chromium'),
+    advice: 'Install Chromium so that `chromium` is in PATH.',
+  });
+  node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
+  browser = await chromium.launch({ executablePath: join(program, 'chromium'), args: quiet });
+});
+test.after(async () => {
+  await browser?.close();
+  await node?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const openPage = async (place: string): Promise<{ page: Page; outside: string[] }> => {
+  const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
+  const outside: string[] = [];
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(node.url))
+      outside.push(request.url());
+  });
+  await page.goto(`${node.url}/docs${place}`);
+  await page.getByText('Sessions and login').first().waitFor({ timeout: 60_000 });
+  return { page, outside };
+};
+
+test('it lists every operation, and asks nobody else for anything', async () => {
+  const { page, outside } = await openPage('');
+  for (const section of new Set(rows.map((row) => row.section))) {
+    const group = page.getByRole('button', { name: `Open Group - ${section}`, exact: true });
+    if ((await group.count()) > 0) await group.first().click();
+  }
+
+  for (const row of rows) {
+    await page
+      .getByText(row.summary.replace(/\.$/, ''), { exact: false })
+      .first()
+      .waitFor({ state: 'attached' });
+  }
+
+  assert.equal(outside, []);
+  await page.close();
+});
+
+test('a token typed in is sent, and the answer is shown', async () => {
+  const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+  const { page } = await openPage('#tag/bots/POST/bots/stats');
+  await page.getByRole('button', { name: /Test Request\s*\(post \/bots\/stats\)/ }).click();
+  const dialog = page.getByRole('dialog');
+
+  await dialog.locator('input[type=password], input:not([type=checkbox])').first().fill(demo.bot.token);
+  await dialog.getByRole('button', { name: /^Send/ }).last().click();
+
+  await dialog.getByText('Stats recorded.').first().waitFor({ timeout: 30_000 });
+  const bot = await (await fetch(`${node.url}/bots/${demo.bot.id}`)).json();
+  assert.is(bot.servers, 1_200, 'the example of the page was posted');
+  await page.close();
+});
+
+test.run();
