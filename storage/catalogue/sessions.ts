@@ -74,21 +74,41 @@ const teamOf = (sql: Queryable, { kind, id }: SessionTarget) => {
   return kind === 'team' ? sql`${id}::text` : sql`null::text`;
 };
 
+const ownerOf = (sql: Queryable, { kind, id }: SessionTarget) =>
+  kind === 'bot' ? sql`(select owner_id from bots where bot_id = ${id})` : sql`null::text`;
+
+/** Holds the entity and its team until the end of the transaction. False when there is no such entity. */
+const holdTarget = async (transaction: Transaction, target: SessionTarget): Promise<boolean> => {
+  await transaction`select from teams where id = ${teamOf(transaction, target)} for key share`;
+  if (target.kind !== 'bot' && target.kind !== 'server') return true;
+  const rows =
+    target.kind === 'bot'
+      ? await transaction`select from bots where bot_id = ${target.id} for key share`
+      : await transaction`select from servers where server_id = ${target.id} for key share`;
+  return rows.length === 1;
+};
+
 /**
- * Whether who asks may still ask: the session he asks with lives, and he has not left the team meanwhile. The
- * team's row is held until the end of the transaction, so a removal comes wholly before or wholly after, and
- * then ends this session too.
+ * Whether who asks may still ask: the session he asks with lives, the entity was neither deleted nor given
+ * away meanwhile, and he has not left its team. Both rows are held until the end of the transaction, so each
+ * of these comes wholly before or wholly after, and then ends this session too. A session that nobody asked
+ * for (a login, an operator's) needs none of this.
  */
 const mayStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
-  const team = teamOf(transaction, session.target);
-  await transaction`select from teams where id = ${team} for key share`;
+  const { target, mintedBy, mintedWith } = session;
+  if (mintedBy === '' && mintedWith === null) return true;
+  if (!(await holdTarget(transaction, target))) return false;
   const rows = await transaction`
-    select from (select ${team} as team_id) as owned
-    left join sessions as parent on parent.id = ${session.mintedWith}::uuid
-    where (${session.mintedWith}::uuid is null or parent.id is not null)
-      and (owned.team_id is null or coalesce(parent.minted_by, ${session.mintedBy}) = '' or exists (
-        select from team_members where team_members.team_id = owned.team_id
-          and user_id = coalesce(parent.minted_by, ${session.mintedBy})))`;
+    select from (
+      select ${teamOf(transaction, target)} as team_id, ${ownerOf(transaction, target)} as owner_id) as owned
+    left join sessions as parent on parent.id = ${mintedWith}::uuid
+    cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
+    where (${mintedWith}::uuid is null or parent.id is not null)
+      and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)
+      and (minter.id = '' or (owned.team_id is null and owned.owner_id is null) or owned.owner_id = minter.id
+        or exists (select from team_members as member where member.team_id = owned.team_id
+          and member.user_id = minter.id
+          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')))`;
   return rows.length === 1;
 };
 

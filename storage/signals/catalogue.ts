@@ -44,7 +44,19 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
   return {
     ...catalogue,
     sessions,
-    bots: { ...bots, drop: telling(bots, 'bot', sharing) },
+    bots: {
+      ...bots,
+      drop: telling(bots, 'bot', sharing),
+      edits: {
+        ...bots.edits,
+        remove: (request) =>
+          sessions.around({ target: { kind: 'bot', id: request.botId } }, () => bots.edits.remove(request)),
+        transfer: (request, teamId) =>
+          sessions.around({ target: { kind: 'bot', id: request.botId } }, () =>
+            bots.edits.transfer(request, teamId),
+          ),
+      },
+    },
     servers: { ...servers, drop: telling(servers, 'server', sharing) },
     teams: {
       ...teams,

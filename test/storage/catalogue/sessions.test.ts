@@ -45,7 +45,7 @@ test.before(async () => {
   await addUser(sql, 'robin');
   await addUser(sql, 'wren', { banned: true, vote_banned: true });
   await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['view_sessions', 'edit_bots'] });
+  await addMember(sql, 'team1', { user: 'robin', permissions: ['manage_sessions', 'edit_bots'] });
   await addBot(sql, 'bot1');
   await addBot(sql, 'bot2', { team_id: 'team1' });
   await addServer(sql, 'server1', { team_id: 'team1' });
@@ -129,7 +129,7 @@ test('a revoked session is gone; one of another entity stays', async () => {
 });
 
 test('permissions come from ownership or membership, and unknown entities are null', async () => {
-  const held = ['view_sessions', 'edit_bots'];
+  const held = ['manage_sessions', 'edit_bots'];
 
   assert.equal(await catalogue.permissionsOn('bot', 'bot1', 'robin'), {
     teamId: null,

@@ -8,7 +8,7 @@ import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { shareCatalogue } from '../../../storage/signals/catalogue.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { addMember, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
+import { addBot, addMember, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
 import { type Node, openNode, openSessionSql, until } from './world.ts';
 
 const test = suite('catalogue of a fleet');
@@ -74,6 +74,30 @@ test('tokens a member made for the team die on every node when he is removed', a
 
   assert.is(removal.kind, 'removed', JSON.stringify(removal));
   await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
+});
+
+test('tokens of a bot die on every node when it is given away, and when it is deleted', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team2');
+  await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
+  await addBot(sql, 'given');
+  const request = { botId: 'given', actor: { kind: 'user', id: 'robin', limits: [] } } as const;
+  const { cache } = nodes[1];
+  for (const end of [() => one.bots.edits.transfer(request, 'team2'), () => one.bots.edits.remove(request)]) {
+    const token = formatToken({ kind: 'bot', id: 'given' }, randomBytes(32));
+    const tokenHash = createHash('sha256').update(token).digest();
+    const target = { kind: 'bot', id: 'given' } as const;
+    const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
+    const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'robin', mintedWith: null };
+    assert.is(await one.sessions.insert(minted, 10), 'created');
+    await until('it is kept', async () => {
+      await cache.find(token);
+      return !(cache.find(token) instanceof Promise);
+    });
+
+    assert.ok(['moved', 'done'].includes((await end()).kind));
+    await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
+  }
 });
 
 test.run();

@@ -1,0 +1,237 @@
+/**
+ * Bots that are added, moved, deleted and given tokens while many connections of a Postgres server ask at
+ * once. The embedded store runs one transaction at a time, so only here do two decisions ever meet.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { TeamActor } from '../../../engine/rules/members.ts';
+import type { NewBot } from '../../../storage/catalogue/bot-edits.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { addMember, addTeam, addUser } from '../catalogue/directory.ts';
+
+const test = suite('bot edits on postgres');
+const server = await startPostgres();
+const opened = await openServerSql(await server.database('bots'));
+const { sql } = opened;
+let catalogue: Catalogue;
+let count = 0;
+const rounds = 10;
+const users = ['robin', 'wren', 'finch', 'swift', 'crane'];
+
+test.before(async () => {
+  await migrate(sql);
+  catalogue = createCatalogue(sql);
+  for (const user of users) await addUser(sql, user);
+});
+test.after(async () => {
+  await opened.close();
+  await server.close();
+});
+
+const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
+const newTeam = async (members: readonly string[], permissions = ['owner']): Promise<string> => {
+  const id = `team-${++count}`;
+  await addTeam(sql, id);
+  for (const user of members) await addMember(sql, id, { user, permissions });
+  return id;
+};
+const fieldsOf = (fields: Partial<NewBot> = {}): NewBot => {
+  const botId = fields.botId ?? `81555300047${String(++count).padStart(5, '0')}`;
+  return {
+    botId,
+    clientId: botId,
+    extraLinks: [],
+    invite: 'https://example.org',
+    library: 'any',
+    long: 'Long words.',
+    nsfw: false,
+    prefix: '!',
+    short: 'Short words.',
+    staffNote: null,
+    tags: ['fun'],
+    teamId: null,
+    person: null,
+    ...fields,
+  };
+};
+const newBot = async (owner: string, teamId: string | null = null): Promise<string> => {
+  const bot = fieldsOf({ teamId });
+  assert.is((await catalogue.bots.edits.create(bot, actor(owner))).kind, 'done');
+  return bot.botId;
+};
+const transfer = (botId: string, by: string, teamId: string) =>
+  catalogue.bots.edits.transfer({ botId, actor: actor(by) }, teamId);
+const remove = (botId: string, by: string) => catalogue.bots.edits.remove({ botId, actor: actor(by) });
+const ownersOf = (botId: string) =>
+  sql<{ owner_id: string | null; team_id: string | null }[]>`
+    select owner_id, team_id from bots where bot_id = ${botId}`;
+/** Rows that a deleted bot must not leave behind. */
+const leftOf = async (botId: string): Promise<number> => {
+  const rows = await sql`
+    select 1 from totals where kind = 'bot' and entity_id = ${botId}
+    union all select 1 from vanity where target_id = ${botId}
+    union all select 1 from sessions where target_type = 'bot' and target_id = ${botId}`;
+  return rows.length;
+};
+const kindsOf = (outcomes: readonly { readonly kind: string }[]) => outcomes.map(({ kind }) => kind).sort();
+
+test('one of many adds a bot, and one of many takes a client id', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const same = fieldsOf();
+    const added = await Promise.all(users.map((user) => catalogue.bots.edits.create(same, actor(user))));
+    const clients = await Promise.all(
+      users.map((user) => {
+        const bot = fieldsOf({ clientId: `99${same.botId.slice(2)}` });
+        return catalogue.bots.edits.create(bot, actor(user)).then((outcome) => ({ bot, outcome }));
+      }),
+    );
+    const refused = clients.filter(({ outcome }) => outcome.kind === 'client_taken');
+
+    assert.equal(kindsOf(added), [...Array(4).fill('bot_taken'), 'done']);
+    assert.is(refused.length, 4);
+    for (const { bot } of refused) assert.is(await leftOf(bot.botId), 0);
+  }
+});
+
+test('of two who move a bot at once the second is judged by where the first one put it', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const [mine, theirs] = [await newTeam(['robin']), await newTeam(['robin'])];
+    const botId = await newBot('robin');
+    // Robin may in both teams, so both moves are allowed, in whichever order.
+    const both = await Promise.all([transfer(botId, 'robin', mine), transfer(botId, 'robin', theirs)]);
+    assert.equal(kindsOf(both), ['moved', 'moved']);
+
+    const from = await newTeam(['robin', 'wren']);
+    const [his, hers] = [await newTeam(['robin']), await newTeam(['wren'])];
+    const other = await newBot('robin', from);
+    const one = await Promise.all([transfer(other, 'robin', his), transfer(other, 'wren', hers)]);
+    const [owners] = await ownersOf(other);
+
+    assert.equal(kindsOf(one), ['moved', 'permission_missing']);
+    assert.is(owners?.team_id, one[0].kind === 'moved' ? his : hers);
+  }
+});
+
+test('bots that cross between two teams are all moved', async () => {
+  const [left, right] = [await newTeam(['robin']), await newTeam(['robin'])];
+  const pairs = await Promise.all(
+    Array.from({ length: rounds }, async () => [await newBot('robin', left), await newBot('robin', right)]),
+  );
+  const outcomes = await Promise.all(
+    pairs.flatMap(([one = '', other = '']) => [
+      transfer(one, 'robin', right),
+      transfer(other, 'robin', left),
+    ]),
+  );
+  assert.equal(kindsOf(outcomes), Array(rounds * 2).fill('moved'));
+});
+
+test('a bot that is moved and deleted at once is either gone without a trace or moved', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const [from, to] = [await newTeam(['robin', 'wren']), await newTeam(['robin'])];
+    const botId = await newBot('robin', from);
+    const [moved, removed] = await Promise.all([transfer(botId, 'robin', to), remove(botId, 'wren')]);
+    const owners = await ownersOf(botId);
+
+    if (removed.kind === 'done') {
+      assert.equal([moved.kind, owners.length, await leftOf(botId)], ['unknown_bot', 0, 0]);
+    } else {
+      assert.equal([moved.kind, removed.kind], ['moved', 'permission_missing']);
+      assert.is(owners[0]?.team_id, to);
+    }
+  }
+});
+
+test('a team is either deleted or gets the bot that is added to it or moved into it', async () => {
+  for (let round = 0; round < rounds; round++) {
+    for (const way of ['added', 'moved'] as const) {
+      const team = await newTeam(['robin']);
+      const bot = fieldsOf({ teamId: team });
+      const botId = way === 'added' ? bot.botId : await newBot('robin');
+      const [entered, removed] = await Promise.all([
+        way === 'added' ? catalogue.bots.edits.create(bot, actor('robin')) : transfer(botId, 'robin', team),
+        catalogue.teams.edits.remove(team, actor('robin')),
+      ]);
+      const [owners] = await ownersOf(botId);
+      const teams = await sql`select from teams where id = ${team}`;
+
+      if (removed.kind === 'done') {
+        assert.equal([entered.kind, teams.length], ['unknown_team', 0]);
+        assert.is(owners?.team_id ?? null, null);
+        if (way === 'added') assert.is(await leftOf(botId), 0);
+      } else {
+        assert.equal([removed.kind, teams.length, owners?.team_id], ['not_empty', 1, team]);
+      }
+    }
+  }
+});
+
+test('who deletes a bot with many at once is told once that he did', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const botId = await newBot('robin');
+    const outcomes = await Promise.all(users.map(() => remove(botId, 'robin')));
+    assert.equal(kindsOf(outcomes), ['done', ...Array(4).fill('unknown_bot')]);
+    const again = await catalogue.bots.edits.create(fieldsOf({ botId }), actor('wren'));
+    assert.is(again.kind, 'done');
+  }
+});
+
+test('a token minted while its bot is deleted or given away does not outlive that', async () => {
+  const mint = (botId: string, user: string, mintedWith: string | null = null) => {
+    const id = randomUUID();
+    const session = {
+      id,
+      target: { kind: 'bot', id: botId },
+      type: 'api',
+      name: 'his',
+      permLimits: [],
+      tokenHash: randomBytes(32),
+      lastsSeconds: 600,
+      mintedBy: mintedWith === null ? user : '',
+      mintedWith,
+    } as const;
+    return catalogue.sessions.insert(session, 100).then((outcome) => ({ id, outcome }));
+  };
+  for (let round = 0; round < rounds; round++) {
+    const [team, other] = [await newTeam(['robin']), await newTeam(['robin', 'wren'], ['add_bots'])];
+    const owned = await newBot('robin', round % 2 === 0 ? team : null);
+    const parent = await mint(owned, 'robin');
+    const mints = (botId: string) => [1, 2, 3].map((n) => mint(botId, 'robin', n === 3 ? parent.id : null));
+    const moving = transfer(owned, 'robin', other);
+    await Promise.all(mints(owned));
+    assert.is((await moving).kind, 'moved');
+    assert.is((await sql`select from sessions where target_id = ${owned}`).length, 0);
+    assert.is((await mint(owned, 'robin')).outcome, 'refused');
+
+    const doomed = await newBot('robin');
+    const removing = remove(doomed, 'robin');
+    await Promise.all(mints(doomed));
+    assert.is((await removing).kind, 'done');
+    assert.is(await leftOf(doomed), 0);
+    assert.is((await mint(doomed, 'robin')).outcome, 'refused');
+  }
+});
+
+test('edits at once are all kept, field by field', async () => {
+  const none = {
+    ...{ captchaOptOut: null, extraLinks: null, invite: null, library: null, long: null },
+    ...{ nsfw: null, prefix: null, short: null, tags: null },
+  };
+  const botId = await newBot('robin');
+  const request = { botId, actor: actor('robin') };
+  const outcomes = await Promise.all([
+    catalogue.bots.edits.edit(request, { ...none, prefix: '?' }),
+    catalogue.bots.edits.edit(request, { ...none, tags: ['new'] }),
+    catalogue.bots.edits.edit(request, { ...none, nsfw: true }),
+  ]);
+  const [row] = await sql`select prefix, tags, nsfw from bots where bot_id = ${botId}`;
+
+  assert.equal(kindsOf(outcomes), ['done', 'done', 'done']);
+  assert.equal({ ...row }, { prefix: '?', tags: ['new'], nsfw: true });
+});
+
+test.run();
