@@ -47,8 +47,10 @@ const sources: Readonly<Record<ListName, Source>> = {
 };
 
 /** Entries of a segment when it is cut; it is cut again at twice as many. */
-const segmentEntries = 500;
+const segmentEntriesUsual = 500;
 const segmentsKeptMax = 512;
+/** Sweeps after a recount of more changes than this, and each time so many recounts have changed a list. */
+const sweepChanges = 500;
 /** A recount after a bulk import takes seconds; it is nobody's request that should be cut then. */
 const recountMsMax = 120_000;
 
@@ -74,17 +76,26 @@ interface Order extends ListOrder {
 }
 interface State {
   readonly sql: Sql;
-  /** Fresh ones leave by age. */
-  readonly fresh: LRUCache<ListName, Promise<Order>>;
+  readonly segmentEntries: number;
+  readonly ageMaxMs: number;
+  readonly asked: Map<ListName, { readonly atMs: number; readonly order: Promise<Order> }>;
   readonly last: Map<ListName, Order>;
   /** Names orders apart, for those who keep what they read by one. */
   serial: number;
 }
 
-export const createListOrders = (sql: Sql, bound: { readonly ageMaxMs: number }): ListOrders => {
+export interface OrderOptions {
+  readonly ageMaxMs: number;
+  /** Smaller in tests only; the same for all who share a database. */
+  readonly segmentEntries?: number;
+}
+
+export const createListOrders = (sql: Sql, options: OrderOptions): ListOrders => {
   const state: State = {
     sql,
-    fresh: new LRUCache({ max: Object.keys(sources).length, ttl: bound.ageMaxMs }),
+    segmentEntries: options.segmentEntries ?? segmentEntriesUsual,
+    ageMaxMs: options.ageMaxMs,
+    asked: new Map(),
     last: new Map(),
     serial: 0,
   };
@@ -93,16 +104,18 @@ export const createListOrders = (sql: Sql, bound: { readonly ageMaxMs: number })
 
 /** One look at SQL at a time per list, shared by all who ask while it runs or is fresh. */
 const orderInForce = (state: State, list: ListName): Promise<Order> => {
-  const fresh = state.fresh.get(list);
+  const asked = state.asked.get(list);
+  const fresh = asked !== undefined && performance.now() - asked.atMs < state.ageMaxMs;
   const last = state.last.get(list);
   const over = last !== undefined && last.moved.length > 0;
-  if (fresh !== undefined && !over) return fresh;
+  if (fresh && !over) return asked.order;
+  const atMs = performance.now();
   const next = renew(state, list, last);
   state.last.delete(list);
-  state.fresh.set(list, next);
+  state.asked.set(list, { atMs, order: next });
   next.then(
     (order) => state.last.set(list, order),
-    () => state.fresh.peek(list) === next && state.fresh.delete(list),
+    () => state.asked.get(list)?.order === next && state.asked.delete(list),
   );
   return next;
 };
@@ -115,7 +128,7 @@ const renew = async (state: State, list: ListName, last: Order | undefined): Pro
     from list_heads where list = ${list}`;
   const same = head !== undefined && !head.changed && head.version === last?.version;
   if (last !== undefined && same && last.moved.length === 0) return last;
-  return orderOf(state, list, await recount(sql, list, last?.moved ?? []));
+  return orderOf(state, list, await recount(state, list, last?.moved ?? []));
 };
 
 const orderOf = (state: State, list: ListName, layout: Layout): Order => {
@@ -203,25 +216,44 @@ const readSegment = async (
 
 /* ------------------------------------------------------------- recounting */
 
+/** Counts in what a bulk import has brought, so that the first readers need not wait for it. */
+export const recountLists = async (sql: Sql): Promise<void> => {
+  const segmentEntries = segmentEntriesUsual;
+  for (const list of Object.keys(sources) as ListName[]) await recount({ sql, segmentEntries }, list, []);
+};
+
 /**
  * Counts the noted changes into the segments, cuts those that have grown or are named in `doubted`, and joins
  * small neighbours: one transaction whose view of everything begins when nobody else recounts.
  */
-const recount = (sql: Sql, list: ListName, doubted: readonly Key[]): Promise<Layout> =>
-  repeated(() =>
-    sql.begin('isolation level repeatable read', async (transaction) => {
+const recount = async (counter: Counter, list: ListName, doubted: readonly Key[]): Promise<Layout> => {
+  const { sql, segmentEntries } = counter;
+  let changes = 0;
+  const counted = await repeated(() =>
+    sql.begin('isolation level repeatable read', async (transaction): Promise<Layout> => {
       await transaction`lock table list_heads in share row exclusive mode`;
       await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
-      await countChanges(transaction, list);
+      changes = await countChanges(transaction, list);
       const layout = await readLayout(transaction, list);
-      const cut = await cutSegments(transaction, list, { layout, doubted });
-      const joined = !cut && (await joinSegments(transaction, list, layout));
+      const cut = await cutSegments(transaction, list, { layout, doubted, segmentEntries });
+      const joined = !cut && (await joinSegments(transaction, list, { layout, segmentEntries }));
       return cut || joined ? readLayout(transaction, list) : layout;
     }),
-  ) as Promise<Layout>;
+  );
+  const layout = counted as Layout;
+  if (changes > sweepChanges || layout.version % sweepChanges === 0) await sweep(sql);
+  return layout;
+};
+type Counter = Pick<State, 'sql' | 'segmentEntries'>;
 
-const countChanges = async (transaction: Transaction, list: ListName): Promise<void> => {
-  const counted = await transaction`
+/** What was counted leaves dead rows, which every look would pass: the embedded store has nobody who sweeps. */
+const sweep = async (sql: Sql): Promise<void> => {
+  await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
+};
+
+/** Resolves to how many there were. */
+const countChanges = async (transaction: Transaction, list: ListName): Promise<number> => {
+  const [counted] = await transaction<{ changes: number }[]>`
     with gone as (delete from list_changes where list = ${list} returning at, id, change),
     sums as (
       select place.low_at, place.low_id, sum(gone.change) as change
@@ -229,10 +261,14 @@ const countChanges = async (transaction: Transaction, list: ListName): Promise<v
         select low_at, low_id from list_segments
         where list = ${list} and (low_at, low_id) <= (gone.at, gone.id)
         order by low_at desc, low_id desc limit 1) as place
-      group by place.low_at, place.low_id)
+      group by place.low_at, place.low_id),
+    raised as (
     update list_segments set entries = entries + sums.change from sums
-    where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id`;
-  if (counted.count > 0) await raiseVersion(transaction, list);
+    where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
+    select count(*) as changes from gone`;
+  const changes = counted?.changes ?? 0;
+  if (changes > 0) await raiseVersion(transaction, list);
+  return changes;
 };
 
 const raiseVersion = async (transaction: Transaction, list: ListName): Promise<void> => {
@@ -248,17 +284,22 @@ const readLayout = async (transaction: Transaction, list: ListName): Promise<Lay
   return { version: head?.version ?? 0, segments };
 };
 
+interface Cutting {
+  readonly layout: Layout;
+  readonly segmentEntries: number;
+}
+
 /** Cuts what is twice as long as it should be, and counts anew what is doubted. True when something was. */
 const cutSegments = async (
   transaction: Transaction,
   list: ListName,
-  { layout, doubted }: { readonly layout: Layout; readonly doubted: readonly Key[] },
+  { layout, doubted, segmentEntries }: Cutting & { readonly doubted: readonly Key[] },
 ): Promise<boolean> => {
   let changed = false;
   for (const [index, segment] of layout.segments.entries()) {
     const inDoubt = doubted.some(({ at, id }) => at === segment.at && id === segment.id);
     if (segment.entries < 2 * segmentEntries && !inDoubt) continue;
-    await cutSegment(transaction, list, { layout, index });
+    await cutSegment(transaction, list, { layout, index, segmentEntries });
     changed = true;
   }
   if (changed) await raiseVersion(transaction, list);
@@ -268,7 +309,7 @@ const cutSegments = async (
 const cutSegment = async (
   transaction: Transaction,
   list: ListName,
-  { layout, index }: { readonly layout: Layout; readonly index: number },
+  { layout, index, segmentEntries }: Cutting & { readonly index: number },
 ): Promise<void> => {
   const segment = layout.segments[index] as Segment;
   const { id } = sources[list];
@@ -287,7 +328,11 @@ const cutSegment = async (
 };
 
 /** Joins small segments to older neighbours, so that deletions do not leave crumbs. True when some were. */
-const joinSegments = async (transaction: Transaction, list: ListName, layout: Layout): Promise<boolean> => {
+const joinSegments = async (
+  transaction: Transaction,
+  list: ListName,
+  { layout, segmentEntries }: Cutting,
+): Promise<boolean> => {
   const joined = new Map<Segment, number>();
   const gone: Segment[] = [];
   let [base, entries]: [Segment | undefined, number] = [undefined, 0];

@@ -54,9 +54,11 @@ export const validVotes = (sql: Queryable, pair: VotePair): Promise<readonly Vot
 /** One page of all votes of one user on one entity, void ones too, newest first. */
 export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise<readonly VoteRow[]> =>
   sql<VoteRow[]>`
-    ${votesOf(sql, pair)}
-    order by votes.created_at desc, votes.vote_num desc, votes.itag
-    limit ${perPage.userVotes} offset ${offsetOf(page, perPage.userVotes)}`;
+    ${votesOf(sql, pair)} and (votes.itag, votes.created_at) in (
+      select votes.itag, votes.created_at from votes where ${isOf(sql, pair)}
+      order by votes.created_at desc, votes.vote_num desc, votes.itag
+      limit ${perPage.userVotes} offset ${offsetOf(page, perPage.userVotes)})
+    order by votes.created_at desc, votes.vote_num desc, votes.itag`;
 
 export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {
   const rows = await sql<{ count: number }[]>`

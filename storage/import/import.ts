@@ -6,6 +6,7 @@
  * activates an entity from SQL on first use. Without `skipBad` the first batch with a bad line stops the
  * run and nothing of that batch is written. Called by the command line, the demo, and the admin listener.
  */
+import { recountLists } from '../catalogue/list-order.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { storageErrorOf } from '../sql/errors.ts';
@@ -124,19 +125,26 @@ const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>):
     options.onProgress?.({ linesDone: report.linesDone, linesTotal: run.linesTotal });
   }
   if (recordKinds.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
-    await analyse(run.sql);
+    await settleDown(run.sql);
   report.milliseconds = performance.now() - startedMs;
   return report;
 };
 
-/** An import of this size makes what the planner knows of the tables wrong. */
+/** The pool's limit on a statement is for requests, and would cut an import on a busy server. */
+const statementMsMax = 600_000;
+/** An import of this size makes what the planner knows of the tables wrong, and the lists' readers wait. */
 const analyseRowsMin = 10_000;
 
-const analyse = async (sql: Sql): Promise<void> => {
+const settleDown = async (sql: Sql): Promise<void> => {
   try {
-    await sql`analyze users, totals, vanity, teams, team_members, servers, bots, packs, votes, sessions`;
+    await sql.begin(async (transaction) => {
+      await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
+      await transaction`
+        analyze users, totals, vanity, teams, team_members, servers, bots, packs, votes, sessions`;
+    });
+    await recountLists(sql);
   } catch (error) {
-    throw storageErrorOf('import.analyse', error);
+    throw storageErrorOf('import.settleDown', error);
   }
 };
 
@@ -145,6 +153,7 @@ const runBatch = async (run: Run, batch: Batch): Promise<void> => {
   try {
     await run.partitions.prepare(voteTimes(batch));
     const done = await sql.begin(async (transaction) => {
+      await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
       const written = await writeBatch(transaction, batch.records, run.now);
       const badLines = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
       badLines.sort((a, b) => a.line - b.line);

@@ -81,6 +81,9 @@ export interface Reset {
 /** Held votes older than this before a reset are older than any window that may still be asked for. */
 const heldDaysMax = 62;
 
+/** A reset counts all votes it voids: the pool's limit is for requests, and would cut a big one. */
+const resetMsMax = 600_000;
+
 interface Affected {
   readonly incarnation: number;
   readonly upvotes: number;
@@ -123,6 +126,7 @@ const findHeld = (transaction: Transaction, reset: Reset): Promise<readonly Held
 export const resetVotes = (sql: Sql, reset: Reset): Promise<number> =>
   asStorage('ledger.resetVotes', () =>
     sql.begin(async (transaction) => {
+      await transaction`select set_config('statement_timeout', ${String(resetMsMax)}, true)`;
       await transaction`select pg_advisory_xact_lock(${locks.votes})`;
       const affected = await countAffected(transaction, reset);
       const held = Map.groupBy(await findHeld(transaction, reset), (vote) => vote.incarnation);

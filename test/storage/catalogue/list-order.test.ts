@@ -1,0 +1,115 @@
+/**
+ * Orders of the long lists on the embedded store: whatever comes and goes, pages are those of a plain statement.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createListOrders, type ListName } from '../../../storage/catalogue/list-order.ts';
+import { createDice } from '../../faults/random.ts';
+import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { editList, plainList, walkList } from './list-order.ts';
+
+const test = suite('orders of the long lists');
+const lists: readonly ListName[] = ['bots', 'servers', 'packs'];
+const seed = Number(process.env.SEED ?? 7);
+const options = { ageMaxMs: 0, segmentEntries: 4 };
+let directory: Directory;
+
+test.before(async () => {
+  directory = await openDirectory();
+  await addUser(directory.sql, 'robin');
+  await addTeam(directory.sql, 'team1');
+});
+test.after(() => directory.close());
+
+test('after any edits, all nodes show the list of a plain statement, page by page', async () => {
+  const { sql } = directory;
+  const dice = createDice(seed);
+  const nodes = [createListOrders(sql, options), createListOrders(sql, options)];
+  for (let round = 0; round < 15; round++) {
+    for (const list of lists) {
+      for (let edit = dice.below(8); edit > 0; edit--) await editList(sql, list, dice);
+      const expected = await plainList(sql, list);
+      for (const orders of nodes) {
+        const walk = await walkList(orders, list, { perPage: 1 + dice.below(7) });
+        assert.equal(walk, { ids: expected, count: expected.length, whole: true }, `${list}, seed ${seed}`);
+      }
+    }
+  }
+  const [segments] = await sql<{ count: number }[]>`select count(*) as count from list_segments`;
+  assert.ok((segments?.count ?? 0) > 3, 'the lists were cut');
+});
+
+test('pages of one order skip and repeat nothing while the list changes, or the order is over', async () => {
+  const { sql } = directory;
+  const dice = createDice(seed + 1);
+  const orders = createListOrders(sql, options);
+  let whole = 0;
+  for (let round = 0; round < 20; round++) {
+    const before = await plainList(sql, 'bots');
+    let edits = dice.below(3);
+    const walk = await walkList(orders, 'bots', {
+      perPage: 3,
+      between: async () => {
+        if (dice.below(4) === 0 && edits-- > 0) await editList(sql, 'bots', dice);
+      },
+    });
+    const after = new Set(await plainList(sql, 'bots'));
+    if (!walk.whole) continue;
+    whole += 1;
+    assert.is(new Set(walk.ids).size, walk.ids.length, `a row is repeated, seed ${seed}`);
+    const stayed = before.filter((id) => after.has(id));
+    assert.equal(
+      stayed.filter((id) => !walk.ids.includes(id)),
+      [],
+      `a row is skipped, seed ${seed}`,
+    );
+  }
+  assert.ok(whole > 0);
+});
+
+test('an order that is over is followed by one that is right', async () => {
+  const { sql } = directory;
+  for (let day = 1; day <= 20; day++)
+    await addBot(sql, `day${day}`, { created_at: new Date(Date.UTC(2025, 0, day)) });
+  const orders = createListOrders(sql, { ...options, ageMaxMs: 60_000 });
+  const first = await orders.order('bots');
+  assert.is(await orders.order('bots'), first, 'in force until it is old');
+  const [top = ''] = await first.ids(0, 1);
+  await sql`delete from bots where bot_id = ${top}`;
+  assert.is(await orders.order('bots'), first, 'what was read stays as it was');
+  await addBot(sql, 'newest', { created_at: new Date(Date.UTC(2027, 0, 1)) });
+  const oldest = (await plainList(sql, 'bots')).slice(-3);
+  await sql`delete from bots where bot_id = any(${oldest})`;
+  await first.ids(first.count - 3, 3);
+
+  assert.is(first.isOver(), true);
+  const expected = await plainList(sql, 'bots');
+  assert.equal((await walkList(orders, 'bots', { perPage: 5 })).ids, expected);
+});
+
+test('a count that is wrong for any reason is put right by the reader who meets it', async () => {
+  const { sql } = directory;
+  await sql`update list_segments set entries = entries + 1 where list = 'bots' and entries > 1`;
+  await sql`update list_heads set version = version + 1 where list = 'bots'`;
+  const orders = createListOrders(sql, options);
+  await walkList(orders, 'bots', { perPage: 5 });
+  const expected = await plainList(sql, 'bots');
+
+  assert.equal(await walkList(orders, 'bots', { perPage: 5 }), {
+    ids: expected,
+    count: expected.length,
+    whole: true,
+  });
+});
+
+test('what is deleted leaves no crumbs behind', async () => {
+  const { sql } = directory;
+  await sql`delete from packs`;
+  const orders = createListOrders(sql, options);
+
+  assert.equal(await walkList(orders, 'packs', { perPage: 5 }), { ids: [], count: 0, whole: true });
+  assert.is((await sql`select from list_segments where list = 'packs'`).length, 1);
+  assert.is((await sql`select from list_changes`).length <= 3, true);
+});
+
+test.run();
