@@ -49,8 +49,9 @@ const nextChangeMs = (facts: Facts, atMs: number): number => {
 };
 
 /**
- * The first instant from `atMs` at which a vote cast at `votedAtMs` holds its voter back no more, if the facts
- * stay what they are. Not always the end of the window in force at `atMs`: a shorter one may begin before.
+ * The first instant from `atMs` at which a vote cast at `votedAtMs` holds its voter back no more, if the
+ * facts stay what they are. Not always the end of the window in force at `atMs`: a shorter one may begin
+ * before.
  */
 export const waitEndsAtMs = (
   { facts, votedAtMs }: { readonly facts: Facts; readonly votedAtMs: number },

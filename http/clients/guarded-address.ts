@@ -57,8 +57,8 @@ export const isPublic = (address: string): boolean => {
 const globalPrefix = 0b001;
 
 /**
- * Asks the system's name servers. Not `getaddrinfo`, which also reads the hosts file: that would wait in one of
- * the few threads that the stores write with, as long as a stranger's name server likes.
+ * Asks the system's name servers. Not `getaddrinfo`, which also reads the hosts file: that would wait in
+ * one of the few threads that the stores write with, as long as a stranger's name server likes.
  */
 export const resolveByServers = (timeLimitMs: number): Resolve => {
   const resolver = new Resolver({ timeout: timeLimitMs, tries: 1 });

@@ -176,7 +176,9 @@ const judge = (response: IncomingMessage): PushOutcome => {
   return { kind: 'refused', reason };
 };
 
-/** `Retry-After` in seconds or as a date; a date counts from the service's own clock. 0 when there is none. */
+/**
+ * `Retry-After` in seconds or as a date; a date counts from the service's own clock. 0 when there is none.
+ */
 const retryAfterMsOf = ({ headers }: IncomingMessage): number => {
   const given = headers['retry-after'] ?? '';
   if (/^\d{1,9}$/.test(given)) return Number(given) * 1_000;

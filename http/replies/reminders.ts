@@ -38,8 +38,8 @@ export const showReminders = async (app: App, userId: string): Promise<Reply> =>
 };
 
 /**
- * `PUT …/reminders`: setting one twice is setting it once. Who does not wait now is looked at once more: a vote
- * may be on its way.
+ * `PUT …/reminders`: setting one twice is setting it once. Who does not wait now is looked at once more: a
+ * vote may be on its way.
  */
 export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
   const key = reminderKeyOf(path);

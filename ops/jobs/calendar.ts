@@ -2,8 +2,8 @@
  * When a job is due: the cron expression that wakes us, and the same rule as a function of the past.
  *
  * node-cron says when to wake, but not which instant was the last one before now; that is what a node asks
- * that starts after a silence. Everything is UTC, so no hour is missing and none comes twice. A test holds the
- * two forms of each calendar against each other. Pure.
+ * that starts after a silence. Everything is UTC, so no hour is missing and none comes twice. A test holds
+ * the two forms of each calendar against each other. Pure.
  */
 
 export interface Calendar {

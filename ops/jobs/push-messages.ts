@@ -1,11 +1,11 @@
 /**
  * Sends what waits in the outbox of push, and settles each message by what the push service said.
  *
- * Messages are taken under a lease, so every node may send, and what a dead node took is sent by another: at
- * least once. All messages to one browser go one after the other, and the first that fails holds up the rest
- * of that browser only; a slow push service costs its own users a place, nobody else. A message that cannot be
- * sent now waits twice as long each time, or as long as the service asks, and is given up in the end, or when
- * the user has voted meanwhile. Called by jobs.ts after reminders.ts.
+ * Messages are taken under a lease, so every node may send, and what a dead node took is sent by another:
+ * at least once. All messages to one browser go one after the other, and the first that fails holds up the
+ * rest of that browser only; a slow push service costs its own users a place, nobody else. A message that
+ * cannot be sent now waits twice as long each time, or as long as the service asks, and is given up in the
+ * end, or when the user has voted meanwhile. Called by jobs.ts after reminders.ts.
  */
 import { hash } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
@@ -80,7 +80,9 @@ const sendAll = async (
   }
 };
 
-/** Whether the user has voted since, so that "again" is not true any more. The first attempt comes at once. */
+/**
+ * Whether the user has voted since, so that "again" is not true any more. The first attempt comes at once.
+ */
 const isOutdated = async ({ engine }: SendingParts, message: PushMessage): Promise<boolean> =>
   message.attempts > 1 && (await engine.standing(message.kind, message.targetId, message.userId)).waitMs > 0;
 

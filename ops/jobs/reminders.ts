@@ -1,10 +1,10 @@
 /**
  * Looks at the reminders that are due: whose wait is over gets a message into the outbox.
  *
- * A vote makes its reminder due at once, because SQL does not know the wait; the first look asks the engine and
- * moves it to the end. Every look is settled under the condition that nobody was faster, so all nodes may
- * look at the same time. What cannot be looked at now (the hot store is away) stays due. Cost: one look at
- * the vote, one at the end of the wait. Called by jobs.ts; sending is push-messages.ts.
+ * A vote makes its reminder due at once, because SQL does not know the wait; the first look asks the engine
+ * and moves it to the end. Every look is settled under the condition that nobody was faster, so all nodes
+ * may look at the same time. What cannot be looked at now (the hot store is away) stays due. Cost: one look
+ * at the vote, one at the end of the wait. Called by jobs.ts; sending is push-messages.ts.
  */
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';

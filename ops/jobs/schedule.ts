@@ -1,10 +1,10 @@
 /**
  * Wakes the jobs, once a tick, and looks every minute for what was missed.
  *
- * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/jobs.ts), so a tick that comes
- * twice, late or never does no harm: the sweep finds what is due and not done, at start and every minute. A job
- * does not overlap itself in this process. Stopping tells running jobs to end, and waits for them. Wired by
- * jobs.ts.
+ * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/jobs.ts), so a tick that
+ * comes twice, late or never does no harm: the sweep finds what is due and not done, at start and every
+ * minute. A job does not overlap itself in this process. Stopping tells running jobs to end, and waits for
+ * them. Wired by jobs.ts.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/job-meters.ts';

@@ -1,10 +1,10 @@
 /**
  * Reminders as users set them, and what the job that watches them reads and settles.
  *
- * A reminder hangs on one listing: it is deleted with it, whoever deletes. A look at a due one is settled only
- * if the due time is still the one that was read, so that of several nodes one decides, and a vote that came
- * meanwhile is looked at again. Times are the caller's, in ms. Called by catalogue.ts; a vote makes a
- * reminder due in storage/ledger/due-reminders.ts.
+ * A reminder hangs on one listing: it is deleted with it, whoever deletes. A look at a due one is settled
+ * only if the due time is still the one that was read, so that of several nodes one decides, and a vote
+ * that came meanwhile is looked at again. Times are the caller's, in ms. Called by catalogue.ts; a vote
+ * makes a reminder due in storage/ledger/due-reminders.ts.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
@@ -189,6 +189,7 @@ const sendToAll = (sql: Sql, due: DueReminder, nowMs: number): Promise<boolean> 
       insert into push_messages (subscription_id, incarnation, user_id, next_at_ms)
       select id, ${due.incarnation}, user_id, ${nowMs} from push_subscriptions
       where user_id = ${due.userId} order by id
-      on conflict (subscription_id, incarnation) do update set attempts = 0, next_at_ms = excluded.next_at_ms`;
+      on conflict (subscription_id, incarnation) do update
+        set attempts = 0, next_at_ms = excluded.next_at_ms`;
     return true;
   });

@@ -1,9 +1,9 @@
 /**
  * Makes reminders due when something happened to their users' votes.
  *
- * SQL does not know how long anybody waits, the engine does: so a reminder becomes due at the vote itself, and
- * whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder, and
- * nothing for the others. Called by storage/ledger.ts and adjustments.ts inside their transactions.
+ * SQL does not know how long anybody waits, the engine does: so a reminder becomes due at the vote itself,
+ * and whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder,
+ * and nothing for the others. Called by storage/ledger.ts and adjustments.ts inside their transactions.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { numbersArray, textsArray } from '../sql/arrays.ts';

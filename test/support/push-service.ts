@@ -1,10 +1,10 @@
 /**
- * A push service on loopback over TLS, and browsers that subscribe to it: what a message looks like at the end
- * of its way.
+ * A push service on loopback over TLS, and browsers that subscribe to it: what a message looks like at the
+ * end of its way.
  *
- * Browsers decrypt by RFC 8291 and check the signature by RFC 8292 with node:crypto alone, not with the library
- * that encrypts. Each service has a certificate of its own making, so only who is given it connects. Closed
- * by the test that opened it.
+ * Browsers decrypt by RFC 8291 and check the signature by RFC 8292 with node:crypto alone, not with the
+ * library that encrypts. Each service has a certificate of its own making, so only who is given it
+ * connects. Closed by the test that opened it.
  */
 import {
   createDecipheriv,

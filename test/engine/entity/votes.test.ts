@@ -12,6 +12,7 @@ import {
   isWeekend,
   type LastVote,
   longestWaitMs,
+  waitEndsAtMs,
   windowInForce,
 } from '../../../engine/entity/votes.ts';
 import { limits } from '../../../engine/limits.ts';
@@ -159,6 +160,48 @@ test('for any history, a vote is accepted exactly when the newest holding one is
       const free = holding.every((one) => wednesdayMs - one.atMs >= 12 * hourMs);
       assert.is(ask({ votes, releasedBeforeMs }).kind, free ? 'accepted' : 'refused');
     }),
+  );
+});
+
+test('a wait ends when a shorter window begins before it, and goes on when a longer one does', () => {
+  const endOf = (votedAtMs: number, premiumUntilMs = 0, fromMs = votedAtMs): number =>
+    waitEndsAtMs({ facts: { ...listed, premiumUntilMs }, votedAtMs }, fromMs, windows);
+  for (const [votedAtMs, endMs] of [
+    [wednesdayMs, wednesdayMs + 12 * hourMs],
+    [fridayMs - 4 * hourMs, fridayMs + 2 * hourMs],
+    [fridayMs - 8 * hourMs, fridayMs],
+    [fridayMs - 12 * hourMs, fridayMs],
+    [fridayMs, fridayMs + 6 * hourMs],
+    [mondayMs - 6 * hourMs - 1, mondayMs - 1],
+    [mondayMs - 6 * hourMs, mondayMs + 6 * hourMs],
+  ] as const) {
+    assert.is(endOf(votedAtMs), endMs, new Date(votedAtMs).toISOString());
+  }
+  assert.is(endOf(wednesdayMs, wednesdayMs + 5 * hourMs), wednesdayMs + 4 * hourMs);
+  assert.is(endOf(wednesdayMs, wednesdayMs + 4 * hourMs), wednesdayMs + 12 * hourMs);
+  assert.is(endOf(wednesdayMs, 0, wednesdayMs + 20 * hourMs), wednesdayMs + 20 * hourMs);
+});
+
+test('property: a vote is refused until its wait ends, and accepted then', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 14 * 24 * 60 }),
+      fc.integer({ min: 0, max: 14 * 24 * 60 }),
+      fc.integer({ min: 0, max: 12 * 60 }),
+      (votedMinute, premiumMinute, sinceMinutes) => {
+        const votedAtMs = wednesdayMs + votedMinute * 60_000;
+        const facts = { ...listed, premiumUntilMs: wednesdayMs + premiumMinute * 60_000 };
+        const accepted = (atMs: number): boolean =>
+          ask({ facts, votes: [{ atMs: votedAtMs, flag: 'cast' }], atMs }).kind === 'accepted';
+        const fromMs = votedAtMs + sinceMinutes * 60_000;
+
+        const endMs = waitEndsAtMs({ facts, votedAtMs }, fromMs, windows);
+
+        assert.ok(accepted(endMs));
+        for (let atMs = fromMs; atMs < endMs; atMs += 60_000) assert.not.ok(accepted(atMs));
+        if (endMs > fromMs) assert.not.ok(accepted(endMs - 1));
+      },
+    ),
   );
 });
 

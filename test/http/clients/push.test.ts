@@ -36,7 +36,7 @@ const deliveryTo = ({ endpoint, auth, p256dh }: Omit<Browser, 'messages'>) => ({
   lastsSeconds: 3_600,
 });
 
-test('a message reaches the browser decrypted, with topic, urgency, time to live and our signature', async () => {
+test('a message arrives decrypted, with topic, urgency, time to live and our signature', async () => {
   const browser = service.browser();
 
   assert.equal(await clientOf().send(deliveryTo(browser)), { kind: 'delivered' });
@@ -56,7 +56,7 @@ test('a message reaches the browser decrypted, with topic, urgency, time to live
   );
 });
 
-test('what a status means: gone, later with the time asked for, refused; a redirect is not followed', async () => {
+test('a status means gone, later (when asked for) or refused; a redirect is not followed', async () => {
   const outcomeOf = async (status: number, headers: Record<string, string> = {}) => {
     service.answer(() => ({ status, headers }));
     return clientOf().send(deliveryTo(service.browser()));
@@ -103,7 +103,7 @@ test('a service that does not answer, is not there or shows a false certificate 
   assert.is((await clientOf().send(deliveryTo(gone))).kind, 'later');
 });
 
-test('nothing leads inside: neither the words, nor the name, nor what the name turns into later', async () => {
+test('nothing leads inside: not the words, not the name, not what the name becomes later', async () => {
   const trap = await startPushService();
   const browser = trap.browser();
   const public443 = { ...browser, endpoint: 'https://push.example.org/1' };

@@ -55,7 +55,8 @@ test('POST /users/:id/notifications → 204, listed with the browser and without
   const robin = { user: 'robin', token: await newUser('robin') };
   const keys = newKeys();
   const userAgent =
-    'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.6478.122 Mobile Safari/537.36';
+    'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+    'Chrome/126.0.6478.122 Mobile Safari/537.36';
   assert.is((await post({ ...robin, userAgent }, keys)).status, 204);
   assert.is((await post({ ...robin, userAgent: 'x'.repeat(3_000) }, newKeys())).status, 204);
   const [phone, other] = await list(robin);
@@ -72,7 +73,7 @@ test('POST /users/:id/notifications → 204, listed with the browser and without
   assert.not.ok(text.includes(keys.auth) || text.includes(keys.p256dh));
 });
 
-test('POST /users/:id/notifications → 204 again for the same endpoint, which moves to its last user', async () => {
+test('POST /users/:id/notifications → 204 for a known endpoint, which moves to its last user', async () => {
   const wren = { user: 'wren', token: await newUser('wren') };
   const finch = { user: 'finch', token: await newUser('finch') };
   const endpoint = newEndpoint();
@@ -102,7 +103,7 @@ test('POST /users/:id/notifications → 409 beyond the cap, but for an endpoint 
   assert.is((await post(many, { endpoint: one.endpoint })).status, 204);
 });
 
-test('POST /users/:id/notifications → 400 for keys that are none and endpoints that lead inside', async () => {
+test('POST /users/:id/notifications → 400 for bad keys and endpoints that lead inside', async () => {
   const crane = { user: 'crane', token: await newUser('crane') };
   const base64 = (bytes: number, first = 4) =>
     Buffer.concat([Buffer.of(first), Buffer.alloc(bytes - 1, 1)]).toString('base64url');

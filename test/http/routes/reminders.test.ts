@@ -1,5 +1,6 @@
 /**
- * The rows of reminders against a whole Rollcall; test/ops/jobs/reminders.test.ts follows them to the browser.
+ * The rows of reminders against a whole Rollcall; test/ops/jobs/reminders.test.ts follows them to the
+ * browser.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -46,7 +47,7 @@ test('PUT /users/:uid/:type/:id/reminders → 200 with all reminders, for all fo
   assert.is(server.resolved.avatar, 'https://cdn.example.org/s.webp');
 });
 
-test('PUT /users/:uid/:type/:id/reminders → 200 twice with the same list, also for a user nobody knows', async () => {
+test('PUT /users/:uid/:type/:id/reminders → 200 twice with the same list, also for a stranger', async () => {
   const token = await world.token('user', 'stranger');
   const first = await world.ask('PUT', path('stranger', 'bots/bot1'), { token });
   const second = await world.ask('PUT', path('stranger', 'bot/bot1'), { token });

@@ -1,5 +1,6 @@
 /**
- * From a vote to the message in the browser: a whole Rollcall, a push service over TLS, and a clock that skips.
+ * From a vote to the message in the browser: a whole Rollcall, a push service over TLS, and a clock that
+ * skips.
  *
  * The job runs when the test says so, as on one node or on two at once. One browser per test, so that what a
  * push service answers to one says nothing of another.
@@ -46,10 +47,10 @@ test.before.each(async () => {
 
 const silent = (): void => {};
 /** What every node does every fifteen seconds. */
-const tick = (): Promise<void> => {
+const tick = async (signal = new AbortController().signal): Promise<void> => {
   const meters: JobMeters = { succeeded: silent, failed: silent, pushed: (outcome) => pushed.push(outcome) };
-  const job = reminders({ ...world, meters, log: silent });
-  return job.run(new AbortController().signal);
+  const { run } = reminders({ ...world, meters, log: silent });
+  await run(signal);
 };
 interface Someone {
   readonly user: string;
@@ -318,8 +319,7 @@ test('what a node took and never sent is sent by another when the lease is over'
     stopped.abort();
     return null;
   });
-  const meters = { succeeded: silent, failed: silent, pushed: silent };
-  await reminders({ ...world, meters, log: silent }).run(stopped.signal);
+  await tick(stopped.signal);
   service.answer(() => ({ status: 201 }));
   await tick();
   assert.is(someone.browser.messages().length, 1);

@@ -1,0 +1,233 @@
+/**
+ * Jobs of a fleet on a real Postgres: each instant once, whatever the nodes do at the same time or leave undone.
+ *
+ * Every node has its own pool. Ticks of the real clock play no part: a sweep does what a tick does, at the
+ * time the test says.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { JobMeters } from '../../../http/job-meters.ts';
+import { monthly } from '../../../ops/jobs/calendar.ts';
+import type { FleetJob, JobRun } from '../../../ops/jobs/job.ts';
+import { monthlyReset } from '../../../ops/jobs/jobs.ts';
+import { createSchedule, type Schedule } from '../../../ops/jobs/schedule.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { createJobRuns } from '../../../storage/jobs.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
+import { addBot, addUser, addVote } from '../../storage/catalogue/directory.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+
+const test = suite('schedule of jobs');
+const server = await startPostgres();
+const url = await server.database('jobs');
+const nodes: ServerSql[] = [];
+const schedules: Schedule[] = [];
+let now = '';
+let names = 0;
+const failures: string[] = [];
+
+test.before(async () => {
+  for (let node = 0; node < 3; node++) nodes.push(await openServerSql(url));
+  await migrate(sqlOf(0));
+});
+test.after(async () => {
+  await Promise.all(schedules.map((schedule) => schedule.stop()));
+  for (const node of nodes) await node.close();
+  await server.close();
+});
+
+const sqlOf = (node: number) => (nodes[node] as ServerSql).sql;
+const silent = (): void => {};
+const meters: JobMeters = { succeeded: silent, failed: (job) => failures.push(job), pushed: silent };
+
+/** Node number `node`, at the time `now`. */
+const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
+  const schedule = createSchedule({
+    fleetJobs: [job],
+    nodeJobs: [],
+    runs: createJobRuns(sqlOf(node), `node${node}`),
+    meters,
+    clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
+    failed: silent,
+    leaseMs,
+  });
+  schedules.push(schedule);
+  return schedule;
+};
+/** A monthly job under a name of its own. */
+const newJob = (run: FleetJob['run']): FleetJob => ({ name: `job${++names}`, calendar: monthly, run });
+const newRecorder = () => {
+  const instants: string[] = [];
+  const job = newJob(async ({ dueAtMs }) => {
+    instants.push(new Date(dueAtMs).toISOString().slice(0, 10));
+  });
+  return { job, instants };
+};
+const rowOf = async (job: FleetJob, dueOn: string) => {
+  const [row] = await sqlOf(0)<{ attempts: number; error: string; finished: boolean; node: string }[]>`
+    select attempts, error, node, finished_at is not null as finished from job_runs
+    where name = ${job.name} and due_at = ${new Date(dueOn)}`;
+  return row;
+};
+/** As if the lease had run out. */
+const endLease = (job: FleetJob) =>
+  sqlOf(0)`update job_runs set lease_until = now() - interval '1 second' where name = ${job.name}`;
+/** Makes the job known, with nothing missed. */
+const beginAt = async (at: string, ...all: readonly Schedule[]): Promise<void> => {
+  now = at;
+  await Promise.all(all.map((schedule) => schedule.sweep()));
+};
+
+test('three nodes that look at once run each instant once', async () => {
+  const { job, instants } = newRecorder();
+  const all = [open(0, job), open(1, job), open(2, job)];
+  await beginAt('2028-01-20T00:00Z', ...all, ...all);
+  assert.equal(instants, []);
+  for (const at of ['2028-02-01T00:00Z', '2028-02-29T23:59Z', '2028-03-01T00:00Z', '2028-03-01T00:01Z']) {
+    now = at;
+    await Promise.all([...all, ...all].map((schedule) => schedule.sweep()));
+  }
+
+  assert.equal(instants, ['2028-02-01', '2028-03-01']);
+  assert.is((await rowOf(job, '2028-03-01'))?.attempts, 1);
+});
+
+test('after a silence the newest instant that was missed is made up for, and no older one ever', async () => {
+  const { job, instants } = newRecorder();
+  const [early, late] = [open(0, job), open(1, job)];
+  await beginAt('2026-01-15T00:00Z', early);
+  now = '2026-05-20T10:00Z';
+  await late.sweep();
+  now = '2026-03-02T00:00Z';
+  await early.sweep();
+
+  assert.equal(instants, ['2026-05-01']);
+});
+
+test('what a dead node began is taken over when its lease has passed, not before', async () => {
+  const { job, instants } = newRecorder();
+  const survivor = open(1, job);
+  await beginAt('2026-01-15T00:00Z', survivor);
+  now = '2026-02-01T00:00Z';
+  const dead = createJobRuns(sqlOf(0), 'dead');
+  assert.ok(await dead.claim({ name: job.name, dueAtMs: Date.parse(now) }, 60_000));
+  await survivor.sweep();
+  assert.equal(instants, []);
+
+  await endLease(job);
+  await survivor.sweep();
+
+  assert.equal(instants, ['2026-02-01']);
+  const row = await rowOf(job, '2026-02-01');
+  assert.equal([row?.attempts, row?.node, row?.finished], [2, 'node1', true]);
+});
+
+test('a node whose run was taken over is told so, and records nothing', async () => {
+  let begin: (run: JobRun) => void = silent;
+  const begun = new Promise<JobRun>((resolve) => {
+    begin = resolve;
+  });
+  const job = newJob(async (mine) => {
+    begin(mine);
+    await new Promise((_, reject) => mine.signal.addEventListener('abort', () => reject(mine.signal.reason)));
+  });
+  const stalled = open(0, job, 300);
+  await beginAt('2026-01-15T00:00Z', stalled);
+  now = '2026-02-01T00:00Z';
+  const sweeping = stalled.sweep();
+  const run = await begun;
+  await sqlOf(1)`
+    update job_runs set node = 'other', attempts = 2 where name = ${job.name} and finished_at is null`;
+  await sweeping;
+
+  assert.ok(run.signal.aborted);
+  const row = await rowOf(job, '2026-02-01');
+  assert.equal([row?.attempts, row?.error, row?.finished], [2, '', false]);
+});
+
+test('a failure is recorded, counted, and tried again after its pause', async () => {
+  let attempts = 0;
+  const job = newJob(async () => {
+    attempts += 1;
+    if (attempts === 1) throw new Error('no room');
+  });
+  const [one, other] = [open(0, job), open(1, job)];
+  await beginAt('2026-01-15T00:00Z', one);
+  now = '2026-02-01T00:00Z';
+  await one.sweep();
+  await other.sweep();
+  assert.equal([attempts, (await rowOf(job, '2026-02-01'))?.error], [1, 'no room']);
+  assert.ok(failures.includes(job.name));
+
+  await endLease(job);
+  await Promise.all([one.sweep(), other.sweep()]);
+
+  assert.is(attempts, 2);
+  const row = await rowOf(job, '2026-02-01');
+  assert.equal([row?.attempts, row?.error, row?.finished], [2, '', true]);
+});
+
+test('stopping ends a running job, waits for it, and leaves the run to the others at once', async () => {
+  let ended = false;
+  let began: () => void = silent;
+  const begun = new Promise<void>((resolve) => {
+    began = resolve;
+  });
+  const job = newJob(async ({ signal }) => {
+    if (ended) return;
+    began();
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    await sqlOf(0)`select 1`;
+    ended = true;
+  });
+  const [leaving, staying] = [open(0, job), open(1, job)];
+  await beginAt('2026-01-15T00:00Z', leaving);
+  now = '2026-02-01T00:00Z';
+  void leaving.sweep();
+  await begun;
+  await leaving.stop();
+  assert.ok(ended);
+  assert.is((await rowOf(job, '2026-02-01'))?.finished, false);
+
+  await staying.sweep();
+
+  assert.is((await rowOf(job, '2026-02-01'))?.finished, true);
+});
+
+test('the monthly reset that was missed voids what was before its own instant, once', async () => {
+  const sql = sqlOf(0);
+  await addUser(sql, 'robin');
+  const bot = await addBot(sql, 'bot1', { counted: { upvotes: 3 } });
+  const days = ['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00Z', '2026-02-20T00:00:00Z'];
+  for (const day of days) await addVote(sql, bot, { author: 'robin', created_at: new Date(day) });
+  const all = [0, 1].map((node) => open(node, monthlyReset({ catalogue: createCatalogue(sqlOf(node)) })));
+  await beginAt('2026-01-15T00:00Z', ...all);
+  now = '2026-02-21T12:00Z';
+  await Promise.all(all.map((schedule) => schedule.sweep()));
+
+  const votes = await sql<{ void_reason: string; voided_at: Date | null }[]>`
+    select void_reason, voided_at from vote_rows where target_id = 'bot1' order by created_at`;
+  assert.equal(
+    votes.map(({ void_reason }) => void_reason),
+    ['monthly_reset', '', ''],
+  );
+  assert.is(votes[0]?.voided_at?.toISOString(), '2026-02-01T00:00:00.000Z');
+  const [adjustments] =
+    await sql`select count(*)::int as count, min(payload ->> 'upvotes') as up from adjustments`;
+  assert.equal({ ...adjustments }, { count: 1, up: '-1' });
+});
+
+test('old runs are forgotten, but never the newest of a job', async () => {
+  const { job } = newRecorder();
+  const schedule = open(0, job);
+  await beginAt('2026-01-15T00:00Z', schedule);
+  await beginAt('2026-02-15T00:00Z', schedule);
+  await sqlOf(0)`update job_runs set finished_at = now() - interval '2 years' where name = ${job.name}`;
+  await createJobRuns(sqlOf(0), 'node0').purge(400);
+
+  assert.is(await rowOf(job, '2026-01-01'), undefined);
+  assert.ok(await rowOf(job, '2026-02-01'));
+});
+
+test.run();
