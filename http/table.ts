@@ -4,6 +4,7 @@
  * `rowFiles` says which file serves which rows, for `npm run routes`. Order does not matter.
  */
 import type { AnyRow } from './route.ts';
+import { applicationRows } from './routes/applications.ts';
 import { botEditRows } from './routes/bot-edits.ts';
 import { botRows } from './routes/bots.ts';
 import { creditRows } from './routes/credits.ts';
@@ -41,6 +42,7 @@ export const rowFiles: readonly RowFile[] = [
   { file: 'http/routes/reminders.ts', rows: reminderRows },
   { file: 'http/routes/shop.ts', rows: shopRows },
   { file: 'http/routes/vanity.ts', rows: vanityRows },
+  { file: 'http/routes/applications.ts', rows: applicationRows },
   { file: 'http/routes/notifications.ts', rows: notificationRows },
 ];
 

@@ -8,6 +8,7 @@ import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { type Applications, createApplications } from './applications.ts';
 import { type BotEdits, createBotEdits } from './bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
 import { type BotProfile, findBot, pickBots } from './bots.ts';
@@ -116,6 +117,7 @@ export interface Catalogue {
     remove(target: SessionTarget, sessionId: string): Promise<boolean>;
   };
   readonly logins: Logins;
+  readonly applications: Applications;
   readonly votes: {
     valid(pair: VotePair): Promise<readonly VoteRow[]>;
     page(pair: VotePair, page: number): Promise<Listing<readonly VoteRow[]>>;
@@ -242,6 +244,7 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     push: createPushBox(sql),
     sessions: createSessions(sql),
     logins: createLogins(sql),
+    applications: createApplications(sql, snapshots),
     votes: createVotes(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),

@@ -1,0 +1,109 @@
+/**
+ * Rules of applications (docs/behaviour.md, "Applications"): who may apply for what, which answers will do,
+ * which bots may be put forward. Pure.
+ *
+ * Positions and their questions are the operator's data; three ids have a meaning here. Two of them are about
+ * a bot, which the answer to the question `bot_id` names. Called by storage/catalogue/applications.ts.
+ */
+import type { Permission } from './permissions.ts';
+
+export interface Question {
+  readonly id: string;
+  readonly question: string;
+  readonly paragraph: string;
+  readonly placeholder: string;
+  /** A line or so; otherwise a paragraph. */
+  readonly short: boolean;
+}
+export type Answers = Readonly<Record<string, string>>;
+
+/** In Unicode code points. */
+export const answerLengths = {
+  short: { min: 1, max: 4_096 },
+  paragraph: { min: 50, max: 10_000 },
+} as const;
+
+/** The only position that banned users may apply for. */
+export const appealPosition = 'banappeal';
+export const mayApply = (banned: boolean, position: string): boolean =>
+  !banned || position === appealPosition;
+
+export type AnswersVerdict =
+  | { readonly kind: 'fine'; readonly answers: Answers }
+  /** What is wrong, by the id of the question. */
+  | { readonly kind: 'faulty'; readonly faults: Readonly<Record<string, string>> };
+
+const codePointsOf = (text: string): number => {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+};
+
+const faultOf = (question: Question, answer: string | undefined): string => {
+  if (answer === undefined) return 'is missing: every question needs an answer';
+  const { min, max } = question.short ? answerLengths.short : answerLengths.paragraph;
+  const bounds = `must have ${min} to ${max} characters`;
+  if (answer.trim() === '') return `must not be blank; ${bounds}`;
+  const length = codePointsOf(answer);
+  return length < min || length > max ? `${bounds}, not ${length}` : '';
+};
+
+/** Every question needs an answer of the right length; answers to no question are dropped. */
+export const judgeAnswers = (questions: readonly Question[], answers: Answers): AnswersVerdict => {
+  const faults: Record<string, string> = {};
+  const kept: Record<string, string> = {};
+  for (const question of questions) {
+    const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined;
+    const fault = faultOf(question, answer);
+    if (fault !== '') faults[question.id] = fault;
+    else kept[question.id] = answer as string;
+  }
+  return Object.keys(faults).length === 0 ? { kind: 'fine', answers: kept } : { kind: 'faulty', faults };
+};
+
+/** The question whose answer names the bot. */
+export const botQuestion = 'bot_id';
+
+/** What is known of a bot that is put forward. */
+export interface Candidate {
+  readonly type: string;
+  readonly servers: bigint;
+  readonly uniqueClicks: number;
+}
+export interface BotRule {
+  /** What the applicant must hold on the bot. */
+  readonly permission: Permission;
+  /** What the bot lacks, by the name of the field; empty when it may be put forward. */
+  readonly lacking: (bot: Candidate) => Readonly<Record<string, string>>;
+}
+
+const certified = { servers: 100n, uniqueClicks: 30 } as const;
+
+const lackingForCertification = (bot: Candidate): Record<string, string> => {
+  const lacking: Record<string, string> = {};
+  if (bot.type !== 'approved') lacking.type = `must be approved, but is ${bot.type}`;
+  if (bot.servers < certified.servers) {
+    lacking.servers = `must be ${certified.servers} or more, but is ${bot.servers}`;
+  }
+  if (bot.uniqueClicks < certified.uniqueClicks) {
+    lacking.unique_clicks = `must be ${certified.uniqueClicks} or more, but is ${bot.uniqueClicks}`;
+  }
+  return lacking;
+};
+
+const botRules: Readonly<Record<string, BotRule>> = {
+  certification: { permission: 'request_bot_certification', lacking: lackingForCertification },
+  resubmit: {
+    permission: 'resubmit_bots',
+    lacking: (bot): Readonly<Record<string, string>> =>
+      bot.type === 'denied' ? {} : { type: `must be denied, but is ${bot.type}` },
+  },
+};
+
+/** The rule of a position that is about a bot, else `null`. */
+export const botRuleOf = (position: string): BotRule | null =>
+  Object.hasOwn(botRules, position) ? (botRules[position] as BotRule) : null;
+
+/** Whether a position of this id can have these questions: one about a bot must ask which. */
+export const mayAsk = (position: string, questions: readonly Question[]): boolean =>
+  botRuleOf(position) === null || questions.some(({ id, short }) => id === botQuestion && short);

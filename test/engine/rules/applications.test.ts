@@ -1,0 +1,104 @@
+/**
+ * The rules of applications by table: answers and their lengths, bans, bots that are put forward.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  botRuleOf,
+  judgeAnswers,
+  mayApply,
+  mayAsk,
+  type Question,
+} from '../../../engine/rules/applications.ts';
+
+const test = suite('applications');
+
+const ask = (id: string, short: boolean): Question => ({
+  id,
+  question: 'Why?',
+  paragraph: '',
+  placeholder: '',
+  short,
+});
+const owl = '\u{1F989}';
+
+test('answers of the right length are kept, in code points; answers to no question are dropped', () => {
+  const questions = [ask('line', true), ask('text', false)];
+  for (const answers of [
+    { line: 'x', text: 'x'.repeat(50) },
+    { line: owl.repeat(4_096), text: owl.repeat(10_000) },
+    { line: ' x ', text: `${' '.repeat(49)}x` },
+  ]) {
+    assert.equal(judgeAnswers(questions, { ...answers, other: 'x' }), { kind: 'fine', answers });
+  }
+  assert.equal(judgeAnswers([], { a: 'b' }), { kind: 'fine', answers: {} });
+});
+
+test('every answer that is missing, blank, too short or too long is named', () => {
+  const questions = [ask('line', true), ask('text', false)];
+  const good = { line: 'x', text: 'x'.repeat(50) };
+  for (const [answers, faulty] of [
+    [{}, ['line', 'text']],
+    [{ ...good, line: '' }, ['line']],
+    [{ ...good, line: ' \n' }, ['line']],
+    [{ ...good, line: 'x'.repeat(4_097) }, ['line']],
+    [{ ...good, text: 'x'.repeat(49) }, ['text']],
+    [{ ...good, text: owl.repeat(49) }, ['text']],
+    [{ ...good, text: ' '.repeat(60) }, ['text']],
+    [{ ...good, text: 'x'.repeat(10_001) }, ['text']],
+  ] as const) {
+    const verdict = judgeAnswers(questions, answers);
+    assert.is(verdict.kind, 'faulty', JSON.stringify(answers).slice(0, 80));
+    assert.equal(verdict.kind === 'faulty' && Object.keys(verdict.faults), faulty);
+  }
+});
+
+test('what every object has is no answer', () => {
+  assert.is(judgeAnswers([ask('constructor', true), ask('toString', true)], {}).kind, 'faulty');
+  assert.is(botRuleOf('constructor'), null);
+});
+
+test('banned users may appeal and nothing else', () => {
+  assert.equal(
+    [
+      mayApply(true, 'banappeal'),
+      mayApply(true, 'staff'),
+      mayApply(false, 'staff'),
+      mayApply(false, 'banappeal'),
+    ],
+    [true, false, true, true],
+  );
+});
+
+test('certification is for approved bots in 100 servers that 30 visitors looked at', () => {
+  const lacking = botRuleOf('certification')?.lacking;
+  const good = { type: 'approved', servers: 100n, uniqueClicks: 30 };
+
+  assert.equal(lacking?.(good), {});
+  for (const [bot, fields] of [
+    [{ ...good, type: 'pending' }, ['type']],
+    [{ ...good, type: 'certified' }, ['type']],
+    [{ ...good, servers: 99n }, ['servers']],
+    [{ ...good, uniqueClicks: 29 }, ['unique_clicks']],
+    [{ type: 'denied', servers: 0n, uniqueClicks: 0 }, ['type', 'servers', 'unique_clicks']],
+  ] as const) {
+    assert.equal(Object.keys(lacking?.(bot) ?? {}), fields);
+  }
+});
+
+test('resubmission is for denied bots', () => {
+  const lacking = botRuleOf('resubmit')?.lacking;
+  const bot = { type: 'denied', servers: 0n, uniqueClicks: 0 };
+
+  assert.equal(lacking?.(bot), {});
+  assert.equal(Object.keys(lacking?.({ ...bot, type: 'approved' }) ?? {}), ['type']);
+});
+
+test('a position about a bot must ask for it in a short question', () => {
+  assert.is(mayAsk('staff', []), true);
+  assert.is(mayAsk('certification', [ask('bot_id', true), ask('why', false)]), true);
+  assert.is(mayAsk('certification', [ask('bot_id', false)]), false);
+  assert.is(mayAsk('resubmit', [ask('why', true)]), false);
+});
+
+test.run();
