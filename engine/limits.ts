@@ -59,8 +59,6 @@ export const limits = {
   /** Length of a bucket of last votes. */
   voteBucketMs: 12 * 3_600_000,
   shardListEntriesMax: 16_384,
-  /** Packs of one user. */
-  packsPerUserMax: 100,
   counterMax: Number.MAX_SAFE_INTEGER,
   outagesMax: 1_024,
 } as const;

@@ -37,6 +37,9 @@ export interface App {
 export interface FacadeSettings {
   readonly sessionsPerEntityMax: number;
   readonly bodyBytesMax: number;
+  readonly teamsPerUserMax: number;
+  readonly membersPerTeamMax: number;
+  readonly packsPerUserMax: number;
   readonly remindersPerUserMax: number;
   readonly pushSubscriptionsPerUserMax: number;
 }

@@ -35,19 +35,12 @@ export const createApp = (
     entriesMax: sessionsCachedMax,
     keepMs: sessionsKeptMs,
   });
-  const { sessionsPerEntityMax, bodyBytesMax, remindersPerUserMax, pushSubscriptionsPerUserMax } = config;
-  const settings = {
-    sessionsPerEntityMax,
-    bodyBytesMax,
-    remindersPerUserMax,
-    pushSubscriptionsPerUserMax,
-  };
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
     clock: systemClock,
   });
-  return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings };
+  return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
 };
 
 const sessionsCachedMax = 100_000;

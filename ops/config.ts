@@ -8,7 +8,6 @@
 import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/ports.ts';
 import { parseTrustedProxies } from '../http/client-address.ts';
-import type { LimitSettings } from '../http/limits/limiter.ts';
 import { loginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, variableOf } from './settings.ts';
 
@@ -66,18 +65,6 @@ export const commitRulesOf = (config: Config, outages: CommitRules['uptime']['ou
   },
   visitorsMax: config.visitorsPerEntityMax,
 });
-
-/** The facade's rate limits: so many at once, and as many again in their time. */
-export const limitSettingsOf = (config: Config): LimitSettings => {
-  const perMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
-  return {
-    login: perMinute(config.loginsPerMinute),
-    bot_create: perMinute(config.botCreationsPerMinute),
-    bot_meta: perMinute(config.botMetaPerMinute),
-    auth_test: perMinute(config.authTestsPerMinute),
-    stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
-  };
-};
 
 /** Whether the demo directory belongs into an empty store: unless told, only where no real store is named. */
 export const demoWanted = (config: Config): boolean =>

@@ -45,10 +45,6 @@ export interface Removal {
   readonly nextDataHolder: string | null;
 }
 
-export const teamMembersMax = 200;
-/** Teams one user may own and still make another. */
-export const ownedTeamsMax = 50;
-
 type Reason = Exclude<MemberRefusal, { reason: 'permission_missing' }>['reason'];
 const refused = (reason: Reason): MemberRefusal => ({ kind: 'refused', reason });
 const missing = (permission: Permission): MemberRefusal => ({
@@ -96,12 +92,16 @@ const isDataHolder = (member: Member): boolean => member.dataHolder;
 export const judgeAddition = (
   members: readonly Member[],
   actor: TeamActor,
-  added: { readonly userId: string; readonly permissions: readonly Permission[] },
+  added: {
+    readonly userId: string;
+    readonly permissions: readonly Permission[];
+    readonly membersMax: number;
+  },
 ): MemberRefusal | { readonly kind: 'add'; readonly permissions: readonly Permission[] } => {
   const lacking = firstMissing(members, actor, ['add_team_members', ...added.permissions]);
   if (lacking !== null) return missing(lacking);
   if (members.some(({ userId }) => userId === added.userId)) return refused('already_member');
-  if (members.length >= teamMembersMax) return refused('members_full');
+  if (members.length >= added.membersMax) return refused('members_full');
   return { kind: 'add', permissions: inOrder(added.permissions) };
 };
 

@@ -2,7 +2,6 @@
  * Packs as clients make, change and delete them. A pack's key is its url in lower case.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { limits } from '../../engine/limits.ts';
 import type { PackOutcome, PackRequest } from '../../storage/catalogue/pack-edits.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
@@ -29,7 +28,7 @@ const unknownWords = (bots: readonly string[], servers: readonly string[]): Doma
   return new DomainError('validation_failed', `The body is not valid: ${fields}.`, context);
 };
 
-const refusal = (outcome: Exclude<PackOutcome, { kind: 'done' }>): DomainError => {
+const refusal = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: number): DomainError => {
   switch (outcome.kind) {
     case 'unknown':
       return unknownWords(outcome.bots, outcome.servers);
@@ -38,13 +37,9 @@ const refusal = (outcome: Exclude<PackOutcome, { kind: 'done' }>): DomainError =
         '/url': 'is taken',
       });
     case 'limit_reached':
-      return new DomainError(
-        'limit_reached',
-        `You have ${limits.packsPerUserMax} packs, which is the most.`,
-        {
-          limit: String(limits.packsPerUserMax),
-        },
-      );
+      return new DomainError('limit_reached', `You have ${ownedMax} packs, which is the most.`, {
+        limit: String(ownedMax),
+      });
     case 'not_found':
       return notFound('pack');
     case 'not_owner':
@@ -54,14 +49,15 @@ const refusal = (outcome: Exclude<PackOutcome, { kind: 'done' }>): DomainError =
   }
 };
 
-const settled = (outcome: PackOutcome): Reply => {
-  if (outcome.kind !== 'done') throw refusal(outcome);
+const settled = (app: App, outcome: PackOutcome): Reply => {
+  if (outcome.kind !== 'done') throw refusal(outcome, app.settings.packsPerUserMax);
   return noContent;
 };
 
 /** `PUT /users/{id}/packs`. */
 export const createPack = async (app: App, userId: string, body: PackBody): Promise<Reply> =>
   settled(
+    app,
     await app.catalogue.packs.edits.create(
       { userId, url: body.url.toLowerCase() },
       {
@@ -71,6 +67,7 @@ export const createPack = async (app: App, userId: string, body: PackBody): Prom
         bots: body.bots ?? [],
         servers: body.servers ?? [],
       },
+      app.settings.packsPerUserMax,
     ),
   );
 
@@ -86,6 +83,7 @@ export const editPack = async (
   body: PackEditBody,
 ): Promise<Reply> =>
   settled(
+    app,
     await app.catalogue.packs.edits.edit(requestOf(params), {
       name: body.name ?? null,
       short: body.short ?? null,
@@ -102,7 +100,7 @@ export const deletePack = async (
 ): Promise<Reply> => {
   const request = requestOf(params);
   await app.engine.flushed('pack', request.url);
-  const reply = settled(await app.catalogue.packs.edits.remove(request));
+  const reply = settled(app, await app.catalogue.packs.edits.remove(request));
   await app.engine.deliver('pack', request.url);
   return reply;
 };

@@ -5,17 +5,12 @@
  * committed it drops what this node cached; after a deletion the engine hears of it before the answer goes.
  */
 import { DomainError } from '../../engine/errors.ts';
-import {
-  type MemberRefusal,
-  ownedTeamsMax,
-  type TeamActor,
-  teamMembersMax,
-} from '../../engine/rules/members.ts';
+import type { MemberRefusal, TeamActor } from '../../engine/rules/members.ts';
 import { expandPermissions, type Permission } from '../../engine/rules/permissions.ts';
 import { permissionsNamed } from '../../engine/rules/sessions.ts';
 import type { TeamOutcome } from '../../storage/catalogue/team-edits.ts';
 import type { MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
-import { type App, type Caller, created, noContent, ok, type Reply } from '../route.ts';
+import { type App, type Caller, created, type FacadeSettings, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
 import type {
   MemberBody,
@@ -48,15 +43,17 @@ export const permissionsOf = (words: readonly string[]): readonly Permission[] =
 
 /** `POST /teams`. */
 export const createTeam = async (app: App, caller: Caller, body: TeamBody): Promise<Reply> => {
-  const outcome = await app.catalogue.teams.edits.create(caller.id, {
+  const { teamsPerUserMax } = app.settings;
+  const fields = {
     name: body.name,
     short: body.short ?? '',
     tags: body.tags ?? [],
     extraLinks: body.extra_links ?? [],
     nsfw: body.nsfw ?? false,
-  });
+  };
+  const outcome = await app.catalogue.teams.edits.create(caller.id, fields, teamsPerUserMax);
   if (outcome.kind === 'limit_reached') {
-    throw limitReached(`You own ${ownedTeamsMax} teams already, which is the most.`, ownedTeamsMax);
+    throw limitReached(`You own ${teamsPerUserMax} teams already, which is the most.`, teamsPerUserMax);
   }
   const reply: TeamCreated = { team_id: outcome.id };
   return created(reply);
@@ -98,9 +95,11 @@ export const deleteTeam = async (app: App, teamId: string, caller: Caller): Prom
   return noContent;
 };
 
-const refusalErrors: Record<Exclude<MemberRefusal['reason'], 'permission_missing'>, () => DomainError> = {
+type Reason = Exclude<MemberRefusal['reason'], 'permission_missing'>;
+const refusalErrors: Record<Reason, (settings: FacadeSettings) => DomainError> = {
   already_member: () => new DomainError('already_exists', 'This user is a member already.'),
-  members_full: () => limitReached(`A team has at most ${teamMembersMax} members.`, teamMembersMax),
+  members_full: ({ membersPerTeamMax }) =>
+    limitReached(`A team has at most ${membersPerTeamMax} members.`, membersPerTeamMax),
   unknown_member: () => notFound('member'),
   last_owner: () => new DomainError('last_owner', 'The team would have no owner: make another one first.'),
   last_data_holder: () =>
@@ -109,6 +108,7 @@ const refusalErrors: Record<Exclude<MemberRefusal['reason'], 'permission_missing
 };
 
 const refuseMember = (
+  app: App,
   outcome: Exclude<MemberOutcome | RemovalOutcome, { kind: 'done' | 'removed' }>,
 ): DomainError => {
   if (outcome.kind === 'unknown_team') return notFound('team');
@@ -117,7 +117,7 @@ const refuseMember = (
     return new DomainError('validation_failed', 'The body is not valid: /user_id.', context);
   }
   if (outcome.reason === 'permission_missing') return missing(outcome.permission);
-  return refusalErrors[outcome.reason]();
+  return refusalErrors[outcome.reason](app.settings);
 };
 
 /** Path and caller of an operation on one member. */
@@ -133,8 +133,11 @@ export const addMember = async (
   body: MemberBody,
 ): Promise<Reply> => {
   const request = { teamId: who.teamId, userId: body.user_id, actor: actorOf(who.caller) };
-  const outcome = await app.catalogue.teams.members.add(request, permissionsOf(body.perms));
-  if (outcome.kind !== 'done') throw refuseMember(outcome);
+  const outcome = await app.catalogue.teams.members.add(request, {
+    permissions: permissionsOf(body.perms),
+    membersMax: app.settings.membersPerTeamMax,
+  });
+  if (outcome.kind !== 'done') throw refuseMember(app, outcome);
   return noContent;
 };
 
@@ -150,7 +153,7 @@ export const editMember = async (app: App, path: MemberPath, body: MemberEditBod
       mentionable: body.mentionable ?? null,
     },
   );
-  if (outcome.kind !== 'done') throw refuseMember(outcome);
+  if (outcome.kind !== 'done') throw refuseMember(app, outcome);
   return noContent;
 };
 
@@ -158,7 +161,7 @@ export const editMember = async (app: App, path: MemberPath, body: MemberEditBod
 export const removeMember = async (app: App, path: MemberPath): Promise<Reply> => {
   const { tid: teamId, mid: userId } = path.params;
   const outcome = await app.catalogue.teams.members.remove({ teamId, userId, actor: actorOf(path.caller) });
-  if (outcome.kind !== 'removed') throw refuseMember(outcome);
+  if (outcome.kind !== 'removed') throw refuseMember(app, outcome);
   for (const sessionId of outcome.revoked) app.sessions.forget(sessionId);
   return noContent;
 };

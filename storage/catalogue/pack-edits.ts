@@ -5,7 +5,6 @@
  * row is unique. A pack may keep ids of bots and servers that were deleted since, but takes no new unknown
  * ones. Called by catalogue.ts; telling the hot store of a deletion is the caller's.
  */
-import { limits } from '../../engine/limits.ts';
 import { deleteListing } from '../ledger/adjust.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -32,7 +31,8 @@ export type PackOutcome =
   | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
 
 export interface PackEdits {
-  create(request: PackRequest, fields: PackFields): Promise<PackOutcome>;
+  /** Its owner must have fewer than `ownedMax` packs. */
+  create(request: PackRequest, fields: PackFields, ownedMax: number): Promise<PackOutcome>;
   edit(request: PackRequest, change: PackChange): Promise<PackOutcome>;
   /** Its votes become void; the same url later is another pack. */
   remove(request: PackRequest): Promise<PackOutcome>;
@@ -42,8 +42,8 @@ export const createPackEdits = (sql: Sql): PackEdits => {
   const inOne = (operation: string, task: (transaction: Transaction) => Promise<PackOutcome>) =>
     asStorage(operation, () => repeated(() => sql.begin(task))) as Promise<PackOutcome>;
   return {
-    create: (request, fields) =>
-      inOne('packs.create', (transaction) => createPack(transaction, request, fields)),
+    create: (request, fields, ownedMax) =>
+      inOne('packs.create', (transaction) => createPack(transaction, { ...request, ownedMax }, fields)),
     edit: (request, change) => inOne('packs.edit', (transaction) => editPack(transaction, request, change)),
     remove: (request) => inOne('packs.remove', (transaction) => removePack(transaction, request)),
   };
@@ -68,7 +68,7 @@ const findUnknown = async (transaction: Transaction, named: Named): Promise<Pack
 
 const createPack = async (
   transaction: Transaction,
-  { url, userId }: PackRequest,
+  { url, userId, ownedMax }: PackRequest & { readonly ownedMax: number },
   fields: PackFields,
 ): Promise<PackOutcome> => {
   const unknown = await findUnknown(transaction, fields);
@@ -81,7 +81,7 @@ const createPack = async (
     select ${url}, ${incarnation}, ${userId}, ${fields.name}, ${fields.short},
       ${fields.tags as string[]}::text[], ${fields.bots as string[]}::text[],
       ${fields.servers as string[]}::text[]
-    where (select count(*) from packs where owner_id = ${userId}) < ${limits.packsPerUserMax}
+    where (select count(*) from packs where owner_id = ${userId}) < ${ownedMax}
     returning url`;
   if (made.length === 1) return { kind: 'done' };
   await transaction`delete from totals where incarnation = ${incarnation}`;

@@ -7,7 +7,7 @@
  * Called by catalogue.ts; caches and the hot store are the caller's to tell.
  */
 import { v7 as uuidv7 } from 'uuid';
-import { firstMissing, type Member, ownedTeamsMax, type TeamActor } from '../../engine/rules/members.ts';
+import { firstMissing, type Member, type TeamActor } from '../../engine/rules/members.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import { deleteListing } from '../ledger/adjust.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
@@ -36,8 +36,8 @@ export type TeamRefusal =
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
 export interface TeamEdits {
-  /** The user becomes owner, data holder and mentionable. */
-  create(userId: string, fields: TeamFields): Promise<TeamCreation>;
+  /** The user becomes owner, data holder and mentionable. He must own fewer than `ownedMax` teams. */
+  create(userId: string, fields: TeamFields, ownedMax: number): Promise<TeamCreation>;
   edit(teamId: string, actor: TeamActor, change: TeamChange): Promise<TeamOutcome>;
   /** Also its members, sessions and vanity code; its votes become void. It must own nothing. */
   remove(teamId: string, actor: TeamActor): Promise<TeamOutcome>;
@@ -47,8 +47,8 @@ export const createTeamEdits = (sql: Sql): TeamEdits => {
   const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
     asStorage(operation, () => repeated(() => sql.begin(task))) as Promise<Result>;
   return {
-    create: (userId, fields) =>
-      inOne('teams.create', (transaction) => createTeam(transaction, userId, fields)),
+    create: (userId, fields, ownedMax) =>
+      inOne('teams.create', (transaction) => createTeam(transaction, { userId, ownedMax }, fields)),
     edit: (teamId, actor, change) =>
       inOne('teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
     remove: (teamId, actor) => inOne('teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
@@ -73,14 +73,14 @@ export const lockTeam = async (
 
 const createTeam = async (
   transaction: Transaction,
-  userId: string,
+  { userId, ownedMax }: { readonly userId: string; readonly ownedMax: number },
   fields: TeamFields,
 ): Promise<TeamCreation> => {
   await lockOwner(transaction, 'teams', userId);
   const [owned] = await transaction<{ count: number }[]>`
     select count(*) as count from team_members
     where user_id = ${userId} and 'owner' = any(permissions)`;
-  if ((owned?.count ?? 0) >= ownedTeamsMax) return { kind: 'limit_reached' };
+  if ((owned?.count ?? 0) >= ownedMax) return { kind: 'limit_reached' };
   const id = uuidv7();
   const incarnation = await openListing(transaction, { kind: 'team', id });
   const vanityRef = await giveVanity(transaction, { kind: 'team', id }, fields.name);

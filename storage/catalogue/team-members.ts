@@ -32,8 +32,14 @@ export type MemberOutcome = Refusal | { readonly kind: 'done' };
 /** `revoked`: ids of the sessions that ended with the membership. */
 export type RemovalOutcome = Refusal | { readonly kind: 'removed'; readonly revoked: readonly string[] };
 
+/** What a new member may, and how many members there may be with him. */
+export interface Addition {
+  readonly permissions: readonly Permission[];
+  readonly membersMax: number;
+}
+
 export interface TeamMembers {
-  add(request: MembershipRequest, permissions: readonly Permission[]): Promise<MemberOutcome>;
+  add(request: MembershipRequest, added: Addition): Promise<MemberOutcome>;
   edit(request: MembershipRequest, change: MemberChange): Promise<MemberOutcome>;
   remove(request: MembershipRequest): Promise<RemovalOutcome>;
 }
@@ -42,8 +48,7 @@ export const createTeamMembers = (sql: Sql): TeamMembers => {
   const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
     asStorage(operation, () => repeated(() => sql.begin(task))) as Promise<Result>;
   return {
-    add: (request, permissions) =>
-      inOne('members.add', (transaction) => addMember(transaction, request, permissions)),
+    add: (request, added) => inOne('members.add', (transaction) => addMember(transaction, request, added)),
     edit: (request, change) =>
       inOne('members.edit', (transaction) => editMember(transaction, request, change)),
     remove: (request) => inOne('members.remove', (transaction) => removeMember(transaction, request)),
@@ -53,18 +58,18 @@ export const createTeamMembers = (sql: Sql): TeamMembers => {
 const addMember = async (
   transaction: Transaction,
   { teamId, userId, actor }: MembershipRequest,
-  permissions: readonly Permission[],
+  added: Addition,
 ): Promise<MemberOutcome> => {
   const members = await lockTeam(transaction, teamId);
   if (members === null) return { kind: 'unknown_team' };
-  const verdict = judgeAddition(members, actor, { userId, permissions });
+  const verdict = judgeAddition(members, actor, { userId, ...added });
   if (verdict.kind === 'refused') return verdict;
-  const added = await transaction`
+  const rows = await transaction`
     insert into team_members (team_id, user_id, itag, permissions)
     select ${teamId}, id, ${uuidv7()}, ${verdict.permissions as string[]}::text[] from users
     where id = ${userId} and not bot
     returning user_id`;
-  return added.length === 0 ? { kind: 'unknown_user' } : { kind: 'done' };
+  return rows.length === 0 ? { kind: 'unknown_user' } : { kind: 'done' };
 };
 
 const editMember = async (

@@ -5,14 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  ConfigError,
-  commitRulesOf,
-  demoWanted,
-  type Environment,
-  limitSettingsOf,
-  readConfig,
-} from '../../ops/config.ts';
+import { defaultLimits } from '../../http/limits/limiter.ts';
+import { ConfigError, commitRulesOf, demoWanted, type Environment, readConfig } from '../../ops/config.ts';
+import { limitSettingsOf } from '../../ops/limit-settings.ts';
 import { settingRows, variableOf } from '../../ops/settings.ts';
 
 const test = suite('config');
@@ -177,10 +172,25 @@ test('the rules of the hot store are in milliseconds', () => {
 });
 
 test('the rate limits take as many at once as in their time, stats posts their burst', () => {
-  const rates = limitSettingsOf(readConfig({ AUTH_TESTS_PER_MINUTE: '7' }));
+  const rates = limitSettingsOf(
+    readConfig({
+      LOGINS_PER_MINUTE: '2',
+      BOT_CREATIONS_PER_MINUTE: '3',
+      BOT_META_PER_MINUTE: '4',
+      AUTH_TESTS_PER_MINUTE: '7',
+      STATS_POSTS_PER_SECOND: '8',
+      STATS_POSTS_BURST: '9',
+    }),
+  );
 
-  assert.equal(rates.auth_test, { requests: 7, seconds: 60, burst: 7 });
-  assert.equal(rates.stats, { requests: 1_000, seconds: 1, burst: 2_000 });
+  assert.equal(rates, {
+    login: { requests: 2, seconds: 60, burst: 2 },
+    bot_create: { requests: 3, seconds: 60, burst: 3 },
+    bot_meta: { requests: 4, seconds: 60, burst: 4 },
+    auth_test: { requests: 7, seconds: 60, burst: 7 },
+    stats: { requests: 8, seconds: 1, burst: 9 },
+  });
+  assert.equal(limitSettingsOf(readConfig({})), defaultLimits);
 });
 
 test('every default fits its own bounds', () => {

@@ -11,7 +11,6 @@ import {
   type Member,
   type MemberChange,
   type TeamActor,
-  teamMembersMax,
 } from '../../../engine/rules/members.ts';
 
 const test = suite('rules of members');
@@ -60,21 +59,21 @@ test('limits of a session cut what its user holds, also an owner', () => {
 
 test('what is given to a new member must be held by who gives it', () => {
   const add = (actor: TeamActor, permissions: ('edit_bots' | 'owner')[], members = team) => {
-    const verdict = judgeAddition(members, actor, { userId: 'swift', permissions });
+    const verdict = judgeAddition(members, actor, { userId: 'swift', permissions, membersMax: 20 });
     return verdict.kind === 'refused' && verdict.reason === 'permission_missing'
       ? verdict.permission
       : verdict.kind === 'refused'
         ? verdict.reason
         : verdict.permissions;
   };
-  const full = Array.from({ length: teamMembersMax }, (_, index) => member(`user${index}`, ['owner']));
+  const full = Array.from({ length: 20 }, (_, index) => member(`user${index}`, ['owner']));
 
   assert.equal(add(user('wren'), ['edit_bots', 'edit_bots']), ['edit_bots']);
   assert.is(add(user('wren'), ['owner']), 'owner');
   assert.is(add(user('finch'), []), 'add_team_members');
   assert.is(add(user('stranger'), []), 'add_team_members');
   assert.is(add(user('user0'), [], full), 'members_full');
-  const twice = judgeAddition(team, user('robin'), { userId: 'finch', permissions: [] });
+  const twice = judgeAddition(team, user('robin'), { userId: 'finch', permissions: [], membersMax: 20 });
   assert.equal(twice, { kind: 'refused', reason: 'already_member' });
 });
 

@@ -161,6 +161,9 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const settings = {
     sessionsPerEntityMax: 5,
     bodyBytesMax: 1_048_576,
+    teamsPerUserMax: 50,
+    membersPerTeamMax: 200,
+    packsPerUserMax: 100,
     remindersPerUserMax: 5,
     pushSubscriptionsPerUserMax: 3,
   };

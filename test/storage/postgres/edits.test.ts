@@ -113,7 +113,7 @@ test('caps hold for many at once: owned teams, members, packs', async () => {
     await addMember(sql, `many-${index}`, { user: 'many', permissions: ['owner'] });
   }
   const created = await Promise.all(
-    Array.from({ length: 10 }, () => catalogue.teams.edits.create('many', teamFields)),
+    Array.from({ length: 10 }, () => catalogue.teams.edits.create('many', teamFields, 50)),
   );
   assert.is(created.filter(({ kind }) => kind === 'created').length, 3);
 
@@ -123,7 +123,7 @@ test('caps hold for many at once: owned teams, members, packs', async () => {
   const packFields = { name: 'Pack', short: 'A pack of things.', tags: ['fun'], bots: ['bot1'], servers: [] };
   const packs = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
-      catalogue.packs.edits.create({ userId: 'many', url: `new-${index}` }, packFields),
+      catalogue.packs.edits.create({ userId: 'many', url: `new-${index}` }, packFields, 100),
     ),
   );
   assert.is(packs.filter(({ kind }) => kind === 'done').length, 3);
@@ -137,7 +137,10 @@ test('caps hold for many at once: owned teams, members, packs', async () => {
     select ${teamId}, 'u' || n, gen_random_uuid() from generate_series(1, 196) as n`;
   const members = await Promise.all(
     [200, 201, 202, 203, 204, 205, 206, 207].map((n) =>
-      catalogue.teams.members.add({ teamId, userId: `u${n}`, actor: actor('robin') }, []),
+      catalogue.teams.members.add(
+        { teamId, userId: `u${n}`, actor: actor('robin') },
+        { permissions: [], membersMax: 200 },
+      ),
     ),
   );
   assert.is(members.filter(({ kind }) => kind === 'done').length, 3);
@@ -148,7 +151,7 @@ test('one of many gets a url, one of many gets a vanity code', async () => {
   for (let round = 0; round < rounds; round++) {
     const url = `wanted-${round}`;
     const packs = await Promise.all(
-      users.map((userId) => catalogue.packs.edits.create({ userId, url }, fields)),
+      users.map((userId) => catalogue.packs.edits.create({ userId, url }, fields, 100)),
     );
     assert.is(packs.filter(({ kind }) => kind === 'done').length, 1);
     const ids = await Promise.all(users.map(() => newTeam(['robin'])));
