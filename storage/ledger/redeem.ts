@@ -91,7 +91,10 @@ const writeRedeem = async (
   return (row as { id: string }).id;
 };
 
-/** The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. */
+/**
+ * The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. They are
+ * found by their key alone: with the target named again, votes of one instant would be compared with each other.
+ */
 const useUp = async (
   transaction: Transaction,
   chosen: { ref: EntityRef; votes: number; id: string; since: string },
@@ -102,7 +105,6 @@ const useUp = async (
     from (
       select itag, created_at from (${liveVotes(transaction, ref, since)}) as live
       where upvote order by created_at, vote_num, itag limit ${votes}) as oldest
-    where votes.itag = oldest.itag and votes.created_at = oldest.created_at
-      and votes.target_type = ${ref.kind} and votes.target_id = ${ref.id}`;
+    where votes.itag = oldest.itag and votes.created_at = oldest.created_at`;
   if (count !== votes) throw new Error(`${count} votes of ${votes} could be redeemed`);
 };

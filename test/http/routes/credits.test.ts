@@ -220,6 +220,21 @@ test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits, else 401 a
   assert.is((await ask('teams/team1')).status, 400);
 });
 
+test('a redeem whose node died before it told the hot store is told by the next flush', async () => {
+  const ref = await newBot(30);
+  assert.is(await votesOf(ref), 30);
+  const outcome = await world.catalogue.credits.redeem({ ref, kind: 'bot', votes: 20 });
+  assert.is(outcome.kind, 'redeemed');
+  assert.equal((await overview(ref)).slab_overview, [10, 0, 0], 'what is to come is reckoned with');
+  assert.is((await redeem(ref, 11)).status, 409);
+
+  const untilMs = performance.now() + 20_000;
+  while ((await votesOf(ref)) !== 10 && performance.now() < untilMs)
+    await world.engine.flushed('bot', ref.id);
+  assert.is(await votesOf(ref), 10);
+  assert.is((await redeem(ref, 10)).status, 200);
+});
+
 test('POST /:type/:id/votes/credits → of 50 at once for 100 of 1,000 votes, ten are accepted', async () => {
   const ref = await newBot(1_000);
   const token = await tokenOf(ref);
