@@ -27,24 +27,46 @@ export interface Options {
   readonly outFolder: string | null;
   readonly profileDir: string | null;
   readonly help: boolean;
+  /** A server that already runs; `null`: servers of our own. */
+  readonly target: TargetOptions | null;
+}
+
+export interface TargetOptions {
+  readonly url: string;
+  readonly tokensFile: string;
+  readonly isLoopback: boolean;
 }
 
 export class ArgumentError extends Error {}
 
 export const usage = `Usage: npm run bench -- [options]
+       npm run bench -- growth [--help]
+       npm run bench -- compare BEFORE.json AFTER.json
 
-Measures Rollcall against a bare uWebSockets.js server, alternating, on this machine.
+Measures Rollcall beside a bare uWebSockets.js server and idiomatic peers (Fastify, Express), alternating, on
+this machine, with a Redis and a Postgres of its own. Under three minutes. Leaves report.html, report.md and
+result.json.
 
-  --quick            fewer and shorter rounds: about a minute
+  --quick            five shorter rounds of stats, read, page and vote: under 90 seconds
   --only NAMES       scenarios, separated by commas: ${scenarioNames.join(', ')}
-  --rounds N         rounds per scenario (5; quick 3)
-  --seconds S        measured seconds per round and server (2; quick 1)
+  --stores NAME      redis (default: Redis and Postgres), or embedded
+  --peers WHICH      all, stats (only there; quick's default), none
+  --rounds N         rounds per scenario (3; quick 5)
+  --seconds S        measured seconds per round and server (0.8; quick 0.6)
   --connections N    open connections (256)
+  --rate N           open loop: N requests/s; latency counts from when each was due
   --bots N           bots in the directory (1000)
-  --load NAME        autocannon (default), or wrk where it is installed
-  --json FILE        also writes the whole result as JSON
+  --load NAME        autocannon, wrk, or auto (default: wrk where it is installed; quick: autocannon)
+  --placement NAME   one-core (CPU), free (requests/s, latency); default both
+  --limit SECONDS    leaves out rounds, down to three, when the run would take longer; 0: no limit
+  --json FILE        also writes the whole result there
+  --out FOLDER       where the report goes (bench/results/<time>; quick: nowhere)
   --profile FOLDER   also leaves a CPU profile of the server there
   --help             this text
+
+Load on a server that already runs, which counts what is sent:
+  --url URL --tokens FILE   FILE is {"bots": [{"id": "…", "token": "…"}], "users": [ … ]}
+  --i-own-this              needed when URL is not this machine; 10 connections and 100 requests/s unless told
 
 Ctrl-C ends the run, its servers too, and reports what there is.
 `;
@@ -97,6 +119,10 @@ const shape = {
   json: text,
   out: text,
   profile: text,
+  limit: text,
+  url: text,
+  tokens: text,
+  'i-own-this': flag,
 } as const;
 
 const valuesOf = (words: readonly string[]) => {
@@ -112,20 +138,54 @@ const defaultFolder = (): string =>
 
 const quickScenarios = ['stats', 'read', 'page', 'vote'] as const;
 
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const strangeScenarios = ['stats', 'read', 'page', 'vote', 'mixed'] as const;
+
+interface TargetWords {
+  readonly url?: string;
+  readonly tokens?: string;
+  readonly 'i-own-this': boolean;
+}
+
+/** A server that is not on this machine must be said to be one's own. */
+const targetOf = (given: TargetWords): TargetOptions | null => {
+  if (given.url === undefined) {
+    if (given.tokens === undefined) return null;
+    throw new ArgumentError('--tokens goes with --url.');
+  }
+  if (!URL.canParse(given.url) || !/^https?:$/.test(new URL(given.url).protocol)) {
+    throw new ArgumentError(`--url is "${given.url}" but must be like http://127.0.0.1:8080.`);
+  }
+  if (given.tokens === undefined) throw new ArgumentError('--url needs --tokens FILE (see --help).');
+  const { origin, hostname } = new URL(given.url);
+  const isLoopback = loopback.test(hostname);
+  if (!isLoopback && !given['i-own-this']) {
+    throw new ArgumentError(
+      `${origin} is not this machine. A load test of somebody else's server is an attack; ` +
+        'if it is yours, add --i-own-this.',
+    );
+  }
+  return { url: origin, tokensFile: given.tokens, isLoopback };
+};
+
 /** Throws `ArgumentError`. */
 export const parseArguments = (words: readonly string[]): Options => {
   const given = valuesOf(words);
   const { quick } = given;
+  const target = targetOf(given);
+  const isFar = target !== null && !target.isLoopback;
+  const usual = target === null ? (quick ? quickScenarios : scenarioNames) : strangeScenarios;
   return {
-    scenarios: scenariosOf(given.only, quick ? quickScenarios : scenarioNames),
+    target,
+    scenarios: scenariosOf(given.only, usual),
     stores: oneOf('stores', given.stores ?? 'redis', ['redis', 'embedded']),
     peers: oneOf('peers', given.peers ?? (quick ? 'stats' : 'all'), ['all', 'stats', 'none']),
     quick,
     races: !quick,
     rounds: countOf('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
-    secondsMax: quick ? 72 : 165,
-    connections: countOf('connections', given.connections ?? '256', [1, 1_024]),
-    rate: countOf('rate', given.rate ?? '0', [0, 1_000_000]),
+    secondsMax: countOf('limit', given.limit ?? (quick ? '72' : '150'), [0, 86_400]),
+    connections: countOf('connections', given.connections ?? (isFar ? '10' : '256'), [1, 1_024]),
+    rate: countOf('rate', given.rate ?? (isFar ? '100' : '0'), [0, 1_000_000]),
     warmupSeconds: quick ? 0.15 : 0.3,
     measureSeconds: numberOf('seconds', given.seconds ?? (quick ? '0.6' : '0.8'), [0.2, 60]),
     bots: countOf('bots', given.bots ?? '1000', [10, 100_000]),

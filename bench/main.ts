@@ -1,19 +1,24 @@
 /**
- * `npm run bench`: measures, prints the report, writes JSON when asked.
+ * `npm run bench`: measures, prints the report, leaves it as JSON, Markdown and HTML.
  *
  * The first Ctrl-C ends the round under way, drains the servers and reports what there is; a second one ends
- * everything at once. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted.
+ * everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood, 130
+ * interrupted.
  */
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
+import { runCompare } from './commands/compare.ts';
+import { runGrowth } from './commands/growth.ts';
 import { createLive } from './report/live.ts';
 import { profileText } from './report/profile.ts';
 import { reportText } from './report/text.ts';
 import { writeReports } from './report/write.ts';
 import { killAll } from './servers/process.ts';
 import { runSuite } from './suite.ts';
+import { runTarget } from './target.ts';
 
-const run = async (options: Options): Promise<number> => {
+/** Aborts on the first signal, ends at once on the second. */
+const stopOnSignals = (): AbortSignal => {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -22,8 +27,14 @@ const run = async (options: Options): Promise<number> => {
       process.exit(130);
     });
   }
+  return stop.signal;
+};
+
+const run = async (options: Options): Promise<number> => {
+  const stop = stopOnSignals();
   const live = createLive(process.stderr);
-  const result = await runSuite(options, live, stop.signal);
+  const result =
+    options.target === null ? await runSuite(options, live, stop) : await runTarget(options, live, stop);
   live.clear();
   if (result.samples.length > 0) {
     console.log(`\n${reportText(result)}`);
@@ -34,16 +45,27 @@ const run = async (options: Options): Promise<number> => {
   return result.interrupted ? 130 : 0;
 };
 
+const dispatch = async (words: readonly string[]): Promise<number> => {
+  const [command, ...rest] = words;
+  if (command === 'compare') {
+    const { text, exitCode } = runCompare(rest);
+    console.log(text);
+    return exitCode;
+  }
+  if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
+  const options = parseArguments(words);
+  if (!options.help) return run(options);
+  console.log(usage);
+  return 0;
+};
+
 const main = async (words: readonly string[]): Promise<number> => {
   try {
-    const options = parseArguments(words);
-    if (!options.help) return await run(options);
-    console.log(usage);
-    return 0;
+    return await dispatch(words);
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error));
     if (!(error instanceof ArgumentError)) return 1;
-    console.error(`\n${usage}`);
+    console.error('\nnpm run bench -- --help tells all options.');
     return 2;
   }
 };

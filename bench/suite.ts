@@ -8,6 +8,7 @@
 import type { Options } from './arguments.ts';
 import { type Load, openAutocannon } from './load/autocannon.ts';
 import { openWrk, wrkIsThere } from './load/wrk.ts';
+import { measureIdle } from './measure/idle.ts';
 import { describeMachine } from './measure/machine.ts';
 import { watchMoments } from './measure/moments.ts';
 import { canPlace, type Placement } from './measure/places.ts';
@@ -33,6 +34,7 @@ import { changedSettings, createFolder } from './servers/rollcall.ts';
 import { openStores, type Stores } from './stores/stores.ts';
 
 const racesAtOnce = 1_000;
+const idleConnections = 10_000;
 /** Also where the time limit is over: below that a median says nothing. */
 const roundsMin = 3;
 const warmUpRequests = 10_000;
@@ -53,8 +55,8 @@ interface Run {
   races: Races | null;
 }
 
-const openLoad = ({ load }: Options, directory: Directory): Load => {
-  const wrk = load === 'wrk' || (load === 'auto' && wrkIsThere());
+const openLoad = ({ load, rate }: Options, directory: Directory): Load => {
+  const wrk = load === 'wrk' || (load === 'auto' && rate === 0 && wrkIsThere());
   return wrk ? openWrk(directory) : openAutocannon(directory);
 };
 
@@ -170,6 +172,7 @@ const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Pr
     if (run.signal.aborted) return;
   }
   if (run.options.races) run.races = await measureRaces(run, servers);
+  if (run.options.scenarios.includes('idle')) await measureIdleOnes(run, servers);
 };
 
 /** A quick run takes requests/s from `stats` alone, and only where they are compared. */
@@ -266,7 +269,28 @@ const warmUp = async (run: Run, stores: Stores, { scenario, server, servers }: C
 
 const lineOf = ({ round, placement, server, load, cpuUs }: Sample): string =>
   `  ${round} ${placement.padEnd(8)} ${server.padEnd(13)}` +
-  ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
+  ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
+  `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
+
+/** Ten thousand open connections that say nothing. A machine that does not allow them is told about. */
+const measureIdleOnes = async (
+  { live, directory, idle, signal }: Run,
+  servers: Contestants,
+): Promise<void> => {
+  const path = `/bots/${directory.bots[0]?.id}`;
+  for (const name of ['bare', 'rollcall'] as const) {
+    const server = servers.get(name);
+    if (server === undefined || signal.aborted) continue;
+    live.show(`idle: ${idleConnections} connections to ${name} …`);
+    try {
+      const found = await measureIdle(name, server, { connections: idleConnections, path });
+      idle.push(found);
+      live.keep(`idle: ${name} uses ${Math.round(found.bytesPerConnection)} bytes for each connection`);
+    } catch (error) {
+      live.keep(`idle: not measured (${String(error)}); see ulimit -n`);
+    }
+  }
+};
 
 /** A thousand simultaneous votes of one user for one bot: how many come through? */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {

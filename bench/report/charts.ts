@@ -37,7 +37,7 @@ export const draw = ({ title, width = 560, height = 320, option }: Chart): strin
     animation: false,
     textStyle: { fontFamily: 'system-ui, sans-serif', color: ink },
     title: { text: title, left: 8, top: 6, textStyle: { fontSize: 14, fontWeight: 600, color: ink } },
-    legend: { top: 30, left: 4, itemWidth: 14, itemHeight: 9, textStyle: { fontSize: 11 } },
+    legend: { top: 30, left: 4, itemWidth: 14, itemHeight: 9, itemGap: 26, textStyle: { fontSize: 11 } },
     grid: { left: 56, right: 24, top: 64, bottom: 44 },
     ...option,
   });

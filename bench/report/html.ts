@@ -13,7 +13,7 @@ const style = `
   body { font: 15px/1.5 system-ui, sans-serif; color: #212529; background: #fff; margin: 0; }
   main { max-width: 1160px; margin: 0 auto; padding: 32px 20px 64px; }
   h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 40px 0 12px; }
-  p { margin: 0 0 8px; max-width: 80ch; } .faint { color: #5c636a; font-size: 13px; }
+  p { margin: 0 0 6px; max-width: 150ch; } .faint { color: #5c636a; font-size: 13px; }
   .scroll { overflow-x: auto; }
   table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100%; }
   th { text-align: right; font-weight: 600; border-bottom: 2px solid #ced4da; padding: 4px 8px;

@@ -90,6 +90,14 @@ export const ratioTable = ({ scenarios }: Result): Table => ({
   rows: scenarios.flatMap(ratioRows),
 });
 
+const storesOf = ({ stores }: Result): string =>
+  ({ redis: 'Redis (appendfsync always) and Postgres', embedded: 'embedded stores' })[stores] ?? stores;
+
+const changedOf = ({ settings }: Result): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ') || 'none';
+
 /** On what, how and with what it was measured. */
 export const headOf = (result: Result): string[] => {
   const { machine, scenarios } = result;
@@ -99,12 +107,10 @@ export const headOf = (result: Result): string[] => {
   return [
     `${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, ` +
       `Node ${machine.node}; ${machine.date.slice(0, 16).replace('T', ' ')} UTC, commit ${machine.commit}`,
-    `${result.stores === 'redis' ? 'Redis (appendfsync always) and Postgres' : 'embedded stores'}; ` +
+    `${storesOf(result)}; ` +
       `${result.load}, ${result.connections} connections, ${loop}; ` +
       `${counts} alternating rounds of ${result.measureSeconds} s; ` +
-      `settings changed: ${Object.entries(result.settings)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' ')}`,
+      `settings changed: ${changedOf(result)}`,
     result.placements.includes('one-core')
       ? 'CPU per request: server and generator on one core, so that all work under the same pressure. ' +
         'Requests/s and latency: placed by the system where that was measured (see bench/README.md).'

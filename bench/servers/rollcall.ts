@@ -47,17 +47,30 @@ const settingsOf = (folder: Folder, stores: Readonly<Record<string, string>>) =>
   DATA_DIR: join(folder.path, 'data'),
 });
 
-/** Imports the directory and starts the server on it. */
-export const startRollcall = async (
+/** Imports the directory, as an operator does. */
+export const importDirectory = async (
   folder: Folder,
-  { directory, profileDir, stores }: RollcallOptions,
-): Promise<ServerProcess> => {
+  { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
+): Promise<void> => {
   const file = join(folder.path, 'directory.jsonl');
-  const own = settingsOf(folder, stores);
   writeFileSync(file, importLinesOf(directory));
+  const own = settingsOf(folder, stores);
   await runProgram({ file: '../../ops/cli/main.ts', words: ['import', file], settings: own });
+};
+
+/** Starts the server on what is there. */
+export const startOn = (
+  folder: Folder,
+  { profileDir, stores }: Pick<RollcallOptions, 'profileDir' | 'stores'>,
+): Promise<ServerProcess> => {
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  return startServer({ file: '../../ops/main.ts', settings: own, nodeWords });
+  return startServer({ file: '../../ops/main.ts', settings: settingsOf(folder, stores), nodeWords });
+};
+
+/** Imports the directory and starts the server on it. */
+export const startRollcall = async (folder: Folder, options: RollcallOptions): Promise<ServerProcess> => {
+  await importDirectory(folder, options);
+  return startOn(folder, options);
 };
 
 /** The limit to compare with, answering with bodies of the given sizes. */

@@ -1,0 +1,42 @@
+/**
+ * `npm run bench -- compare A.json B.json`: says of every figure whether B is better, worse, or within noise.
+ *
+ * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared. Called by main.ts.
+ */
+import { readFileSync } from 'node:fs';
+import { ArgumentError } from '../arguments.ts';
+import { compareResults, compareTable, differences } from '../report/compare.ts';
+import type { Result } from '../report/result.ts';
+import { align } from '../report/text.ts';
+
+const resultIn = (file: string): Result => {
+  let result: Partial<Result>;
+  try {
+    result = JSON.parse(readFileSync(file, 'utf8')) as Partial<Result>;
+  } catch (error) {
+    throw new ArgumentError(`${file} cannot be read as a result: ${(error as Error).message}`);
+  }
+  if (result.version === 2 && Array.isArray(result.scenarios)) return result as Result;
+  throw new ArgumentError(`${file} is no result of this suite; write one with --json FILE.`);
+};
+
+/** Text for the terminal, and the exit code. Throws `ArgumentError`. */
+export const runCompare = (
+  files: readonly string[],
+): { readonly text: string; readonly exitCode: number } => {
+  const [before, after, more] = files;
+  if (before === undefined || after === undefined || more !== undefined) {
+    throw new ArgumentError('compare needs two files: npm run bench -- compare BEFORE.json AFTER.json');
+  }
+  const [old, now] = [resultIn(before), resultIn(after)];
+  const differing = differences(old, now);
+  if (differing.length > 0) {
+    return { text: `These two cannot be compared.\n${differing.join('\n')}`, exitCode: 2 };
+  }
+  const compared = compareResults(old, now);
+  const worse = compared.filter(({ verdict }) => verdict === 'worse').length;
+  const better = compared.filter(({ verdict }) => verdict === 'better').length;
+  const noise = compared.length - worse - better;
+  const sum = `${better} better, ${worse} worse, ${noise} within noise`;
+  return { text: `${align(compareTable(compared))}\n\n${sum}`, exitCode: worse > 0 ? 1 : 0 };
+};

@@ -1,0 +1,92 @@
+/**
+ * `npm run bench -- growth`: what changes when the directory grows from a thousand to a million bots.
+ *
+ * Every size gets stores of its own. Ctrl-C ends the size under way and reports those before. Called by
+ * main.ts.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ArgumentError } from '../arguments.ts';
+import { measureActors } from '../growth/actors.ts';
+import { measurePoint, type Point } from '../growth/point.ts';
+import { growthHtml, growthTable } from '../growth/report.ts';
+import { describeMachine, type Machine } from '../measure/machine.ts';
+import type { Live } from '../report/live.ts';
+import { align } from '../report/text.ts';
+
+const usage = `Usage: npm run bench -- growth [options]
+
+  --sizes LIST       bots in the directory (1000,10000,100000,1000000); the last takes some minutes
+  --outage SECONDS   how long Postgres is away (60)
+  --out FOLDER       where the report goes (bench/results/growth)
+`;
+
+export interface Growth {
+  readonly machine: Machine;
+  readonly bytesPerActor: number;
+  readonly points: readonly Point[];
+}
+
+const optionsOf = (words: readonly string[]) => {
+  const text = { type: 'string' } as const;
+  const shape = { sizes: text, outage: text, out: text, help: { type: 'boolean', default: false } } as const;
+  try {
+    return parseArgs({ args: [...words], options: shape }).values;
+  } catch (error) {
+    throw new ArgumentError((error as Error).message);
+  }
+};
+
+const sizesOf = (words: string): number[] =>
+  words.split(',').map((word) => {
+    const size = Number(word);
+    if (Number.isInteger(size) && size >= 100 && size <= 10_000_000) return size;
+    throw new ArgumentError(`--sizes: "${word}" must be a whole number from 100 to 10000000.`);
+  });
+
+const outageOf = (word: string): number => {
+  const seconds = Number(word);
+  if (seconds > 0 && seconds <= 3_600) return seconds;
+  throw new ArgumentError(`--outage is "${word}" but must be seconds, at most 3600.`);
+};
+
+/** The exit code. Throws `ArgumentError`. */
+export const runGrowth = async (
+  words: readonly string[],
+  live: Live,
+  signal: AbortSignal,
+): Promise<number> => {
+  const given = optionsOf(words);
+  if (given.help) {
+    console.log(usage);
+    return 0;
+  }
+  const sizes = sizesOf(given.sizes ?? '1000,10000,100000,1000000');
+  const outageSeconds = outageOf(given.outage ?? '60');
+  const machine = describeMachine();
+  const bytesPerActor = await measureActors();
+  live.keep(`a live actor takes ${bytesPerActor} bytes`);
+  const points: Point[] = [];
+  const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
+  for (const entities of sizes) {
+    live.keep(`${entities.toLocaleString('en-US')} bots`);
+    const point = await Promise.race([measurePoint({ entities, outageSeconds, live }), stopped]);
+    if (point === null) break;
+    points.push(point);
+  }
+  live.clear();
+  const growth: Growth = { machine, bytesPerActor, points };
+  if (points.length > 0)
+    console.log(`\n${align(growthTable(points))}\n\nReport: ${write(given.out, growth)}`);
+  if (signal.aborted) process.exit(130);
+  return 0;
+};
+
+const write = (folder = 'bench/results/growth', growth: Growth): string => {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
+  const page = join(folder, 'growth.html');
+  writeFileSync(page, growthHtml(growth));
+  return page;
+};

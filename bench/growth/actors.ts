@@ -1,0 +1,41 @@
+/**
+ * Memory of one live actor, without profile text and shard list: the heap before and after many of them, with
+ * everything that is garbage collected in between.
+ *
+ * The engine's own registry in this process, filled with states as the store's replies give them: new text
+ * for every entity. Called by the growth command.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { entityRef } from '../../engine/ids.ts';
+import type { EngineMeters } from '../../engine/ports.ts';
+import { createRegistry } from '../../engine/registry.ts';
+import { grownId } from './fill.ts';
+
+const actors = 50_000;
+
+/** Bytes for each. */
+export const measureActors = async (): Promise<number> => {
+  setFlagsFromString('--expose_gc');
+  const collect = runInNewContext('gc') as () => void;
+  const meters = new Proxy({}, { get: () => () => {} }) as EngineMeters;
+  const registry = createRegistry({
+    actorsMax: actors,
+    meters,
+    activate: async (kind, id) => {
+      const index = Number(id.slice(-9));
+      const totals = { ...emptyTotals, clicks: index, servers: String(index), users: String(index * 7) };
+      const state = { ...totals, facts: { ...emptyFacts }, flushedVotes: 0, version: index };
+      return { ref: entityRef(kind, id, index + 1), generation: 1, state };
+    },
+  });
+  await registry.open('bot', grownId(0));
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 1; index < actors; index++) await registry.open('bot', grownId(index));
+  collect();
+  const after = process.memoryUsage().heapUsed;
+  if (registry.size() !== actors) throw new Error(`${registry.size()} actors live, not ${actors}`);
+  return Math.round((after - before) / (actors - 1));
+};

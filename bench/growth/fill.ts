@@ -1,0 +1,45 @@
+/**
+ * Fills a database with bots by copying one that was imported, in batches: a million one by one would take an
+ * hour.
+ *
+ * What an import would have written: totals, a vanity code, the bot. Nothing goes to the hot store: entities
+ * come to life when they are asked for. Called by the growth command.
+ */
+import { addressOf, shardOf } from '../../engine/ids.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+
+const firstId = 500_000_000_000_000_000n;
+const batchRows = 20_000;
+
+export const grownId = (index: number): string => String(firstId + BigInt(index));
+
+/** Adds `count` bots like `template`. `onBatch` hears how many there are. */
+export const fillBots = async (
+  sql: Sql,
+  { template, count }: { readonly template: string; readonly count: number },
+  onBatch: (done: number) => void,
+): Promise<void> => {
+  for (let from = 0; from < count; from += batchRows) {
+    const length = Math.min(batchRows, count - from);
+    const ids = Array.from({ length }, (_, index) => grownId(from + index));
+    const shards = ids.map((id) => Number(shardOf(addressOf('bot', id))));
+    await sql`
+      with new as (
+        select id, shard, nextval('incarnations') as incarnation, gen_random_uuid() as vanity_ref
+        from unnest(string_to_array(${ids.join()}, ','),
+          string_to_array(${shards.join()}, ',')::smallint[]) as list (id, shard)),
+      counted as (
+        insert into totals (incarnation, kind, entity_id, shard)
+        select incarnation, 'bot', id, shard from new),
+      coded as (
+        insert into vanity (itag, code, target_type, target_id)
+        select vanity_ref, 'b' || id, 'bot', id from new)
+      insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, type, owner_id, library, prefix,
+        short, long, invite, tags, listed_since)
+      select id, new.incarnation, id, gen_random_uuid(), new.vanity_ref, type, owner_id, library, prefix,
+        short, long, invite, tags, listed_since
+      from new cross join (select * from bots where bot_id = ${template}) as template`;
+    onBatch(from + length);
+  }
+  await sql`analyze`;
+};

@@ -1,0 +1,122 @@
+/**
+ * The flush against what a person would write by hand: `COPY` into a temporary table and one merging UPDATE,
+ * of the same rows, on the same server.
+ *
+ * The same entities are flushed again and again with growing versions, so every row is really written. Called
+ * by the growth command.
+ */
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type postgres from 'postgres';
+import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
+import { entityRef } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { DirtyEntity } from '../../engine/ports.ts';
+import { createLedger } from '../../storage/ledger.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import { spreadOf } from '../report/statistics.ts';
+
+const rounds = 5;
+const rowsMax = 20_000;
+
+export interface FlushFigures {
+  readonly rows: number;
+  readonly rowsPerSecond: number;
+  readonly copyRowsPerSecond: number;
+  /** Median of rounds. */
+  readonly ratio: number;
+}
+
+interface Listed {
+  readonly incarnation: number;
+  readonly entity_id: string;
+}
+
+const stateAt = (version: number): HotState => ({
+  ...emptyTotals,
+  clicks: version,
+  servers: String(version),
+  users: String(version * 7),
+  shards: '4',
+  status: 'online',
+  lastStatsPostMs: version,
+  facts: emptyFacts,
+  flushedVotes: 0,
+  version,
+});
+
+const copyByHand = async (sql: Sql, rows: readonly DirtyEntity[]): Promise<void> => {
+  const lines = rows.map(({ ref, generation, state }) =>
+    [
+      ref.incarnation,
+      generation,
+      state.version,
+      state.clicks,
+      state.servers,
+      state.shards,
+      state.users,
+      state.status,
+      state.lastStatsPostMs,
+    ].join('\t'),
+  );
+  await (sql as unknown as postgres.Sql).begin(async (transaction) => {
+    await transaction`
+      create temporary table incoming (incarnation bigint, generation bigint, version bigint, clicks bigint,
+        servers numeric(20, 0), shards numeric(20, 0), users numeric(20, 0), status text, last_post bigint)
+      on commit drop`;
+    const sink = await transaction`copy incoming from stdin`.writable();
+    const finished = once(sink, 'finish');
+    await pipeline(Readable.from([`${lines.join('\n')}\n`]), sink);
+    await finished.catch(() => {});
+    await transaction`
+      update totals set generation = incoming.generation, version = incoming.version,
+        clicks = incoming.clicks, servers = incoming.servers, shards = incoming.shards, users = incoming.users,
+        status = incoming.status, last_stats_post_ms = incoming.last_post, flushed_at = now()
+      from incoming where totals.incarnation = incoming.incarnation
+        and (totals.generation, totals.version) < (incoming.generation, incoming.version)`;
+  });
+};
+
+const secondsOf = async (task: () => Promise<unknown>): Promise<number> => {
+  const begunMs = performance.now();
+  await task();
+  return (performance.now() - begunMs) / 1_000;
+};
+
+/** Both write every row in each round, one after the other. */
+export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
+  const listed = await sql<Listed[]>`select incarnation, entity_id from totals limit ${rowsMax}`;
+  const ledger = createLedger(sql);
+  let version = 1_000_000;
+  const dirty = (): DirtyEntity[] => {
+    version += 1;
+    return listed.map(({ incarnation, entity_id }) => ({
+      ref: entityRef('bot', entity_id, Number(incarnation)),
+      generation: 1_000,
+      state: stateAt(version),
+    }));
+  };
+  const inBatches = async (write: (rows: readonly DirtyEntity[]) => Promise<unknown>): Promise<void> => {
+    const rows = dirty();
+    for (let from = 0; from < rows.length; from += limits.flushEntitiesMax) {
+      await write(rows.slice(from, from + limits.flushEntitiesMax));
+    }
+  };
+  const ours: number[] = [];
+  const byHand: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const own = await secondsOf(() => inBatches((entities) => ledger.flush({ entities, votes: [] })));
+    const other = await secondsOf(() => inBatches((entities) => copyByHand(sql, entities)));
+    if (round === 0) continue;
+    ours.push(own);
+    byHand.push(other);
+  }
+  const ratios = ours.map((seconds, index) => (byHand[index] ?? 0) / seconds);
+  return {
+    rows: listed.length,
+    rowsPerSecond: listed.length / spreadOf(ours).median,
+    copyRowsPerSecond: listed.length / spreadOf(byHand).median,
+    ratio: spreadOf(ratios).median,
+  };
+};

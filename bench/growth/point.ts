@@ -1,0 +1,200 @@
+/**
+ * Everything that is measured at one size of the directory: start-up, throughput, activation, an outage of
+ * Postgres, the flush.
+ *
+ * Its stores are its own and end with it. Called by the growth command, one size after the other.
+ */
+
+import { openServerSql } from '../../storage/sql/server.ts';
+import { type Load, openAutocannon } from '../load/autocannon.ts';
+import type { LoadResult } from '../load/order.ts';
+import { processTicksUs } from '../measure/cpu.ts';
+import { metricOf, readMetrics } from '../measure/moments.ts';
+import type { Live } from '../report/live.ts';
+import { spreadOf } from '../report/statistics.ts';
+import type { LoadScenarioName } from '../scenarios/scenario.ts';
+import { createDirectory, type Directory } from '../servers/directory.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
+import { openStores, type Stores } from '../stores/stores.ts';
+import { fillBots, grownId } from './fill.ts';
+import { type FlushFigures, measureFlush } from './flush.ts';
+
+export interface Point {
+  readonly entities: number;
+  /** From starting the process to the first acknowledged post. */
+  readonly startSeconds: number;
+  readonly postsPerSecond: number;
+  readonly postP99Ms: number;
+  readonly readsPerSecond: number;
+  readonly readP99Ms: number;
+  /** Server CPU of a first read, less that of a second one. */
+  readonly activationCpuUs: number;
+  readonly outageSeconds: number;
+  /** Changed entities that waited when Postgres came back. */
+  readonly backlogEntities: number;
+  /** Until all of them were in SQL. */
+  readonly catchUpSeconds: number;
+  readonly flush: FlushFigures;
+}
+
+export interface PointOptions {
+  readonly entities: number;
+  readonly outageSeconds: number;
+  readonly live: Live;
+}
+
+const posters = 1_000;
+const connections = 256;
+const rounds = 3;
+const roundSeconds = 1;
+const activated = 5_000;
+const atOnce = 64;
+const startMsMax = 60_000;
+
+export const measurePoint = async (options: PointOptions): Promise<Point> => {
+  const { entities, live } = options;
+  const folder = createFolder();
+  const directory = createDirectory({ bots: Math.min(posters, entities), users: connections });
+  const stores = await openStores('redis', false);
+  const started: ServerProcess[] = [];
+  try {
+    await importDirectory(folder, { directory, stores: stores.rollcall });
+    const { sql, close } = await openServerSql(stores.rollcall.DATABASE_URL ?? '');
+    try {
+      const count = Math.max(0, entities - directory.bots.length);
+      const template = directory.bots[0]?.id ?? '';
+      await fillBots(sql, { template, count }, (done) => live.show(`${done} of ${count} bots …`));
+      const begunMs = performance.now();
+      const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
+      started.push(server);
+      await firstPost(server, directory, begunMs + startMsMax);
+      const startSeconds = (performance.now() - begunMs) / 1_000;
+      live.keep(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
+      const measured = await underLoad(options, { server, stores, directory });
+      await server.stop();
+      live.show('the flush against COPY …');
+      return { entities, startSeconds, ...measured, flush: await measureFlush(sql) };
+    } finally {
+      await close();
+    }
+  } finally {
+    await Promise.all(started.map((server) => server.stop()));
+    await stores.close();
+    folder.remove();
+  }
+};
+
+/** Posts until one is acknowledged. */
+const firstPost = async ({ url }: ServerProcess, { bots }: Directory, untilMs: number): Promise<void> => {
+  const headers = { 'Bot-Auth': bots[0]?.token ?? '', 'Content-Type': 'application/json' };
+  while (performance.now() < untilMs) {
+    const answer = await fetch(`${url}/bots/stats`, { method: 'POST', headers, body: '{"servers":1}' });
+    if (answer.ok) return;
+  }
+  throw new Error('no post was acknowledged within a minute of the start');
+};
+
+interface World {
+  readonly server: ServerProcess;
+  readonly stores: Stores;
+  readonly directory: Directory;
+}
+type UnderLoad = Omit<Point, 'entities' | 'startSeconds' | 'flush'>;
+
+const underLoad = async (options: PointOptions, world: World): Promise<UnderLoad> => {
+  const { entities, live } = options;
+  const { server, directory } = world;
+  const grown = Array.from({ length: Math.max(0, entities - directory.bots.length) }, (_, index) => index);
+  const step = Math.max(1, Math.floor(grown.length / 20_000));
+  const all = [
+    ...directory.bots,
+    ...grown.filter((index) => index % step === 0).map((index) => ({ id: grownId(index), token: '' })),
+  ];
+  live.show('activation …');
+  const activationCpuUs = await measureActivation(server, all.slice(-activated));
+  const posting = openAutocannon(directory);
+  const reading = openAutocannon({ ...directory, bots: all });
+  try {
+    const posts = await throughput(posting, server, 'stats');
+    const reads = await throughput(reading, server, 'read');
+    live.keep(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
+    const outage = await measureOutage(options, world, posting);
+    return {
+      postsPerSecond: posts.perSecond,
+      postP99Ms: posts.p99Ms,
+      readsPerSecond: reads.perSecond,
+      readP99Ms: reads.p99Ms,
+      activationCpuUs,
+      ...outage,
+    };
+  } finally {
+    await Promise.all([posting.close(), reading.close()]);
+  }
+};
+
+const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
+  scenario,
+  round,
+  url: server.url,
+  connections,
+  rate: 0,
+  placement: null,
+  warmupSeconds: 0.3,
+  measureSeconds: roundSeconds,
+});
+const unwatched = { begun: () => {}, ended: () => {} };
+
+const throughput = async (load: Load, server: ServerProcess, scenario: LoadScenarioName) => {
+  const results: LoadResult[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const result = await load.run(orderOf(server, scenario, round), unwatched);
+    if (round > 0) results.push(result);
+  }
+  return {
+    perSecond: spreadOf(results.map(({ requestsPerSecond }) => requestsPerSecond)).median,
+    p99Ms: spreadOf(results.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
+  };
+};
+
+/** Reads every one of the list once, so many at a time. */
+const readAll = async (server: ServerProcess, bots: readonly { readonly id: string }[]): Promise<number> => {
+  const pid = server.child.pid ?? 0;
+  const before = processTicksUs(pid);
+  for (let from = 0; from < bots.length; from += atOnce) {
+    const some = bots.slice(from, from + atOnce);
+    await Promise.all(some.map(async ({ id }) => (await fetch(`${server.url}/bots/${id}`)).arrayBuffer()));
+  }
+  return (processTicksUs(pid) - before) / bots.length;
+};
+
+const measureActivation = async (
+  server: ServerProcess,
+  bots: readonly { readonly id: string }[],
+): Promise<number> => {
+  const first = await readAll(server, bots);
+  return Math.max(0, first - (await readAll(server, bots)));
+};
+
+/** Posts go on while Postgres is away; then nothing is sent until everything is in SQL. */
+const measureOutage = async (
+  { outageSeconds, live }: PointOptions,
+  { server, stores }: World,
+  load: Load,
+) => {
+  const waiting = async (): Promise<number> =>
+    metricOf(await readMetrics(server), 'rollcall_backlog_entities');
+  await stores.postgres?.stop('fast');
+  const untilMs = performance.now() + outageSeconds * 1_000;
+  for (let round = 10; performance.now() < untilMs; round++) {
+    live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
+    await load.run(orderOf(server, 'stats', round), unwatched);
+  }
+  const backlogEntities = await waiting();
+  await stores.postgres?.start();
+  const begunMs = performance.now();
+  while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { outageSeconds, backlogEntities, catchUpSeconds: (performance.now() - begunMs) / 1_000 };
+};

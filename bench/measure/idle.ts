@@ -1,0 +1,59 @@
+/**
+ * What an open connection costs that says nothing: the growth of a server's memory over many of them.
+ *
+ * Connections are opened one wave after the other, each makes one request, so that the server has seen it,
+ * and stays open. Resident memory, as /proc tells it; only where that is. Called by the suite.
+ */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Idle } from '../report/result.ts';
+import type { ServerName } from '../servers/contestants.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import { residentBytes } from './cpu.ts';
+
+const waveSize = 500;
+const settleMs = 300;
+/** Warm-up connections: buffers and code that the first ones need are not charged to the rest. */
+const firstConnections = 200;
+
+const openOne = (url: URL, path: string): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(url.port), url.hostname);
+    socket.once('error', reject);
+    socket.once('data', () => {
+      socket.removeListener('error', reject);
+      // The server closes idle connections after a while; that is no failure.
+      socket.on('error', () => {});
+      resolve(socket);
+    });
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`);
+  });
+
+const openMany = async (server: ServerProcess, path: string, count: number): Promise<Socket[]> => {
+  const url = new URL(server.url);
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const size = Math.min(waveSize, count - sockets.length);
+    sockets.push(...(await Promise.all(Array.from({ length: size }, () => openOne(url, path)))));
+  }
+  return sockets;
+};
+
+/** Rejects when the system does not give so many connections (`ulimit -n`). */
+export const measureIdle = async (
+  server: ServerName,
+  process: ServerProcess,
+  { connections, path }: { readonly connections: number; readonly path: string },
+): Promise<Idle> => {
+  const pid = process.child.pid ?? 0;
+  const first = await openMany(process, path, firstConnections);
+  for (const socket of first) socket.destroy();
+  await pause(settleMs);
+  const before = residentBytes(pid);
+  const sockets = await openMany(process, path, connections);
+  await pause(settleMs);
+  const open = sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length;
+  const after = residentBytes(pid);
+  for (const socket of sockets) socket.destroy();
+  return { server, connections: open, bytesPerConnection: Math.max(0, after - before) / Math.max(1, open) };
+};

@@ -1,0 +1,105 @@
+/**
+ * Load on a server that already runs (`--url`): requests/s, latency, bytes, errors. Nothing is compared and
+ * no CPU is read, as the server is not ours.
+ *
+ * It changes data there: posts, clicks and votes are counted for the bots and users of the tokens file. What
+ * keeps a careless user from doing harm is in arguments.ts (`targetOf`). Called by main.ts.
+ */
+import { readFileSync } from 'node:fs';
+import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
+import { type Load, openAutocannon } from './load/autocannon.ts';
+import { describeMachine } from './measure/machine.ts';
+import type { Live } from './report/live.ts';
+import { type Result, type Sample, scenarioFiguresOf } from './report/result.ts';
+import type { LoadScenarioName } from './scenarios/scenario.ts';
+import type { Directory, Holder } from './servers/directory.ts';
+
+const isHolder = (value: unknown): value is Holder =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Holder).id === 'string' &&
+  typeof (value as Holder).token === 'string';
+
+/** `{"bots": [{"id", "token"}, …], "users": [{"id", "token"}, …]}`. Throws `ArgumentError`. */
+export const readTokens = (file: string): Directory => {
+  let found: Partial<Record<'bots' | 'users', unknown>>;
+  try {
+    found = JSON.parse(readFileSync(file, 'utf8')) ?? {};
+  } catch (error) {
+    throw new ArgumentError(`--tokens ${file} cannot be read: ${(error as Error).message}`);
+  }
+  const holders = (name: 'bots' | 'users'): readonly Holder[] => {
+    const list = found[name] ?? [];
+    if (Array.isArray(list) && list.every(isHolder)) return list;
+    throw new ArgumentError(`--tokens ${file}: "${name}" must be a list of {"id": "…", "token": "…"}.`);
+  };
+  const directory = { bots: holders('bots'), users: holders('users') };
+  if (directory.bots.length > 0) return directory;
+  throw new ArgumentError(`--tokens ${file} names no bots, and all scenarios need some.`);
+};
+
+const cpuUnknown = { cpuUs: 0, mainCpuUs: 0, redisCpuUs: 0, postgresCpuUs: 0, cores: 0, residentBytes: 0 };
+
+const measure = async (load: Load, { options, target, scenario, round }: Turn): Promise<Sample> => {
+  const { connections, rate, warmupSeconds, measureSeconds } = options;
+  const seconds = { warmupSeconds, measureSeconds };
+  const order = { scenario, round, url: target.url, connections, rate, placement: null, ...seconds };
+  const result = await load.run(order, { begun: () => {}, ended: () => {} });
+  return { scenario, server: 'rollcall', round, placement: 'free', load: result, ...cpuUnknown };
+};
+interface Turn {
+  readonly options: Options;
+  readonly target: TargetOptions;
+  readonly scenario: LoadScenarioName;
+  readonly round: number;
+}
+
+/** As runSuite, against `options.target`. */
+export const runTarget = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
+  const { target } = options;
+  if (target === null) throw new Error('no target');
+  const directory = readTokens(target.tokensFile);
+  const scenarios = options.scenarios.filter((name) => name !== 'idle');
+  const samples: Sample[] = [];
+  const load = openAutocannon(directory);
+  signal.addEventListener('abort', () => void load.close());
+  const machine = describeMachine();
+  const pace = options.rate === 0 ? 'as fast as it answers' : `${options.rate} requests/s`;
+  live.keep(`${target.url}: ${options.connections} connections, ${pace}`);
+  try {
+    for (const scenario of scenarios) {
+      for (let round = 1; round <= options.rounds && !signal.aborted; round++) {
+        live.show(`${scenario}, round ${round} of ${options.rounds} …`);
+        const sample = await measure(load, { options, target, scenario, round });
+        samples.push(sample);
+        const { requestsPerSecond, latencyMs } = sample.load;
+        const p99 = (latencyMs[4] ?? 0).toFixed(1);
+        live.keep(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await load.close();
+  }
+  return {
+    version: 2,
+    machine,
+    stores: target.url,
+    load: load.name,
+    placements: ['free'],
+    connections: options.connections,
+    rate: options.rate,
+    measureSeconds: options.measureSeconds,
+    settings: {},
+    ratios: {},
+    scenarios: scenarios
+      .filter((name) => samples.some((sample) => sample.scenario === name))
+      .map((name) => scenarioFiguresOf(name, samples, ['rollcall'])),
+    races: null,
+    idle: [],
+    moments: [],
+    samples,
+    interrupted: signal.aborted,
+  };
+};
