@@ -70,7 +70,7 @@ const answered = async ({ log, dice }: Run, more: number): Promise<void> => {
   for (let waited = 0; waited < loadMsMax && tally(log).acked - before < more; waited += 10) await sleep(10);
   await sleep(dice.below(30));
 };
-const loadMsMax = 5_000;
+const loadMsMax = 15_000;
 
 const killWhileStarting = async (run: Run): Promise<void> => {
   const node: NodeProcess = spawnNode(nodeOptions(run));

@@ -17,6 +17,8 @@ export interface Haproxy {
   dispose(): Promise<void>;
 }
 
+const startMsMax = 60_000;
+
 const find = (): string | null => folderOf('haproxy', ['/usr/sbin', '/usr/local/sbin']);
 
 const program = (): string => {
@@ -58,8 +60,10 @@ export const startHaproxy = async (
   });
   const end = (): void => void child.kill('SIGKILL');
   process.once('exit', end);
-  for (let tries = 0; !(await listens(port)); tries++) {
-    if (child.exitCode !== null || tries > 500) throw new Error(`HAProxy did not start:\n${said}`);
+  const endMs = performance.now() + startMsMax;
+  while (!(await listens(port))) {
+    if (child.exitCode !== null || performance.now() > endMs)
+      throw new Error(`HAProxy did not start:\n${said}`);
     await pause(10);
   }
   return {

@@ -7,11 +7,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort, type RedisServer, startRedis } from './redis-server.ts';
+import { freePort } from '../../bench/stores/free-port.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
 
 const slotCount = 16_384;
 const primaryCount = 3;
-const formTimeoutMs = 30_000;
+const formTimeoutMs = 60_000;
 
 export interface RedisCluster {
   /** Addresses of all six. */

@@ -64,7 +64,7 @@ export interface Load {
   readonly met: Map<string, number>;
 }
 
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 /** Sends the same batches until the store says what became of them; counts the rejections. */
 export const sendUntilKnown = async (

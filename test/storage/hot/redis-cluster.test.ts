@@ -51,7 +51,7 @@ interface World {
 const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
   cluster ??= await startRedisCluster();
   const prefix = `w${++worlds}:`;
-  const store = await openRedisStore({ urls: cluster.urls, prefix, silenceMaxMs: 1_000 });
+  const store = await openRedisStore({ urls: cluster.urls, prefix, silenceMaxMs: 5_000 });
   const redis = new Redis(cluster.urls[0] ?? '');
   redis.on('error', () => undefined);
   try {

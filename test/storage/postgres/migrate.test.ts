@@ -54,13 +54,13 @@ test('who waits for another’s migration waits longer than any lock time-out', 
   const address = await server.database('waiting');
   const [slow, quick] = [
     connectSql(address),
-    connectSql(address, { lockTimeoutMs: 50, statementTimeoutMs: 50 }),
+    connectSql(address, { lockTimeoutMs: 500, statementTimeoutMs: 500 }),
   ];
   let waiting: Promise<number> = Promise.resolve(0);
   await slow.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(722501001)`;
     waiting = migrate(quick);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
   });
   assert.ok((await waiting) >= 2);
   await Promise.all([slow.end(), quick.end()]);

@@ -19,7 +19,7 @@ export interface OutageFigures {
 }
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const recoveryMsLimit = 10_000;
+const recoveryMsLimit = 30_000;
 
 /** Runs the whole thing on a server of its own; throws when a promise is broken. */
 export const surviveStops = async (stops: number): Promise<OutageFigures> => {

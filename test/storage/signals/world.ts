@@ -48,7 +48,7 @@ export interface Node {
 export const until = async (
   what: string,
   holds: () => boolean | Promise<boolean>,
-  ms = 10_000,
+  ms = 30_000,
 ): Promise<void> => {
   const deadlineMs = Date.now() + ms;
   while (!(await holds())) {
