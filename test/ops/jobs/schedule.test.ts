@@ -1,5 +1,6 @@
 /**
- * Jobs of a fleet on a real Postgres: each instant once, whatever the nodes do at the same time or leave undone.
+ * Jobs of a fleet on a real Postgres: each instant once, whatever the nodes do at the same time or leave
+ * undone.
  *
  * Every node has its own pool. Ticks of the real clock play no part: a sweep does what a tick does, at the
  * time the test says.
@@ -200,7 +201,7 @@ test('the monthly reset that was missed voids what was before its own instant, o
   await addUser(sql, 'robin');
   const bot = await addBot(sql, 'bot1', { counted: { upvotes: 3 } });
   const days = ['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00Z', '2026-02-20T00:00:00Z'];
-  for (const day of days) await addVote(sql, bot, { author: 'robin', created_at: new Date(day) });
+  for (const day of days) await addVote(sql, bot, { author: 'robin', created_at: day });
   const all = [0, 1].map((node) => open(node, monthlyReset({ catalogue: createCatalogue(sqlOf(node)) })));
   await beginAt('2026-01-15T00:00Z', ...all);
   now = '2026-02-21T12:00Z';
