@@ -5,10 +5,10 @@
  */
 import type { AnyRow } from './route.ts';
 import { applicationRows } from './routes/applications.ts';
+import { blogRows } from './routes/blog.ts';
 import { botEditRows } from './routes/bot-edits.ts';
 import { botRows } from './routes/bots.ts';
 import { creditRows } from './routes/credits.ts';
-import { loginRows } from './routes/login.ts';
 import { loginRows } from './routes/login.ts';
 import { memberRows } from './routes/members.ts';
 import { notificationRows } from './routes/notifications.ts';
@@ -30,7 +30,6 @@ export interface RowFile {
 export const rowFiles: readonly RowFile[] = [
   { file: 'http/routes/sessions.ts', rows: sessionRows },
   { file: 'http/routes/login.ts', rows: loginRows },
-  { file: 'http/routes/login.ts', rows: loginRows },
   { file: 'http/routes/bots.ts', rows: botRows },
   { file: 'http/routes/bot-edits.ts', rows: botEditRows },
   { file: 'http/routes/servers.ts', rows: serverRows },
@@ -43,6 +42,7 @@ export const rowFiles: readonly RowFile[] = [
   { file: 'http/routes/shop.ts', rows: shopRows },
   { file: 'http/routes/vanity.ts', rows: vanityRows },
   { file: 'http/routes/applications.ts', rows: applicationRows },
+  { file: 'http/routes/blog.ts', rows: blogRows },
   { file: 'http/routes/notifications.ts', rows: notificationRows },
 ];
 

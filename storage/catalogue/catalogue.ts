@@ -9,6 +9,7 @@ import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { type Applications, createApplications } from './applications.ts';
+import { type Blog, createBlog } from './blog.ts';
 import { type BotEdits, createBotEdits } from './bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
 import { type BotProfile, findBot, pickBots } from './bots.ts';
@@ -118,6 +119,7 @@ export interface Catalogue {
   };
   readonly logins: Logins;
   readonly applications: Applications;
+  readonly blog: Blog;
   readonly votes: {
     valid(pair: VotePair): Promise<readonly VoteRow[]>;
     page(pair: VotePair, page: number): Promise<Listing<readonly VoteRow[]>>;
@@ -245,6 +247,7 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     sessions: createSessions(sql),
     logins: createLogins(sql),
     applications: createApplications(sql, snapshots),
+    blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),

@@ -1,0 +1,51 @@
+/**
+ * Rows of the blog (contract §4.8).
+ */
+import { showPost, showPostSeo, showPosts } from '../replies/blog.ts';
+import { type AnyRow, route } from '../route.ts';
+import { Post, PostParams, Posts } from '../schema/blog.ts';
+import { NoParams, Seo } from '../schema/common.ts';
+
+const section = 'Blog';
+
+export const blogRows: readonly AnyRow[] = [
+  route({
+    name: 'listBlogPosts',
+    method: 'GET',
+    path: '/blogs/@all',
+    section,
+    summary: 'Published posts without their content, the newest first.',
+    auth: { word: 'public' },
+    caching: 'list',
+    params: NoParams,
+    replies: { 200: Posts },
+    errors: [],
+    handle: (app) => showPosts(app),
+  }),
+  route({
+    name: 'getBlogPost',
+    method: 'GET',
+    path: '/blogs/{slug}',
+    section,
+    summary: 'One published post with its content.',
+    auth: { word: 'public' },
+    caching: 'entity',
+    params: PostParams,
+    replies: { 200: Post },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPost(app, params.slug),
+  }),
+  route({
+    name: 'getBlogPostSeo',
+    method: 'GET',
+    path: '/blogs/{slug}/seo',
+    section,
+    summary: 'What search engines show of a post.',
+    auth: { word: 'public' },
+    caching: 'entity',
+    params: PostParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPostSeo(app, params.slug),
+  }),
+];
