@@ -6,35 +6,27 @@
  * the `App`. Called by rollcall.ts; the stores and the engine are made there.
  */
 import type { Logger } from 'pino';
-import { createSessionCache } from '../http/auth/sessions.ts';
+import type { SessionCache } from '../http/auth/sessions.ts';
 import { createBotLookup } from '../http/clients/bot-lookup.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { App } from '../http/route.ts';
 import { createSparingLog } from '../http/sparing-log.ts';
 import { rows } from '../http/table.ts';
-import { createCatalogue } from '../storage/catalogue/catalogue.ts';
-import type { Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { Plane } from './fleet.ts';
 import { limitSettingsOf } from './limit-settings.ts';
 
 /** The handlers' world, with the session cache that authentication reads. */
-export type PublicApp = App & { readonly sessions: ReturnType<typeof createSessionCache> };
+export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** Holds caches, so one per process. */
 export const createApp = (
-  stores: Stores,
+  { catalogue, sessions }: Pick<Plane, 'catalogue' | 'sessions'>,
   config: Config,
   { engine, push, login }: Pick<App, 'engine' | 'push' | 'login'>,
 ): PublicApp => {
-  const catalogue = createCatalogue(stores.sql);
-  const sessions = createSessionCache({
-    source: catalogue.sessions,
-    clock: systemClock,
-    entriesMax: sessionsCachedMax,
-    keepMs: sessionsKeptMs,
-  });
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
@@ -43,14 +35,11 @@ export const createApp = (
   return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
 };
 
-const sessionsCachedMax = 100_000;
-const sessionsKeptMs = 60_000;
-
 /** The public listener, not listening yet. */
 export const createPublic = (
   app: PublicApp,
   config: Config,
-  { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
+  { metrics, logger, plane }: { readonly metrics: Metrics; readonly logger: Logger; readonly plane: Plane },
 ): Facade =>
   createFacade({
     app,
@@ -60,5 +49,6 @@ export const createPublic = (
     meters: metrics.requests,
     logger: createSparingLog(logger, systemClock),
     limits: limitSettingsOf(config),
+    ...(plane.rates && { rates: plane.rates }),
     trustedProxies: config.trustedProxies,
   });

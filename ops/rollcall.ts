@@ -30,6 +30,7 @@ import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { prepareDemo } from './demo/demo.ts';
+import { openPlane, type Plane } from './fleet.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
 import { loginReporter, openLogin } from './login.ts';
@@ -80,9 +81,12 @@ export const start = async (config: Config, hooks: Hooks = {}): Promise<Running>
       loss.report(`${words}: ${String(error)}`);
     },
   });
+  const onTrouble = (words: string, error: unknown) => logger.error({ error: String(error) }, words);
+  const plane = openPlane(stores, config, onTrouble);
   try {
-    return await startOn(stores, config, { hooks, logger, loss });
+    return await startOn(stores, config, { hooks, logger, loss, plane });
   } catch (error) {
+    await plane.close();
     await stores.close();
     throw error;
   }
@@ -121,12 +125,19 @@ interface Extras {
   readonly hooks: Hooks;
   readonly logger: Logger;
   readonly loss: Loss;
+  readonly plane: Plane;
 }
+
+/** The same after every start, as the fleet knows its nodes by it; the port tells nodes of one host apart. */
+const nameOf = (stores: Stores, { port }: Config): string => {
+  if (!stores.shared) return hostname();
+  return `${hostname()}.${port === 0 ? randomUUID().slice(0, 8) : port}`;
+};
 
 const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<Running> => {
   const { sql } = stores;
   await migrate(sql);
-  const node = stores.shared ? `${hostname()}.${randomUUID().slice(0, 8)}` : hostname();
+  const node = nameOf(stores, config);
   const fleet = await openFleet(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   const shares: Shares = { node, mine: null };
   if (stores.shared) shares.mine = sharesOf(node, await fleet.nodes(nodeAliveMs));
@@ -135,7 +146,8 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
   const push = await openPush(sql, config);
   const login = await openLogin(sql, config, loginReporter(extras.logger));
-  const app = createApp(stores, config, { engine, push, login });
+  const { loss, plane } = extras;
+  const app = createApp(plane, config, { engine, push, login });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
   const admin = createAdmin({
@@ -146,14 +158,7 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     draining: () => state.draining || extras.loss.words !== '',
     troubles: () => stores.troubles(),
   });
-  const prepare = (addresses: Addresses): Promise<DemoFile | null> =>
-    demoWanted(config)
-      ? prepareDemo(sql, {
-          directory: config.dataDir,
-          addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
-          nowMs: systemClock.nowMs(),
-        })
-      : Promise.resolve(null);
+  const prepare = demoMaker(stores, config, operatorToken);
   const expected = addressesOf(config, config.port, config.adminPort);
   const early = await prepare(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
@@ -170,10 +175,34 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     log: (words, details) => extras.logger.error(details, words),
   });
   jobs.start();
-  const { loss } = extras;
-  const stop = stopper({ state, facade, admin, engine, fleet, stores, config, cancelTimers, jobs, loss });
+  plane.join({ name: node, adminUrl, engine });
+  const stop = stopper({
+    state,
+    facade,
+    admin,
+    engine,
+    fleet,
+    plane,
+    stores,
+    config,
+    cancelTimers,
+    jobs,
+    loss,
+  });
   return { url, adminUrl, demo, engine, notes: stores.notes, lost: loss.reported, stop };
 };
+
+/** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
+const demoMaker =
+  ({ sql }: Stores, config: Config, operatorToken: string) =>
+  async (addresses: Addresses): Promise<DemoFile | null> =>
+    demoWanted(config)
+      ? prepareDemo(sql, {
+          directory: config.dataDir,
+          addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
+          nowMs: systemClock.nowMs(),
+        })
+      : null;
 
 interface Addresses {
   readonly url: string;
@@ -259,6 +288,7 @@ interface Stoppable {
   readonly admin: Facade;
   readonly engine: Engine;
   readonly fleet: Fleet;
+  readonly plane: Plane;
   readonly stores: Stores;
   readonly config: Config;
   readonly cancelTimers: () => void;
@@ -294,6 +324,7 @@ const stop = async (parts: Stoppable): Promise<void> => {
   await parts.fleet.leave().catch(() => {
     // SQL is away: the mark stays older than it could be, and the silence counts from it.
   });
+  await parts.plane.close();
   await parts.stores.close();
   await parts.admin.drain(0);
 };

@@ -11,7 +11,7 @@ import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import { openLedgerStore } from './embedded/open.ts';
 import { openLmdbStore } from './hot/lmdb.ts';
-import { openRedisStore } from './hot/redis.ts';
+import { openRedisStore, type RedisLibraries } from './hot/redis.ts';
 import type { Sql } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
 
@@ -36,6 +36,8 @@ export interface Stores {
   readonly sql: Sql;
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
+  /** The functions that decide inside a shared hot store, `null` when it is embedded. */
+  readonly libraries: RedisLibraries | null;
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
   /** What the operator should know about this opening. */
@@ -76,6 +78,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       hot,
       sql: server.sql,
       shared: true,
+      libraries: hot.libraries,
       reflush: false,
       notes: standing,
       troubles: () => {
@@ -109,6 +112,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         hot,
         sql,
         shared: false,
+        libraries: null,
         reflush: restored,
         notes,
         troubles: () => [],

@@ -21,6 +21,8 @@ export interface Hearer {
   readonly changed?: (key: string | null) => void;
   /** Messages may have been missed: drop all that depends on them. */
   readonly lost?: () => void;
+  /** Messages arrive again; what was cached since the loss may be old. */
+  readonly found?: () => void;
 }
 
 export interface Signals {
@@ -95,6 +97,7 @@ const hearText = (state: State, text: string): void => {
   if (!trusted(state)) lose(state);
   if (performance.now() - message.sentMs >= trustMs) return;
   state.heardMs = Math.max(state.heardMs, message.sentMs);
+  if (state.lost) for (const hearer of state.hearers) hearer.found?.();
   state.lost = false;
 };
 

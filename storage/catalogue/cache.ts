@@ -48,6 +48,8 @@ export interface RowCache<Row extends Cacheable> {
   get(word: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
   /** Call after an edit or deletion is committed. Loads that began earlier are not kept. */
   drop(id: string): void;
+  /** Edits may have been missed. */
+  dropAll(): void;
 }
 
 export const createRowCache = <Row extends Cacheable>(bound: {
@@ -96,6 +98,11 @@ export const createRowCache = <Row extends Cacheable>(bound: {
     drop: (id) => {
       drops += 1;
       rows.delete(id);
+      loading.clear();
+    },
+    dropAll: () => {
+      drops += 1;
+      rows.clear();
       loading.clear();
     },
   };

@@ -76,6 +76,8 @@ export interface Profiles<Row> {
   profile(word: string): Soon<Row | null>;
   /** Forgets what is cached about this id. Call after an edit or a deletion is committed. */
   drop(id: string): void;
+  /** Forgets everything: edits of other nodes may have been missed. */
+  dropAll(): void;
 }
 
 export interface Catalogue {
@@ -165,6 +167,7 @@ const profilesOf = <Row extends { id: string; vanity: string; weightBytes: numbe
 ): Profiles<Row> => ({
   profile: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
   drop: (id) => cache.drop(id),
+  dropAll: () => cache.dropAll(),
 });
 
 const createBots = (

@@ -15,7 +15,7 @@ import { peek, readHeads, settle } from './redis/backlog.ts';
 import { cursorOf, packBatch, packRules, takeReply } from './redis/codec.ts';
 import { durabilityOf } from './redis/durability.ts';
 import { toOpenError, toStorageError } from './redis/errors.ts';
-import { readLibrary } from './redis/library.ts';
+import { dropLibraries, readLibrary } from './redis/library.ts';
 import { type Link, openLink } from './redis/link.ts';
 import { type Cursor, take, takeSlot } from './redis/slots.ts';
 
@@ -32,6 +32,14 @@ export interface RedisOptions {
   readonly silenceMaxMs?: number;
   /** Told about connection errors, which the adapter repairs by itself. */
   readonly onError?: (error: Error) => void;
+}
+
+/** Versions of the function library: nodes of several may use one Redis. */
+export interface RedisLibraries {
+  /** The one this node calls. */
+  readonly version: string;
+  /** Drops all but this node's and those named. Whoever still needs a dropped one loads it again. */
+  dropOthers(keep: ReadonlySet<string>): Promise<void>;
 }
 
 interface Store {
@@ -208,7 +216,9 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
 };
 
 /** Connects, loads the functions and reads how durable the server is. Rejects with a `StorageError`. */
-export const openRedisStore = async (options: RedisOptions): Promise<HotStore> => {
+export const openRedisStore = async (
+  options: RedisOptions,
+): Promise<HotStore & { readonly libraries: RedisLibraries }> => {
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
   assert(!/[{}]/.test(prefix), 'a prefix of keys has no braces');
   const library = readLibrary();
@@ -228,8 +238,13 @@ export const openRedisStore = async (options: RedisOptions): Promise<HotStore> =
     closed: false,
     peekStart: 0,
   };
+  const { version } = library;
+  const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
+    for (const primary of link.primaries()) await dropLibraries(primary, new Set([...keep, version]));
+  };
   return {
     durability,
+    libraries: { version, dropOthers },
     laneOf: (shard) => link.laneOf(shard),
     ...readers(store),
     commit: (batches, rules) => commitInLane(store, batches, rules),

@@ -20,6 +20,7 @@ export interface Sharing {
 type Kind = 'bot' | 'server' | 'team';
 interface Droppable {
   drop(id: string): void;
+  dropAll(): void;
 }
 
 const telling =
@@ -39,6 +40,9 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
   signals.hear({
     message: (message) => {
       if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
+    },
+    found: () => {
+      for (const droppable of Object.values(profiles)) droppable.dropAll();
     },
   });
   return {
