@@ -20,7 +20,7 @@ import { type BotLookupOptions, createBotLookup } from '../../../http/clients/bo
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
-import type { App } from '../../../http/route.ts';
+import type { App, FacadeSettings } from '../../../http/route.ts';
 import { rows } from '../../../http/table.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
@@ -132,6 +132,16 @@ interface Parts {
   readonly closeStores: () => Promise<void>;
 }
 
+const settings: FacadeSettings = {
+  sessionsPerEntityMax: 5,
+  bodyBytesMax: 1_048_576,
+  teamsPerUserMax: 50,
+  membersPerTeamMax: 200,
+  packsPerUserMax: 100,
+  remindersPerUserMax: 5,
+  pushSubscriptionsPerUserMax: 3,
+};
+
 const openParts = async (options: WorldOptions): Promise<Parts> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
   const clock = createClock();
@@ -158,15 +168,6 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     entriesMax: 1_000,
     keepMs: 60_000,
   });
-  const settings = {
-    sessionsPerEntityMax: 5,
-    bodyBytesMax: 1_048_576,
-    teamsPerUserMax: 50,
-    membersPerTeamMax: 200,
-    packsPerUserMax: 100,
-    remindersPerUserMax: 5,
-    pushSubscriptionsPerUserMax: 3,
-  };
   const push = createPushClient({
     keys: webPush.generateVAPIDKeys(),
     contact: 'mailto:test@example.org',
