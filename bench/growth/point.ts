@@ -5,11 +5,11 @@
  * Its stores are its own and end with it. Called by the growth command, one size after the other.
  */
 
+import { openRedisStore } from '../../storage/hot/redis.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { type Load, openAutocannon } from '../load/autocannon.ts';
 import type { LoadResult } from '../load/order.ts';
 import { processTicksUs } from '../measure/cpu.ts';
-import { metricOf, readMetrics } from '../measure/moments.ts';
 import type { Live } from '../report/live.ts';
 import { spreadOf } from '../report/statistics.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
@@ -182,8 +182,8 @@ const measureOutage = async (
   { server, stores }: World,
   load: Load,
 ) => {
-  const waiting = async (): Promise<number> =>
-    metricOf(await readMetrics(server), 'rollcall_backlog_entities');
+  const hot = await openRedisStore({ urls: [stores.redis?.url ?? ''], onError: () => {} });
+  const waiting = async (): Promise<number> => (await hot.backlog()).entities;
   await stores.postgres?.stop('fast');
   const untilMs = performance.now() + outageSeconds * 1_000;
   for (let round = 10; performance.now() < untilMs; round++) {
@@ -196,5 +196,7 @@ const measureOutage = async (
   while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { outageSeconds, backlogEntities, catchUpSeconds: (performance.now() - begunMs) / 1_000 };
+  const catchUpSeconds = (performance.now() - begunMs) / 1_000;
+  await hot.close();
+  return { outageSeconds, backlogEntities, catchUpSeconds };
 };

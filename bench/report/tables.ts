@@ -127,6 +127,13 @@ const raceNotes = ({ races }: Result): string[] =>
           `${count} through${count === 1 ? '' : '; one would be right'}.`,
       );
 
+const lagNotes = ({ moments }: Result): string[] => {
+  if (moments.length < 10) return [];
+  const lags = moments.map(({ flushLagSeconds }) => flushLagSeconds).sort((a, b) => a - b);
+  const p99 = lags[Math.ceil(lags.length * 0.99) - 1] ?? 0;
+  return [`Flush lag: p99 ${p99.toFixed(2)} s over ${lags.length} looks, one a second (target ≤ 2 s).`];
+};
+
 /** What one must know to read the figures. */
 export const notesOf = (result: Result): string[] => {
   const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
@@ -140,6 +147,7 @@ export const notesOf = (result: Result): string[] => {
       ({ server, connections, bytesPerConnection }) =>
         `${server} with ${grouped(connections)} idle connections: ${grouped(bytesPerConnection)} bytes each.`,
     ),
+    ...lagNotes(result),
     ...(servers.some(({ bottleneck }) => bottleneck === 'generator')
       ? ['* The load generator had no time left: these requests/s are its own.']
       : []),
