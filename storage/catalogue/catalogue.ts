@@ -12,7 +12,7 @@ import { type Applications, createApplications } from './applications.ts';
 import { type Blog, createBlog } from './blog.ts';
 import { type BotEdits, createBotEdits } from './bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
-import { type BotProfile, findBot, pickBots } from './bots.ts';
+import { type BotProfile, findBot } from './bots.ts';
 import { createRowCache, createSnapshots, type Listing, type RowCache, type Snapshots } from './cache.ts';
 import {
   type CreditKind,
@@ -178,7 +178,7 @@ const createBots = (
   return {
     ...profilesOf(cache, (word) => findBot(sql, word)),
     page: lists.bots,
-    random: (wanted) => asStorage('bots.random', async () => pickBots(sql, wanted, await lists.botsCount())),
+    random: lists.randomBots,
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
     edits: createBotEdits(sql),
     known: (ids) => asStorage('bots.known', () => findKnownBot(sql, ids)),

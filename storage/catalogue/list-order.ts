@@ -10,10 +10,17 @@
  * at most `segmentsKeptMax` segments in memory. Used by catalogue.ts.
  */
 import { LRUCache } from 'lru-cache';
-import type { Queryable, Sql, Transaction } from '../sql/client.ts';
-import { repeated } from '../sql/retry.ts';
-
-export type ListName = 'bots' | 'servers' | 'packs';
+import type { Queryable, Sql } from '../sql/client.ts';
+import {
+  type Key,
+  type Layout,
+  type ListName,
+  readSegment,
+  readSteps,
+  recount,
+  type Segment,
+  segmentEntriesUsual,
+} from './list-segments.ts';
 
 export interface ListOrder {
   /** A name for what is kept of this order. */
@@ -22,6 +29,8 @@ export interface ListOrder {
   readonly count: number;
   /** Ids of the rows from `offset`, newest first. */
   ids(offset: number, rowsMax: number): Promise<readonly string[]>;
+  /** Ids of rows drawn at random, each row as likely as any other: at most `wanted`, in random order. */
+  random(wanted: number): Promise<readonly string[]>;
   /** A segment that was read is not as it was: take the next order. */
   isOver(): boolean;
 }
@@ -30,44 +39,7 @@ export interface ListOrders {
   order(list: ListName): Promise<ListOrder>;
 }
 
-/** Where a list's rows are. The conditions are those of the triggers. */
-interface Source {
-  readonly table: string;
-  readonly id: string;
-  readonly listed: (sql: Queryable) => ReturnType<Queryable>;
-}
-const sources: Readonly<Record<ListName, Source>> = {
-  bots: { table: 'bots', id: 'bot_id', listed: (sql) => sql`type in ('approved', 'certified')` },
-  servers: {
-    table: 'servers',
-    id: 'server_id',
-    listed: (sql) => sql`type in ('approved', 'certified') and state = 'public'`,
-  },
-  packs: { table: 'packs', id: 'url', listed: (sql) => sql`true` },
-};
-
-/** Entries of a segment when it is cut; it is cut again at twice as many. */
-const segmentEntriesUsual = 500;
 const segmentsKeptMax = 512;
-/** Sweeps after a recount of more changes than this, and each time so many recounts have changed a list. */
-const sweepChanges = 500;
-/** A recount after a bulk import takes seconds; it is nobody's request that should be cut then. */
-const recountMsMax = 120_000;
-
-/** A place in a list. The time is text: a Date would cut microseconds. */
-interface Key {
-  readonly at: string;
-  readonly id: string;
-}
-/** From its key up to the next one's; the newest segment has no upper end. */
-interface Segment extends Key {
-  readonly entries: number;
-}
-/** What the segments said at one moment, newest first. */
-interface Layout {
-  readonly version: number;
-  readonly segments: readonly Segment[];
-}
 
 interface Order extends ListOrder {
   readonly version: number;
@@ -133,12 +105,8 @@ const renew = async (state: State, list: ListName, last: Order | undefined): Pro
 
 const orderOf = (state: State, list: ListName, layout: Layout): Order => {
   const { segments, version } = layout;
-  const starts: number[] = [];
-  let count = 0;
-  for (const { entries } of segments) {
-    starts.push(count);
-    count += entries;
-  }
+  const starts = startsOf(segments);
+  const count = segments.reduce((sum, { entries }) => sum + entries, 0);
   const kept = new LRUCache<number, Promise<readonly string[]>>({ max: segmentsKeptMax });
   const moved: Key[] = [];
   const load = (index: number): Promise<readonly string[]> => {
@@ -152,15 +120,26 @@ const orderOf = (state: State, list: ListName, layout: Layout): Order => {
     );
     return loading;
   };
+  const random = (wanted: number) => idsAt(state.sql, list, { segments, places: draw(count, wanted) });
   state.serial += 1;
   const rows = (offset: number, rowsMax: number) =>
     collect({ segments, starts, load }, offset, Math.min(rowsMax, Math.max(0, count - offset)));
-  return { serial: state.serial, version, count, moved, isOver: () => moved.length > 0, ids: rows };
+  return { serial: state.serial, version, count, moved, isOver: () => moved.length > 0, ids: rows, random };
+};
+
+/** Places of the segments' first entries. */
+const startsOf = (segments: readonly Segment[]): readonly number[] => {
+  const starts: number[] = [];
+  let start = 0;
+  for (const { entries } of segments) {
+    starts.push(start);
+    start += entries;
+  }
+  return starts;
 };
 
 interface Loaded {
   readonly segments: readonly Segment[];
-  /** Places of the segments' first entries. */
   readonly starts: readonly number[];
   readonly load: (index: number) => Promise<readonly string[]>;
 }
@@ -189,177 +168,25 @@ const lastAtMost = (numbers: readonly number[], limit: number): number => {
   return low;
 };
 
-const keyOf = (sql: Queryable, { at, id }: Key) => sql`(${at}::text::timestamptz, ${id}::text)`;
-
-/** Rows of the list whose keys lie in the segment at `index`. */
-const inSegment = (sql: Queryable, list: ListName, { segments }: Layout, index: number) => {
-  const { table, id, listed } = sources[list];
-  const upper = segments[index - 1];
-  return sql`
-    ${sql(table)} where ${listed(sql)} and (created_at, ${sql(id)}) >= ${keyOf(sql, segments[index] as Segment)}
-    ${upper === undefined ? sql`` : sql`and (created_at, ${sql(id)}) < ${keyOf(sql, upper)}`}`;
+/** Different numbers below `count`, in random order: `wanted` of them, or all. */
+const draw = (count: number, wanted: number): readonly number[] => {
+  const drawn = new Set<number>();
+  while (drawn.size < Math.min(count, wanted)) drawn.add(Math.floor(Math.random() * count));
+  return [...drawn];
 };
 
-/** Its ids, newest first; one more than the layout says when there are more. */
-const readSegment = async (
+/** Ids at these places of the list, each found by a short walk from the low end of its segment. */
+const idsAt = async (
   sql: Queryable,
   list: ListName,
-  layout: Layout,
-  index: number,
+  { segments, places }: { readonly segments: readonly Segment[]; readonly places: readonly number[] },
 ): Promise<readonly string[]> => {
-  const { id } = sources[list];
-  const rows = await sql<{ id: string }[]>`
-    select ${sql(id)} as id from ${inSegment(sql, list, layout, index)}
-    order by created_at desc, ${sql(id)} desc limit ${(layout.segments[index]?.entries ?? 0) + 1}`;
-  return rows.map((row) => row.id);
+  if (places.length === 0) return [];
+  const starts = startsOf(segments);
+  const steps = places.map((place) => {
+    const index = lastAtMost(starts, place);
+    const from = segments[index] as Segment;
+    return { from, above: from.entries - 1 - (place - (starts[index] as number)) };
+  });
+  return [...new Set(await readSteps(sql, list, steps))];
 };
-
-/* ------------------------------------------------------------- recounting */
-
-/** Counts in what a bulk import has brought, so that the first readers need not wait for it. */
-export const recountLists = async (sql: Sql): Promise<void> => {
-  const segmentEntries = segmentEntriesUsual;
-  for (const list of Object.keys(sources) as ListName[]) await recount({ sql, segmentEntries }, list, []);
-};
-
-/**
- * Counts the noted changes into the segments, cuts those that have grown or are named in `doubted`, and joins
- * small neighbours: one transaction whose view of everything begins when nobody else recounts.
- */
-const recount = async (counter: Counter, list: ListName, doubted: readonly Key[]): Promise<Layout> => {
-  const { sql, segmentEntries } = counter;
-  let changes = 0;
-  const counted = await repeated(() =>
-    sql.begin('isolation level repeatable read', async (transaction): Promise<Layout> => {
-      await transaction`lock table list_heads in share row exclusive mode`;
-      await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
-      changes = await countChanges(transaction, list);
-      const layout = await readLayout(transaction, list);
-      const cut = await cutSegments(transaction, list, { layout, doubted, segmentEntries });
-      const joined = !cut && (await joinSegments(transaction, list, { layout, segmentEntries }));
-      return cut || joined ? readLayout(transaction, list) : layout;
-    }),
-  );
-  const layout = counted as Layout;
-  if (changes > sweepChanges || layout.version % sweepChanges === 0) await sweep(sql);
-  return layout;
-};
-type Counter = Pick<State, 'sql' | 'segmentEntries'>;
-
-/** What was counted leaves dead rows, which every look would pass: the embedded store has nobody who sweeps. */
-const sweep = async (sql: Sql): Promise<void> => {
-  await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
-};
-
-/** Resolves to how many there were. */
-const countChanges = async (transaction: Transaction, list: ListName): Promise<number> => {
-  const [counted] = await transaction<{ changes: number }[]>`
-    with gone as (delete from list_changes where list = ${list} returning at, id, change),
-    sums as (
-      select place.low_at, place.low_id, sum(gone.change) as change
-      from gone cross join lateral (
-        select low_at, low_id from list_segments
-        where list = ${list} and (low_at, low_id) <= (gone.at, gone.id)
-        order by low_at desc, low_id desc limit 1) as place
-      group by place.low_at, place.low_id),
-    raised as (
-    update list_segments set entries = entries + sums.change from sums
-    where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
-    select count(*) as changes from gone`;
-  const changes = counted?.changes ?? 0;
-  if (changes > 0) await raiseVersion(transaction, list);
-  return changes;
-};
-
-const raiseVersion = async (transaction: Transaction, list: ListName): Promise<void> => {
-  await transaction`update list_heads set version = version + 1 where list = ${list}`;
-};
-
-const readLayout = async (transaction: Transaction, list: ListName): Promise<Layout> => {
-  const [head] = await transaction<{ version: number }[]>`
-    select version from list_heads where list = ${list}`;
-  const segments = await transaction<Segment[]>`
-    select low_at::text as at, low_id as id, entries from list_segments where list = ${list}
-    order by low_at desc, low_id desc`;
-  return { version: head?.version ?? 0, segments };
-};
-
-interface Cutting {
-  readonly layout: Layout;
-  readonly segmentEntries: number;
-}
-
-/** Cuts what is twice as long as it should be, and counts anew what is doubted. True when something was. */
-const cutSegments = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, doubted, segmentEntries }: Cutting & { readonly doubted: readonly Key[] },
-): Promise<boolean> => {
-  let changed = false;
-  for (const [index, segment] of layout.segments.entries()) {
-    const inDoubt = doubted.some(({ at, id }) => at === segment.at && id === segment.id);
-    if (segment.entries < 2 * segmentEntries && !inDoubt) continue;
-    await cutSegment(transaction, list, { layout, index, segmentEntries });
-    changed = true;
-  }
-  if (changed) await raiseVersion(transaction, list);
-  return changed;
-};
-
-const cutSegment = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, index, segmentEntries }: Cutting & { readonly index: number },
-): Promise<void> => {
-  const segment = layout.segments[index] as Segment;
-  const { id } = sources[list];
-  await transaction`
-    with numbered as materialized (
-      select created_at, ${transaction(id)} as id,
-        row_number() over (order by created_at, ${transaction(id)}) - 1 as place
-      from ${inSegment(transaction, list, layout, index)}),
-    total as (select count(*) as entries from numbered),
-    first as (
-      update list_segments set entries = least(total.entries, ${segmentEntries}::int) from total
-      where list = ${list} and (low_at, low_id) = ${keyOf(transaction, segment)})
-    insert into list_segments (list, low_at, low_id, entries)
-    select ${list}, created_at, id, least(${segmentEntries}::int, total.entries - place) from numbered, total
-    where place > 0 and place % ${segmentEntries}::int = 0`;
-};
-
-/** Joins small segments to older neighbours, so that deletions do not leave crumbs. True when some were. */
-const joinSegments = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, segmentEntries }: Cutting,
-): Promise<boolean> => {
-  const joined = new Map<Segment, number>();
-  const gone: Segment[] = [];
-  let [base, entries]: [Segment | undefined, number] = [undefined, 0];
-  for (const segment of layout.segments.toReversed()) {
-    if (base !== undefined && entries + segment.entries <= segmentEntries / 2) {
-      entries += segment.entries;
-      joined.set(base, entries);
-      gone.push(segment);
-    } else [base, entries] = [segment, segment.entries];
-  }
-  if (gone.length === 0) return false;
-  const grown = [...joined];
-  await transaction`
-    update list_segments set entries = grown.entries
-    from ${keysOf(
-      transaction,
-      grown.map(([key]) => key),
-    )} as keys (at, id, place)
-    join unnest(${grown.map(([, count]) => String(count))}::text[]::bigint[]) with ordinality
-      as grown (entries, place) using (place)
-    where list = ${list} and low_at = keys.at and low_id = keys.id`;
-  await transaction`
-    delete from list_segments using ${keysOf(transaction, gone)} as keys (at, id, place)
-    where list = ${list} and low_at = keys.at and low_id = keys.id`;
-  await raiseVersion(transaction, list);
-  return true;
-};
-
-const keysOf = (sql: Queryable, keys: readonly Key[]) => sql`
-  unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[]) with ordinality`;

@@ -9,15 +9,16 @@ import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import type { Listing, Snapshots } from './cache.ts';
 import { type IndexBotRow, type IndexServerRow, indexBots, indexServers, wantedIds } from './index-rows.ts';
-import { createListOrders, type ListName, type ListOrder } from './list-order.ts';
+import { createListOrders, type ListOrder } from './list-order.ts';
+import type { ListName } from './list-segments.ts';
 import { type PackPage, pagePacks } from './packs.ts';
 
 export interface Lists {
   bots(page: number): Promise<Listing<readonly IndexBotRow[]>>;
   servers(page: number): Promise<Listing<readonly IndexServerRow[]>>;
   packs(page: number): Promise<Listing<PackPage>>;
-  /** How many bots are listed. */
-  botsCount(): Promise<number>;
+  /** Listed bots drawn at random, another choice each call, each as likely as any other. */
+  randomBots(wanted: number): Promise<readonly IndexBotRow[]>;
 }
 
 const ordersTriedMax = 3;
@@ -41,7 +42,11 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
     bots: (page) => pageOf({ ...bots, fill: (ids) => indexBots(sql, wantedIds(sql, ids)) }, page),
     servers: (page) => pageOf({ ...servers, fill: (ids) => indexServers(sql, wantedIds(sql, ids)) }, page),
     packs: (page) => pageOf({ ...packs, fill: (ids) => pagePacks(sql, ids) }, page),
-    botsCount: () => asStorage('lists.bots', async () => (await orders.order('bots')).count),
+    randomBots: (wanted) =>
+      asStorage('lists.bots.random', async () => {
+        const order = await orders.order('bots');
+        return indexBots(sql, wantedIds(sql, await order.random(wanted)));
+      }),
   };
 };
 

@@ -6,7 +6,7 @@
  * activates an entity from SQL on first use. Without `skipBad` the first batch with a bad line stops the
  * run and nothing of that batch is written. Called by the command line, the demo, and the admin listener.
  */
-import { recountLists } from '../catalogue/list-order.ts';
+import { recountLists } from '../catalogue/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { storageErrorOf } from '../sql/errors.ts';

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { recountLists } from '../../storage/catalogue/list-order.ts';
+import { recountLists } from '../../storage/catalogue/list-segments.ts';
 import { listVoters, listVotes } from '../../storage/catalogue/votes.ts';
 import { type LongLists, openLongLists, votedBot } from './long-lists.ts';
 
@@ -32,12 +32,15 @@ test('each list at each depth, timed', async () => {
   );
   const bots = Math.ceil((counts[0] ?? 0) / 12);
   const all = Math.ceil(rows / 12);
+  const warm = open();
+  let deep = bots;
   const fan = { user: 'fan', ref: votedBot };
   for (const [what, call] of [
     ['bots @all, page 1', () => open().bots.page(1)],
     ['bots @all, middle', () => open().bots.page(bots >> 1)],
     ['bots @all, last page', () => open().bots.page(bots)],
-    ['bots @random', () => open().bots.random(6)],
+    ['bots @all, one deep page after the other', () => warm.bots.page(deep--)],
+    ['bots @random', () => warm.bots.random(6)],
     ['bots @index', () => open().bots.frontPage()],
     ['servers @all, last page', () => open().servers.page(all)],
     ['packs @all, last page', () => open().packs.page(all)],

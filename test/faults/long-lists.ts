@@ -107,12 +107,12 @@ const addListings = async (
     from generate_series(1, ${rows}::int) as n`;
 };
 
-/** On bot1: of as many voters; and a thousand of one user. */
+/** On bot1: of as many voters; and a thousand of one user, before them. */
 const addVotes = async (sql: Sql, votes: number): Promise<void> => {
   await sql`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
     select gen_random_uuid(), now() - make_interval(secs => n), 2, 'bot', 'bot1',
-      case when n <= 1000 then 'fan' else 'voter' || n end, true, 0
+      case when n > ${votes}::int then 'fan' else 'voter' || n end, true, 0
     from generate_series(1, ${1_000 + votes}::int) as n`;
 };
 

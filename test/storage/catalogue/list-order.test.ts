@@ -3,7 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createListOrders, type ListName } from '../../../storage/catalogue/list-order.ts';
+import { createListOrders } from '../../../storage/catalogue/list-order.ts';
+import type { ListName } from '../../../storage/catalogue/list-segments.ts';
 import { createDice } from '../../faults/random.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
 import { editList, plainList, walkList } from './list-order.ts';
@@ -100,6 +101,22 @@ test('a count that is wrong for any reason is put right by the reader who meets 
     count: expected.length,
     whole: true,
   });
+});
+
+test('every row of a cut list is drawn as often as any other', async () => {
+  const { sql } = directory;
+  const expected = await plainList(sql, 'bots');
+  const order = await createListOrders(sql, options).order('bots');
+  assert.equal(new Set(await order.random(expected.length + 5)), new Set(expected));
+  const drawn = new Map<string, number>();
+  const rounds = 40 * expected.length;
+  for (let round = 0; round < rounds; round += 5) {
+    for (const id of await order.random(5)) drawn.set(id, (drawn.get(id) ?? 0) + 1);
+  }
+  const counts = [...drawn.values()];
+
+  assert.is(drawn.size, expected.length);
+  assert.ok(Math.min(...counts) > 5 && Math.max(...counts) < 120, `drawn ${counts.join(' ')} times`);
 });
 
 test('what is deleted leaves no crumbs behind', async () => {

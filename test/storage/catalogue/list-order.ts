@@ -3,7 +3,8 @@
  *
  * Called by the tests of list orders on the embedded store and on a Postgres server.
  */
-import type { ListName, ListOrders } from '../../../storage/catalogue/list-order.ts';
+import type { ListOrders } from '../../../storage/catalogue/list-order.ts';
+import type { ListName } from '../../../storage/catalogue/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import type { Dice } from '../../faults/random.ts';
 import { addBot, addPack, addServer } from './directory.ts';
