@@ -14,9 +14,9 @@ import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { broken, repeated } from '../sql/retry.ts';
 import { type BotPerson, botNameOf, noteBotPerson } from './bot-people.ts';
-import type { LinkRow } from './bots.ts';
 import { openListing } from './listings.ts';
 import { ensurePerson } from './people.ts';
+import type { LinkRow } from './profiles.ts';
 import { lockTeam } from './team-edits.ts';
 import { giveVanity } from './vanity.ts';
 

@@ -13,8 +13,8 @@ import { deleteListing } from '../ledger/adjust.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { repeated } from '../sql/retry.ts';
-import type { LinkRow } from './bots.ts';
 import { lockOwner, openListing } from './listings.ts';
+import type { LinkRow } from './profiles.ts';
 import { giveVanity } from './vanity.ts';
 
 export interface TeamFields {

@@ -4,10 +4,11 @@
  * Profiles carry no counters: those come from the engine. Called by catalogue.ts and its caches.
  */
 import type { Queryable } from '../sql/client.ts';
-import { type LinkRow, listTeamBots } from './bots.ts';
+import { listTeamBots } from './bots.ts';
 import type { Cacheable } from './cache.ts';
 import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
 import { type PersonRow, personColumn } from './people.ts';
+import type { LinkRow } from './profiles.ts';
 import { listTeamServers } from './servers.ts';
 
 export interface TeamProfile extends Cacheable {
