@@ -12,7 +12,7 @@ const ownAuth: Auth = { word: 'self', user: 'user_id' };
 
 export const applicationRows: readonly AnyRow[] = [
   route({
-    name: 'getAppMeta',
+    name: 'getPositions',
     method: 'GET',
     path: '/apps/meta',
     section,
@@ -25,7 +25,7 @@ export const applicationRows: readonly AnyRow[] = [
     handle: (app) => showPositions(app),
   }),
   route({
-    name: 'listApps',
+    name: 'listApplications',
     method: 'GET',
     path: '/users/{user_id}/apps',
     section,
@@ -39,7 +39,7 @@ export const applicationRows: readonly AnyRow[] = [
     handle: (app, { params }) => showApplications(app, params.user_id),
   }),
   route({
-    name: 'createApp',
+    name: 'createApplication',
     method: 'POST',
     path: '/users/{user_id}/apps',
     section,

@@ -10,7 +10,7 @@ const section = 'Blog';
 
 export const blogRows: readonly AnyRow[] = [
   route({
-    name: 'listBlogPosts',
+    name: 'listPosts',
     method: 'GET',
     path: '/blogs/@all',
     section,
@@ -23,7 +23,7 @@ export const blogRows: readonly AnyRow[] = [
     handle: (app) => showPosts(app),
   }),
   route({
-    name: 'getBlogPost',
+    name: 'getPost',
     method: 'GET',
     path: '/blogs/{slug}',
     section,
@@ -36,7 +36,7 @@ export const blogRows: readonly AnyRow[] = [
     handle: (app, { params }) => showPost(app, params.slug),
   }),
   route({
-    name: 'getBlogPostSeo',
+    name: 'getPostSeo',
     method: 'GET',
     path: '/blogs/{slug}/seo',
     section,

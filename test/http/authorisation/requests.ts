@@ -63,6 +63,7 @@ const queries: Readonly<Record<string, string>> = {
 };
 
 let serial = 0;
+const long = 'x'.repeat(50);
 
 /** What the example of a body cannot know: ids of these people, names that are free. */
 const changesOf = (row: AnyRow, people: People): object => {
@@ -84,6 +85,8 @@ const changesOf = (row: AnyRow, people: People): object => {
       return { bots: [people.bot] };
     case 'changeVanity':
       return { code: `code-${serial}` };
+    case 'createApplication':
+      return { position: 'banappeal', answers: { reason: long, appeal: long } };
     case 'createSession':
       return { perm_limits: ['view_sessions'] };
     default:
