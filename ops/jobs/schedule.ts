@@ -22,7 +22,7 @@ export interface ScheduleParts {
   readonly leaseMs?: number;
 }
 export interface Schedule {
-  /** Looks for what was missed and begins to keep time. Never rejects. */
+  /** Runs what was missed and every node's jobs, and begins to keep time. Never rejects. */
   start(): void;
   /** Runs what is due and not done; resolves when that has ended. Never rejects. */
   sweep(): Promise<void>;
@@ -46,6 +46,7 @@ export const createSchedule = (parts: ScheduleParts): Schedule => {
     start: () => {
       state.tasks = tasksOf(state);
       void sweep(state);
+      for (const job of parts.nodeJobs) void runNodeJob(state, job);
     },
     sweep: () => sweep(state),
     stop: () => stop(state),

@@ -219,6 +219,37 @@ test('the monthly reset that was missed voids what was before its own instant, o
   assert.equal({ ...adjustments }, { count: 1, up: '-1' });
 });
 
+test('a node’s job runs at the start and at every tick, whatever the others do', async () => {
+  let runs = 0;
+  let thrice: () => void = silent;
+  const ticked = new Promise<void>((resolve) => {
+    thrice = resolve;
+  });
+  const schedule = createSchedule({
+    fleetJobs: [],
+    nodeJobs: [
+      {
+        name: 'ticking',
+        expression: '* * * * * *',
+        run: async () => {
+          runs += 1;
+          if (runs === 3) thrice();
+          throw new Error('a failure ends nothing');
+        },
+      },
+    ],
+    runs: createJobRuns(sqlOf(0), 'node0'),
+    meters,
+    clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
+    failed: silent,
+  });
+  schedule.start();
+  await ticked;
+  await schedule.stop();
+
+  assert.ok(failures.filter((job) => job === 'ticking').length >= 2);
+});
+
 test('old runs are forgotten, but never the newest of a job', async () => {
   const { job } = newRecorder();
   const schedule = open(0, job);

@@ -1,0 +1,74 @@
+/**
+ * Jobs of a whole node: they begin with it, make good what was missed, and stop with it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readConfig } from '../../../ops/config.ts';
+import { type Running, start } from '../../../ops/rollcall.ts';
+import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { makeSqlFolder } from '../../support/sql-template.ts';
+
+const test = suite('jobs of a node');
+let folder: string;
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rollcall-jobs-'));
+  await makeSqlFolder(join(folder, 'sql'));
+});
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const startNode = (): Promise<Running> =>
+  start(readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }));
+
+/** Waits until the node reports that this job succeeded; jobs run at the start. */
+const succeeded = async ({ adminUrl }: Running, job: string): Promise<void> => {
+  const line = `rollcall_job_last_success_timestamp_seconds{job="${job}"}`;
+  const untilMs = performance.now() + 45_000;
+  for (;;) {
+    const text = await (await fetch(`${adminUrl}/metrics`)).text();
+    if (text.includes(line)) return;
+    assert.ok(performance.now() < untilMs, `${job} did not succeed`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+};
+
+const withSql = async <Result>(task: (sql: Awaited<ReturnType<typeof openEmbeddedSql>>['sql']) => Result) => {
+  const { sql, close } = await openEmbeddedSql({ directory: join(folder, 'sql') });
+  try {
+    return await task(sql);
+  } finally {
+    await close();
+  }
+};
+
+test('a first start has missed nothing, a later one makes good what was missed', async () => {
+  const first = await startNode();
+  await succeeded(first, 'reminders');
+  await first.stop();
+  const begun = await withSql(
+    (sql) => sql<{ attempts: number }[]>`
+      update job_runs set due_at = due_at - interval '65 days'
+      where name = 'monthly_reset' returning attempts`,
+  );
+  assert.equal(
+    begun.map(({ attempts }) => attempts),
+    [0],
+  );
+
+  const second = await startNode();
+  await succeeded(second, 'monthly_reset');
+  await second.stop();
+
+  const [made] = await withSql(
+    (sql) => sql<{ due: boolean; resets: number }[]>`
+      select due_at = date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' as due,
+        (select count(*) from vote_resets where at = due_at and reason = 'monthly_reset') as resets
+      from job_runs where name = 'monthly_reset' and finished_at is not null order by due_at desc limit 1`,
+  );
+  assert.equal({ ...made }, { due: true, resets: 1 });
+});
+
+test.run();
