@@ -1,0 +1,63 @@
+/**
+ * The servers Rollcall is measured against do their work: the check that each run makes, on real stores, and
+ * a server that does not do it is found out.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { failedClaims, votesLetThrough } from '../../bench/peers/check.ts';
+import { startPeer } from '../../bench/servers/contestants.ts';
+import { createDirectory } from '../../bench/servers/directory.ts';
+import type { ServerProcess } from '../../bench/servers/process.ts';
+import { createFolder, startBare } from '../../bench/servers/rollcall.ts';
+import { openStores, type Stores } from '../../bench/stores/stores.ts';
+
+const test = suite('bench peers');
+const directory = createDirectory({ bots: 20, users: 10 });
+const folder = createFolder();
+const started: ServerProcess[] = [];
+let stores: Stores;
+
+test.before(async () => {
+  stores = await openStores('embedded', true);
+});
+test.after(async () => {
+  await Promise.all(started.map((server) => server.stop()));
+  await stores.close();
+  folder.remove();
+});
+
+const start = async (starting: Promise<ServerProcess>): Promise<string> => {
+  const server = await starting;
+  started.push(server);
+  return server.url;
+};
+
+test('Fastify on Redis does all, and lets one of many simultaneous votes through', async () => {
+  const url = await start(startPeer('fastify-redis', { stores, directory, folder }));
+
+  assert.equal(await failedClaims(url, directory, ['stats', 'read', 'page', 'vote']), []);
+  assert.is(await votesLetThrough(url, directory, 50), 1);
+});
+
+test('Fastify on SQL posts, reads and counts views', async () => {
+  const url = await start(startPeer('fastify-sql', { stores, directory, folder }));
+
+  assert.equal(await failedClaims(url, directory, ['stats', 'read', 'page']), []);
+});
+
+test('Express on SQL reads and takes votes', async () => {
+  const url = await start(startPeer('express-sql', { stores, directory, folder }));
+
+  assert.equal(await failedClaims(url, directory, ['read', 'vote']), []);
+});
+
+test('a server that only answers is found out', async () => {
+  const url = await start(startBare({ bot: 1_000, index: 5_000 }));
+
+  const failed = await failedClaims(url, directory, ['stats', 'vote']);
+
+  assert.ok(failed.includes('an acknowledged post is read back at once'));
+  assert.ok(failed.includes('a vote counts once, and the next one has to wait'));
+});
+
+test.run();
