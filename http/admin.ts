@@ -87,6 +87,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,
     draining: () => false,
+    leaving: () => false,
     guard: operatorGuard(options.operatorToken),
   };
   const server = createServer({

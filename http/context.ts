@@ -31,6 +31,8 @@ export interface DispatchContext {
   readonly logger: Pick<Logger, 'error'>;
   readonly bodyBytesMax: number;
   readonly draining: () => boolean;
+  /** Every answer closes its connection: the node still works, and is about to go. */
+  readonly leaving: () => boolean;
   /** Runs after the route is found: the admin listener's operator check. Throws a `DomainError`. */
   readonly guard?: (row: AnyRow, exchange: Exchange) => void;
 }

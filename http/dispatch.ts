@@ -26,7 +26,7 @@ import type { Reply } from './route.ts';
 const closes = (call: Call): boolean => {
   const { headers } = call.exchange;
   const tooLong = headers.contentLength > call.context.bodyBytesMax;
-  return headers.chunked || tooLong || call.bodyFault !== null || call.context.draining();
+  return headers.chunked || tooLong || call.bodyFault !== null || call.context.leaving();
 };
 
 const leave = (call: Call, status: number): void => {

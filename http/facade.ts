@@ -42,6 +42,10 @@ export interface Facade {
   /** Resolves to the port; rejects with words for the operator. */
   listen(host: string, port: number): Promise<number>;
   /**
+   * From here on every answer closes its connection, so that clients come back elsewhere; nothing is refused.
+   */
+  leave(): void;
+  /**
    * New requests are answered 503 `draining` from here on; what is in flight is answered, then all is
    * closed.
    */
@@ -68,6 +72,7 @@ export const compileTable = (rows: readonly AnyRow[]) => {
 /** Wires the facade; nothing listens yet. */
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
+  const state = { leaving: false };
   const context: DispatchContext = {
     app: options.app,
     matcher: compileTable([...options.rows, ...docsRows(options.rows)]),
@@ -80,17 +85,25 @@ export const createFacade = (options: FacadeOptions): Facade => {
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,
     draining: () => server.draining,
+    leaving: () => state.leaving || server.draining,
   };
   const server = createServer({
     handle: (exchange) => dispatch(context, exchange),
     shared: options.shared ?? false,
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
   });
-  return facadeOver(server, deadlines);
+  return facadeOver(server, deadlines, state);
 };
 
 /** A server and its deadlines as one thing that listens and drains. */
-export const facadeOver = (server: Server, deadlines: Pick<Deadlines, 'close'>): Facade => ({
+export const facadeOver = (
+  server: Server,
+  deadlines: Pick<Deadlines, 'close'>,
+  state: { leaving: boolean } = { leaving: false },
+): Facade => ({
+  leave: () => {
+    state.leaving = true;
+  },
   listen: (host, port) => server.listen(host, port),
   drain: async (deadlineMs) => {
     await server.drain(deadlineMs);

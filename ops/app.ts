@@ -51,4 +51,5 @@ export const createPublic = (
     limits: limitSettingsOf(config),
     ...(plane.rates && { rates: plane.rates }),
     trustedProxies: config.trustedProxies,
+    shared: config.workers > 1,
   });

@@ -136,6 +136,28 @@ const contradictions = (settings: Partial<Settings>): string[] => {
   const real = [settings.redisUrl?.length ? 'redisUrl' : '', settings.databaseUrl ? 'databaseUrl' : ''];
   const named = real.find((name) => name !== '') as SettingName | undefined;
   if (demo === 'on' && named) both('demo', named, 'the demo directory is only for the embedded stores');
+  mistakes.push(...badWorkers(settings));
+  return mistakes;
+};
+
+const portMax = 65_535;
+
+/** What several processes on one port need. */
+const badWorkers = ({ workers = 1, redisUrl, databaseUrl, port, adminPort }: Partial<Settings>): string[] => {
+  if (workers === 1) return [];
+  const mistakes: string[] = [];
+  const given = `WORKERS is ${workers}`;
+  if (redisUrl?.length === 0 && databaseUrl === '') {
+    mistakes.push(`${given} but the embedded stores belong to one process: set REDIS_URL and DATABASE_URL`);
+  }
+  if (port === 0) mistakes.push(`${given} and PORT is 0: workers share one port, so name it`);
+  if (port === undefined || adminPort === undefined) return mistakes;
+  const last = adminPort + workers - 1;
+  if (adminPort === 0 || last > portMax) {
+    mistakes.push(`${given} and ADMIN_PORT is ${adminPort}: each worker takes one of the ports from it on`);
+  } else if (port >= adminPort && port <= last && port !== adminPort) {
+    mistakes.push(`${given} and PORT is ${port}: the workers take ADMIN_PORT ${adminPort} to ${last}`);
+  }
   return mistakes;
 };
 

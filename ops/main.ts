@@ -1,44 +1,88 @@
 /**
- * The program: `npm start`. Reads the settings, starts one node, prints where it is, and drains on Ctrl-C.
+ * The program: `npm start`. Reads the settings, starts one node, prints where it is, and drains on Ctrl-C;
+ * with WORKERS above 1 it minds that many processes that each do so.
  *
  * The first SIGINT or SIGTERM drains, also while it still starts; a second one ends at once (nothing
  * acknowledged is lost even then). A node that lost its embedded SQL drains by itself and ends with 1: only a
  * new process helps, and a supervisor starts one.
  */
-import { readConfig } from './config.ts';
+import { setFlagsFromString } from 'node:v8';
+import { type Config, readConfig } from './config.ts';
 import { welcomeText } from './demo/welcome.ts';
 import { start } from './rollcall.ts';
+import { obeySupervisor, supervise, type WorkerReady, workerIndex } from './workers.ts';
 
 const fail = (error: unknown): never => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 };
 
-const run = async (): Promise<void> => {
+const run = (): Promise<void> => {
   const config = readConfig();
+  const index = workerIndex(process.argv);
+  return index === null && config.workers > 1 ? runWorkers(config) : runNode(config, index);
+};
+
+/** The first worker has the operator's port of the settings, each further one the port after it. */
+const runNode = async (settings: Config, index: number | null): Promise<void> => {
+  const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
   const starting = start(config);
   // A signal may come as soon as the first request is answered, which is before the welcome is printed.
-  stopOnSignals(() => starting.then((running) => running.stop()));
+  const drain = drainOnSignals(() => starting.then((running) => running.stop()));
+  if (index !== null) obeySupervisor(drain);
   const { notes, url, adminUrl, demo, lost, stop } = await starting;
   void lost.then((words) => {
     process.stderr.write(`Ending, so that a new process can start: ${words}\n`);
     return stop().finally(() => process.exit(1));
   });
+  if (index !== null) {
+    process.send?.({ url, adminUrl, notes } satisfies WorkerReady);
+    return;
+  }
   for (const note of notes) process.stdout.write(`${note}\n`);
   const isTerminal = process.stdout.isTTY === true;
   process.stdout.write(welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal }));
 };
 
-const stopOnSignals = (stop: () => Promise<void>): void => {
+const runWorkers = async (config: Config): Promise<void> => {
+  const { ready, stop, kill } = supervise(config, import.meta.filename);
+  let signals = 0;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      if (signals > 1) kill();
+      else stop().then((code) => process.exit(code), fail);
+    });
+  }
+  const workers = await ready;
+  const [{ url, notes } = { url: '', notes: [] }] = workers;
+  for (const note of notes) process.stdout.write(`${note}\n`);
+  const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
+  const isTerminal = process.stdout.isTTY === true;
+  process.stdout.write(welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo: null, isTerminal }));
+};
+
+/** Gives what the first signal does: starts the drain, once. */
+const drainOnSignals = (stop: () => Promise<void>): (() => void) => {
+  let draining = false;
+  const drain = (): void => {
+    if (draining) return;
+    draining = true;
+    process.stdout.write('Draining: no new work, answers first, then the stores …\n');
+    stop().then(() => process.exit(0), fail);
+  };
   let signals = 0;
   const onSignal = (): void => {
     signals += 1;
     if (signals > 1) process.exit(130);
-    process.stdout.write('Draining: no new work, answers first, then the stores …\n');
-    stop().then(() => process.exit(0), fail);
+    drain();
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  return drain;
 };
 
+// The young generation is small and mostly dead: helpers that wait for its collection cost more than they
+// help.
+setFlagsFromString('--no-parallel-scavenge');
 run().catch(fail);

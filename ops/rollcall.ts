@@ -3,8 +3,9 @@
  *
  * Start order: folder lock → stores → schema → shared secrets → demo → engine → private listener → public
  * one. Nothing is counted before the engine has compared the stores, and nobody is answered before that. Stop
- * order: the private listener says 503, the public one takes no new work and answers what is in flight, the
- * engine flushes, the stores close (the embedded one takes its snapshot), the private listener goes last.
+ * order: the private listener says 503 (on shared stores a while before), the public one takes no new
+ * work and answers what is in flight, the engine flushes, the stores close (the embedded one takes its
+ * snapshot), the private listener goes last.
  * Called by main.ts, by tests and by benches; `hooks` is for tests that put a fault between two parts.
  */
 import { randomUUID } from 'node:crypto';
@@ -314,10 +315,17 @@ const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
     });
   });
 
+/** Works on for a while with `/readyz` at 503: who sends requests here learns it before any is refused. */
+const leave = ({ facade, config }: Stoppable): Promise<void> => {
+  facade.leave();
+  return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
+};
+
 const stop = async (parts: Stoppable): Promise<void> => {
   const { loss } = parts;
   const drainMs = loss.words === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
+  if (parts.stores.shared && loss.words === '') await leave(parts);
   parts.cancelTimers();
   await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
   await parts.engine.drain(systemClock.monotonicMs() + drainMs);

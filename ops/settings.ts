@@ -71,6 +71,8 @@ export const settingsSchema = Type.Object({
     maximum: 16_777_216,
     example: '1048576',
   }),
+  workers: Type.Integer({ default: 1, minimum: 1, maximum: 64, example: '2' }),
+  leaveMs: Type.Integer({ default: 1_000, minimum: 0, maximum: 60_000, example: '1000' }),
   drainMs: Type.Integer({ default: 5_000, minimum: 100, maximum: 60_000, example: '5000' }),
   logLevel: Type.Union(
     [

@@ -1,0 +1,190 @@
+/**
+ * Several processes on one port, on a real Redis and Postgres: both serve, one that is killed under load comes
+ * back and nothing acknowledged is lost, and all are drained together. A dozen nodes are started: time limit:
+ * 240 s.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../../bench/stores/free-port.ts';
+import { type ConfigError, readConfig } from '../../ops/config.ts';
+import { openStores } from '../../storage/open.ts';
+import { postShown, statsBody } from '../faults/load.ts';
+import { fillDirectory, tokenOf } from '../support/directory.ts';
+import { createClient } from '../support/http-client.ts';
+import { type StartedNode, startNode } from '../support/node-process.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const test = suite('workers');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-workers-'));
+const postgres = await startPostgres();
+const redis = await startRedis();
+const client = createClient(8);
+let settings: Record<string, string> = {};
+let bots: readonly string[] = [];
+let supervisor: StartedNode;
+
+test.before(async () => {
+  const databaseUrl = await postgres.database('workers');
+  const stores = await openStores(
+    { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
+    { clock: Date.now, onTrouble: () => {} },
+  );
+  bots = (await fillDirectory(stores.sql, { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 })).bots;
+  await stores.close();
+  const adminPort = await freePort();
+  settings = {
+    WORKERS: '2',
+    PORT: String(await freePort()),
+    ADMIN_PORT: String(adminPort),
+    ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
+    REDIS_URL: redis.url,
+    DATABASE_URL: databaseUrl,
+    LEAVE_MS: '200',
+  };
+  supervisor = await startNode({ dataDir: folder, settings });
+});
+test.after(async () => {
+  client.close();
+  await supervisor?.kill();
+  await redis.dispose();
+  await postgres.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The processes that a process started and that still run. */
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+
+const until = async (what: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
+  const endMs = performance.now() + 60_000;
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error(`not in time: ${what}\n${supervisor.output()}`);
+    await pause(20);
+  }
+};
+
+const areReady = async (): Promise<boolean> => {
+  const first = Number(settings.ADMIN_PORT);
+  const replies = await Promise.all(
+    [first, first + 1].map((port) =>
+      client.ask(`http://127.0.0.1:${port}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    ),
+  );
+  return replies.every(Boolean);
+};
+
+/** Posts to every bot one after another until stopped; knows what was sent and what was acknowledged. */
+const startPosting = () => {
+  const sent = new Map<string, number>();
+  const acknowledged = new Map<string, number>();
+  const state = { acked: 0, stopped: false };
+  const post = async (bot: string): Promise<void> => {
+    const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
+    for (let id = 1; !state.stopped; id++) {
+      sent.set(bot, id);
+      const status = await client
+        .ask(`${supervisor.url}/bots/stats`, { method: 'POST', headers, body: statsBody(id) })
+        .then(
+          (answer) => answer.status,
+          () => pause(5, 0),
+        );
+      if (status !== 200) continue;
+      acknowledged.set(bot, id);
+      state.acked += 1;
+    }
+  };
+  const ended = Promise.all(bots.map(post));
+  return {
+    sent,
+    acknowledged,
+    acked: () => state.acked,
+    stop: async () => {
+      state.stopped = true;
+      await ended;
+    },
+  };
+};
+
+test('each worker answers its operator, and the port is one', async () => {
+  assert.is(childrenOf(supervisor.pid).length, 2);
+  assert.ok(await areReady());
+  assert.is((await client.ask(`${supervisor.url}/bots/${bots[0]}`)).status, 200);
+});
+
+test('a worker killed under load is started again, and nothing acknowledged is lost', async () => {
+  const posting = startPosting();
+  await until('there is load', () => posting.acked() > 200);
+  const [victim = 0] = childrenOf(supervisor.pid);
+  process.kill(victim, 'SIGKILL');
+  await until('another one is there', async () => {
+    const now = childrenOf(supervisor.pid);
+    return now.length === 2 && !now.includes(victim) && (await areReady());
+  });
+  const before = posting.acked();
+  await until('the load goes on', () => posting.acked() > before + 200);
+  await posting.stop();
+
+  for (const bot of bots) {
+    const { text } = await client.ask(`${supervisor.url}/bots/${bot}`);
+    const shown = postShown(text) ?? 0;
+    assert.ok(shown >= (posting.acknowledged.get(bot) ?? 0), `bot ${bot} shows ${shown}`);
+    assert.ok(shown <= (posting.sent.get(bot) ?? 0), `bot ${bot} shows ${shown}`);
+  }
+});
+
+test('all are drained together', async () => {
+  const workers = childrenOf(supervisor.pid);
+  const { code } = await supervisor.stop();
+
+  assert.is(code, 0, supervisor.output());
+  for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/);
+});
+
+test('the first signal drains, the second ends all at once', async () => {
+  supervisor = await startNode({ dataDir: folder, settings: { ...settings, LEAVE_MS: '60000' } });
+  const workers = childrenOf(supervisor.pid);
+  supervisor.signal('SIGINT');
+  await until('it drains', () => supervisor.output().includes('Draining'));
+  supervisor.signal('SIGINT');
+  await supervisor.exited;
+
+  for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/);
+});
+
+test('workers that cannot start end the start with words', async () => {
+  const wrong = { ...settings, REDIS_URL: 'redis://127.0.0.1:1' };
+  const words = await startNode({ dataDir: folder, settings: wrong }).then(
+    () => '',
+    (error: Error) => error.message,
+  );
+
+  assert.match(words, /could not start/);
+});
+
+test('settings that several processes cannot share are refused', () => {
+  const shared = { REDIS_URL: 'redis://127.0.0.1:6379', DATABASE_URL: 'postgres://a@127.0.0.1/b' };
+  const refusal = (environment: Record<string, string>): string => {
+    try {
+      readConfig({ WORKERS: '3', ...environment });
+      return '';
+    } catch (error) {
+      return (error as ConfigError).message;
+    }
+  };
+
+  assert.match(refusal({}), /embedded stores belong to one process/);
+  assert.match(refusal({ ...shared, PORT: '0' }), /workers share one port/);
+  assert.match(refusal({ ...shared, PORT: '9091' }), /workers take ADMIN_PORT 9090 to 9092/);
+  assert.match(refusal({ ...shared, ADMIN_PORT: '65534' }), /one of the ports from it on/);
+  assert.is(refusal(shared), '');
+});
+
+test.run();
