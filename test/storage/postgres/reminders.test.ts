@@ -1,6 +1,6 @@
 /**
- * Reminders and the outbox of push while many connections of a Postgres server ask at once. The embedded store
- * runs one transaction at a time, so only here do two nodes ever meet.
+ * Reminders and the outbox of push while many connections of a Postgres server ask at once. The embedded
+ * store runs one transaction at a time, so only here do two nodes ever meet.
  */
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
