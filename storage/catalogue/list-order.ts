@@ -1,13 +1,13 @@
 /**
- * The order of the long lists (listed bots, listed servers, packs): any page of a million rows without a query
- * that walks there.
+ * The order of the long lists (listed bots, listed servers, packs): any page of a million rows without a
+ * query that walks there.
  *
- * SQL keeps each list cut into counted segments (migration 003). Triggers note what comes and goes as rows of
- * their own, so writers never wait; whoever reads next, on any node, counts them in (`recount`) and cuts
+ * SQL keeps each list cut into counted segments (migration 003). Triggers note what comes and goes as rows
+ * of their own, so writers never wait; whoever reads next, on any node, counts them in (`recount`) and cuts
  * segments that have grown. A reader sums segments up to its page, and reads the ids of that one segment.
- * An order is what the segments said at one moment: pages of one order neither skip nor repeat a row. When a
- * segment has changed by the time its ids are read, the order is over and the next one begins. Bounded: ids of
- * at most `segmentsKeptMax` segments in memory. Used by catalogue.ts.
+ * An order is what the segments said at one moment: pages of one order neither skip nor repeat a row. When
+ * a segment has changed by the time its ids are read, the order is over and the next one begins. Bounded:
+ * ids of at most `segmentsKeptMax` segments in memory. Used by catalogue.ts.
  */
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Sql } from '../sql/client.ts';
@@ -112,7 +112,7 @@ const orderOf = (state: State, list: ListName, layout: Layout): Order => {
   const load = (index: number): Promise<readonly string[]> => {
     const known = kept.get(index);
     if (known !== undefined) return known;
-    const loading = readSegment(state.sql, list, layout, index);
+    const loading = readSegment(state.sql, list, { layout, index });
     kept.set(index, loading);
     loading.then(
       (ids) => ids.length !== segments[index]?.entries && moved.push(segments[index] as Segment),

@@ -1,9 +1,9 @@
 /**
  * The counted segments of the long lists in SQL (migration 003), and counting into them what came and went.
  *
- * Triggers note changes as rows of their own; `recount` is the only one who takes them away, one at a time, in
- * a transaction whose view of everything is one moment: so the segments' counts are exactly those of the rows
- * it sees. Nothing is kept in memory here. Used by list-order.ts and by imports.
+ * Triggers note changes as rows of their own; `recount` is the only one who takes them away, one at a time,
+ * in a transaction whose view of everything is one moment: so the segments' counts are exactly those of the
+ * rows it sees. Nothing is kept in memory here. Used by list-order.ts and by imports.
  */
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { repeated } from '../sql/retry.ts';
@@ -50,12 +50,19 @@ export interface Layout {
 
 const keyOf = (sql: Queryable, { at, id }: Key) => sql`(${at}::text::timestamptz, ${id}::text)`;
 
+/** One segment of a layout. */
+interface Place {
+  readonly layout: Layout;
+  readonly index: number;
+}
+
 /** Rows of the list whose keys lie in the segment at `index`. */
-const inSegment = (sql: Queryable, list: ListName, { segments }: Layout, index: number) => {
+const inSegment = (sql: Queryable, list: ListName, { layout: { segments }, index }: Place) => {
   const { table, id, listed } = sources[list];
   const upper = segments[index - 1];
   return sql`
-    ${sql(table)} where ${listed(sql)} and (created_at, ${sql(id)}) >= ${keyOf(sql, segments[index] as Segment)}
+    ${sql(table)} where ${listed(sql)}
+    and (created_at, ${sql(id)}) >= ${keyOf(sql, segments[index] as Segment)}
     ${upper === undefined ? sql`` : sql`and (created_at, ${sql(id)}) < ${keyOf(sql, upper)}`}`;
 };
 
@@ -63,13 +70,13 @@ const inSegment = (sql: Queryable, list: ListName, { segments }: Layout, index: 
 export const readSegment = async (
   sql: Queryable,
   list: ListName,
-  layout: Layout,
-  index: number,
+  place: Place,
 ): Promise<readonly string[]> => {
   const { id } = sources[list];
+  const rowsMax = (place.layout.segments[place.index]?.entries ?? 0) + 1;
   const rows = await sql<{ id: string }[]>`
-    select ${sql(id)} as id from ${inSegment(sql, list, layout, index)}
-    order by created_at desc, ${sql(id)} desc limit ${(layout.segments[index]?.entries ?? 0) + 1}`;
+    select ${sql(id)} as id from ${inSegment(sql, list, place)}
+    order by created_at desc, ${sql(id)} desc limit ${rowsMax}`;
   return rows.map((row) => row.id);
 };
 
@@ -128,7 +135,7 @@ export interface Counter {
   readonly segmentEntries: number;
 }
 
-/** What was counted leaves dead rows, which every look would pass: the embedded store has nobody who sweeps. */
+/** What was counted leaves dead rows that every look would pass; in the embedded store nobody else sweeps. */
 const sweep = async (sql: Sql): Promise<void> => {
   await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
 };
@@ -199,7 +206,7 @@ const cutSegment = async (
     with numbered as materialized (
       select created_at, ${transaction(id)} as id,
         row_number() over (order by created_at, ${transaction(id)}) - 1 as place
-      from ${inSegment(transaction, list, layout, index)}),
+      from ${inSegment(transaction, list, { layout, index })}),
     total as (select count(*) as entries from numbered),
     first as (
       update list_segments set entries = least(total.entries, ${segmentEntries}::int) from total
@@ -244,4 +251,5 @@ const joinSegments = async (
 };
 
 export const keysOf = (sql: Queryable, keys: readonly Key[]) => sql`
-  unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[]) with ordinality`;
+  unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[])
+    with ordinality`;

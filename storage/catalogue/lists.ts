@@ -1,8 +1,9 @@
 /**
  * Pages of the long lists: ids from the order in force, rows filled in, kept as long as a snapshot.
  *
- * Pages of one order fit together. When an order turns out to be over while a page is read, the page is read
- * anew by the next one; a list that changes faster than that is shown as it was found. Called by catalogue.ts.
+ * Pages of one order fit together. When an order turns out to be over while a page is read, the page is
+ * read anew by the next one; a list that changes faster than that is shown as it was found. Called by
+ * catalogue.ts.
  */
 import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Sql } from '../sql/client.ts';

@@ -92,8 +92,9 @@ const writeRedeem = async (
 };
 
 /**
- * The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. They are
- * found by their key alone: with the target named again, votes of one instant would be compared with each other.
+ * The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. They
+ * are found by their key alone: with the target named again, votes of one instant would be compared with each
+ * other.
  */
 const useUp = async (
   transaction: Transaction,

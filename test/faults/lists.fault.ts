@@ -1,6 +1,7 @@
 /**
- * Every list of a directory of a million bots, servers and packs, at any depth: figures for docs/operating.md,
- * and whole walks around the deep end that neither skip nor repeat a row. Time limit: 600 s.
+ * Every list of a directory of a million bots, servers and packs, at any depth: figures for
+ * docs/operating.md, and whole walks around the deep end that neither skip nor repeat a row. Time limit:
+ * 600 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -62,15 +62,17 @@ const fill = async (sql: Sql, rows: number): Promise<void> => {
     values ('team1', 1, md5('team1')::uuid, md5('team1')::uuid, 'Team')`;
   await addListings(sql, { kind: 'bot', rows, from: 1 });
   await sql`
-    insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, type, owner_id, library, prefix, short,
-      long, invite, tags, created_at)
+    insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, type, owner_id, library, prefix,
+      short, long, invite, tags, created_at)
     select 'bot' || n, 1 + n, 'bot' || n, md5('bot' || n)::uuid, md5('bot' || n)::uuid,
-      case n % 20 when 0 then 'pending' when 1 then 'certified' else 'approved' end, 'owner', 'discord.js', '!',
-      'Short words about a bot.', repeat('Long words. ', 50), 'https://example.org', '{fun,games}', ${bornAt(sql)}
+      case n % 20 when 0 then 'pending' when 1 then 'certified' else 'approved' end, 'owner', 'discord.js',
+      '!', 'Short words about a bot.', repeat('Long words. ', 50), 'https://example.org', '{fun,games}',
+      ${bornAt(sql)}
     from generate_series(1, ${rows}::int) as n`;
   await addListings(sql, { kind: 'server', rows, from: 1 + rows });
   await sql`
-    insert into servers (server_id, incarnation, itag, vanity_ref, team_id, type, name, short, tags, created_at)
+    insert into servers (server_id, incarnation, itag, vanity_ref, team_id, type, name, short, tags,
+      created_at)
     select 'server' || n, 1 + ${rows}::int + n, md5('server' || n)::uuid, md5('server' || n)::uuid, 'team1',
       'approved', 'Server', 'Short words.', '{fun}', ${bornAt(sql)}
     from generate_series(1, ${rows}::int) as n`;
@@ -99,7 +101,8 @@ const addListings = async (
 ): Promise<void> => {
   await sql`
     insert into totals (incarnation, kind, entity_id, shard, upvotes, clicks)
-    select ${from}::int + n, ${kind}, ${kind} || n, n % 128, n * 7919::bigint % 99991, n * 104729::bigint % 999983
+    select ${from}::int + n, ${kind}, ${kind} || n, n % 128, n * 7919::bigint % 99991,
+      n * 104729::bigint % 999983
     from generate_series(1, ${rows}::int) as n`;
   await sql`
     insert into vanity (itag, code, target_type, target_id)

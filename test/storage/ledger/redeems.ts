@@ -57,12 +57,16 @@ interface Standing {
 }
 const standingOf = async (sql: Sql, { incarnation }: EntityRef): Promise<Standing> => {
   const [row] = await sql<Standing[]>`
-    select (select count(*) from vote_rows where incarnation = ${incarnation} and upvote and not void) as live,
+    select (select count(*) from vote_rows
+        where incarnation = ${incarnation} and upvote and not void) as live,
       (select count(*) from votes
         where incarnation = ${incarnation} and void_reason = 'redeemed'
-          and credit_redeem in (select id from vote_redeems where incarnation = ${incarnation})) as "redeemedRows",
-      (select coalesce(sum(votes), 0)::bigint from vote_redeems where incarnation = ${incarnation}) as redeemed,
-      (select coalesce(sum(credits), 0)::bigint from vote_redeems where incarnation = ${incarnation}) as credits,
+          and credit_redeem in (select id from vote_redeems where incarnation = ${incarnation})
+        ) as "redeemedRows",
+      (select coalesce(sum(votes), 0)::bigint from vote_redeems
+        where incarnation = ${incarnation}) as redeemed,
+      (select coalesce(sum(credits), 0)::bigint from vote_redeems
+        where incarnation = ${incarnation}) as credits,
       (select coalesce(sum((payload->>'upvotes')::bigint), 0)::bigint from adjustments
         where incarnation = ${incarnation} and action = 'adjust') as adjusted`;
   return { ...(row as Standing) };
@@ -71,10 +75,18 @@ const standingOf = async (sql: Sql, { incarnation }: EntityRef): Promise<Standin
 const countOf = (outcomes: readonly RedeemOutcome[], kind: RedeemOutcome['kind']): number =>
   outcomes.filter((outcome) => outcome.kind === kind).length;
 
+type PoolOf = (index: number) => Sql;
+
 /** `pools` are the connections of as many nodes. */
 export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void => {
   const poolOf = (index: number): Sql => pools()[index % pools().length] as Sql;
+  claimVotes(claims, poolOf);
+  claimListings(claims, poolOf);
+  claimWorth(claims, poolOf);
+};
 
+/** Against other decisions about the same votes. */
+const claimVotes = (claims: Claims, poolOf: PoolOf): void => {
   claims('of 50 redeems of 100 of 1,000 votes at once, ten are accepted (I6)', async () => {
     const ref = await newBot(poolOf(0), 1_000);
     const outcomes = await Promise.all(
@@ -106,7 +118,10 @@ export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void 
     assert.equal([standing.redeemedRows, standing.redeemed], [redeemed, redeemed]);
     assert.equal([standing.live, standing.adjusted], [60 - redeemed - voided, -redeemed - voided]);
   });
+};
 
+/** Against what ends a listing, or all its votes. */
+const claimListings = (claims: Claims, poolOf: PoolOf): void => {
   claims(
     'a listing that is deleted meanwhile is unknown, and nothing is redeemed of it afterwards',
     async () => {
@@ -141,7 +156,9 @@ export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void 
     const after = await redeem(poolOf(0), ref, 5);
     assert.is(after.kind === 'redeemed' && after.credits, 50n);
   });
+};
 
+const claimWorth = (claims: Claims, poolOf: PoolOf): void => {
   claims(
     'what can be redeemed is what readers call valid, whatever was voided and reset before',
     async () => {
@@ -150,9 +167,11 @@ export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void 
       await sql`update votes set immutable = true where itag in (
       select itag from votes where incarnation = ${ref.incarnation} and upvote order by created_at limit 6)`;
       await sql`update votes set void = true, void_reason = 'operator', voided_at = now() where itag in (
-      select itag from votes where incarnation = ${ref.incarnation} and immutable order by created_at limit 2)`;
+      select itag from votes where incarnation = ${ref.incarnation} and immutable
+      order by created_at limit 2)`;
       const [cut] = await sql<{ at: Date }[]>`
-      select created_at as at from votes where incarnation = ${ref.incarnation} order by created_at offset 12 limit 1`;
+      select created_at as at from votes where incarnation = ${ref.incarnation}
+      order by created_at offset 12 limit 1`;
       await resetVotes(sql, {
         scope: ref.incarnation,
         atMs: (cut as { at: Date }).at.getTime() + 1,
