@@ -6,6 +6,7 @@
  * which adds what is missing. Called by the composition root at start, before anything listens.
  */
 import { randomBytes } from 'node:crypto';
+import { upsertPost } from '../../storage/catalogue/blog.ts';
 import { importLines } from '../../storage/import/import.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import {
@@ -18,6 +19,7 @@ import {
   writeDemoFile,
 } from './access.ts';
 import { type DemoDirectory, generateDemo } from './generate.ts';
+import { demoPosts } from './posts.ts';
 
 const seed = 20_240_229;
 
@@ -59,7 +61,10 @@ export const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => 
   if (mark.state === 'begun') await writeMark(sql, mark);
   const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
   const now = new Date(mark.nowMs).toISOString();
-  if (mark.state === 'begun') await importLines(sql, records.map(lineOf), { now });
+  if (mark.state === 'begun') {
+    await importLines(sql, records.map(lineOf), { now });
+    for (const post of demoPosts(cast.user)) await upsertPost(sql, post);
+  }
   await writeMark(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(cast, nowMs);
   // Old tokens are lost when new ones are needed. Who was deleted since gets none, and that stops nobody.

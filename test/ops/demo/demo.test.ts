@@ -147,6 +147,24 @@ test('the first start loads it and writes a private file whose tokens live', asy
   }
 });
 
+test('the blog has posts of the first user, and a draft', async () => {
+  await prepare();
+  const posts = await store.sql<{ slug: string; draft: boolean; known: boolean }[]>`
+    select slug, draft, exists (select from users where id = author_id) as known
+    from blog_posts order by slug`;
+
+  assert.ok(posts.every(({ known }) => known));
+  assert.equal(
+    posts.map(({ slug, draft }) => [slug, draft]),
+    [
+      ['how-votes-count', false],
+      ['next-season', true],
+      ['posting-statistics', false],
+      ['welcome', false],
+    ],
+  );
+});
+
 test('a second start keeps the tokens and the directory, and corrects addresses', async () => {
   const first = (await prepare()) as DemoFile;
   const before = await store.dump();
