@@ -55,6 +55,8 @@ export interface Core extends EngineParts {
   readonly flusher: Flusher;
   readonly freshness: Freshness;
   readonly load: Loader;
+  /** The number of a client address. */
+  readonly visitorOf: (clientAddress: string) => string;
   phase: 'new' | 'started' | 'draining';
   /** The outbox passed its high mark and has not come under the low one. */
   votesPaused: boolean;
@@ -118,10 +120,12 @@ export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
   return new DomainError(code, words, { outcome }, 1);
 };
 
-/** Sends one item. Hot when it resolves; rejects with a `DomainError` when no decision comes in time. */
-export const send = (core: Core, item: Item, actor?: Actor): Promise<Decided> =>
+/**
+ * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` when no decision comes
+ * in time.
+ */
+export const send = (core: Core, item: Item): Promise<Decided> =>
   new Promise((resolve, reject) => {
-    if (actor !== undefined) actor.turns += 1;
     core.gate.submit({
       item,
       deadlineMs: core.clock.monotonicMs() + limits.requestDeadlineMs,
@@ -129,9 +133,6 @@ export const send = (core: Core, item: Item, actor?: Actor): Promise<Decided> =>
       answered: false,
       answer: resolve,
       fail: (failure) => reject(failureError(failure)),
-      closed: () => {
-        if (actor !== undefined) actor.turns -= 1;
-      },
     });
   });
 
@@ -159,22 +160,46 @@ export const sendUnawaited = (core: Core, item: Item): void => {
 export const actorOf = (core: Core, target: Target): Actor | Promise<Actor> =>
   core.registry.live(target.kind, target.id) ?? core.registry.open(target.kind, target.id);
 
+/** What a turn asks of the store, and what the store's word means to the caller. */
+export interface Step<Result> {
+  make(ref: EntityRef): Item;
+  /** Not asked about an entity that is gone. */
+  conclude(decided: Decided, actor: Actor): Result | Promise<Result>;
+}
+
 /**
  * One turn on a living entity. When the store does not know it (any more), it is activated again and the turn
- * repeated: nothing was counted, so that is safe.
+ * repeated: nothing was counted, so that is safe. One promise where the actor is live: every stats post comes
+ * through here.
  */
-export const act = async (
+export const act = <Result>(
   core: Core,
-  target: Target,
-  make: (ref: EntityRef) => Item,
-): Promise<Decided & { actor: Actor }> => {
-  for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
-    const actor = await actorOf(core, target);
-    const decided = await send(core, make(actor.ref), actor);
-    if (!isGone(decided.decision)) return { ...decided, actor };
-    core.registry.discard(actor.ref.address);
-  }
-  throw notFound(target.kind, target.id);
+  step: Step<Result> & { readonly target: Target },
+  attemptsLeft: number = limits.reactivationsMax,
+): Promise<Result> => {
+  const { kind, id } = step.target;
+  if (attemptsLeft === 0) return Promise.reject(notFound(kind, id));
+  const again = async (gone: Actor): Promise<Result> => {
+    core.registry.discard(gone.ref.address);
+    return act(core, step, attemptsLeft - 1);
+  };
+  const turn = (actor: Actor): Promise<Result> =>
+    new Promise((resolve, reject) => {
+      actor.turns += 1;
+      core.gate.submit({
+        item: step.make(actor.ref),
+        deadlineMs: core.clock.monotonicMs() + limits.requestDeadlineMs,
+        place: 'open',
+        answered: false,
+        answer: (decided) => resolve(isGone(decided.decision) ? again(actor) : step.conclude(decided, actor)),
+        fail: (failure) => reject(failureError(failure)),
+        closed: () => {
+          actor.turns -= 1;
+        },
+      });
+    });
+  const live = core.registry.live(kind, id);
+  return live === undefined ? core.registry.open(kind, id).then(turn) : turn(live);
 };
 
 /** Whether the store says that it does not hold this listing. */

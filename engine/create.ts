@@ -16,6 +16,7 @@ import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import { click, deliver, postStats, read, refresh, standing, vote } from './operations.ts';
 import { createRegistry, shardFor } from './registry.ts';
+import { createVisitors } from './visitors.ts';
 
 /** Builds an engine that is not started. It owns neither store: closing them is the caller's. */
 export const createEngine = (parts: EngineParts): Engine => {
@@ -62,7 +63,18 @@ const wire = (parts: EngineParts): Core => {
     deliver: () => deliverAdjustments({ ledger: parts.ledger, send: (item) => sendKnown(core, item) }),
   });
   const freshness = createFreshness({ ...parts, gate, registry });
-  const core: Core = { ...parts, load, gate, registry, flusher, freshness, phase: 'new', votesPaused: false };
+  const visitorOf = createVisitors(parts.visitorSecret);
+  const core: Core = {
+    ...parts,
+    load,
+    visitorOf,
+    gate,
+    registry,
+    flusher,
+    freshness,
+    phase: 'new',
+    votesPaused: false,
+  };
   return core;
 };
 

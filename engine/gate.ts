@@ -13,6 +13,8 @@
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, and every waiter is
  * answered by its deadline. Only the engine uses this file.
  */
+
+import { markAfter } from './entity/history.ts';
 import type { HotState } from './entity/state.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
@@ -114,8 +116,8 @@ export const createGate = (parts: GateParts): Gate => {
     submit: (turn) => submit(gate, turn),
     pending: () => gate.pendingCount,
     versionOf: (shard) => {
-      const { generation, version } = gate.lineOf[shard] as ShardLine;
-      return { generation, version };
+      const { generation, version, mark } = gate.lineOf[shard] as ShardLine;
+      return { generation, version, mark };
     },
     observe: (shard, seen) => observe(gate, shard, seen),
     healthy: () => [...gate.lanes.values()].every((lane) => lane.failures === 0),
@@ -219,9 +221,18 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
   else rest(gate, lane);
 };
 
-/** The store lost its tail: it stands before a place where it was seen. */
-const isBefore = (now: ShardVersion, known: ShardVersion): boolean =>
-  now.version < known.version || now.generation < known.generation;
+/** The store lost its tail: it stands before a place where it was seen, or there with another past. */
+const hasFallen = (now: ShardVersion, known: ShardVersion): boolean => {
+  if (now.version < known.version || now.generation < known.generation) return true;
+  return now.generation === known.generation && now.version === known.version && now.mark !== known.mark;
+};
+
+/** Nothing but this batch came to what was known of the shard. */
+const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boolean => {
+  if (reply.generation !== line.generation) return false;
+  if (reply.version === line.version) return reply.mark === line.mark;
+  return reply.version === line.version + 1 && reply.mark === markAfter(line.mark, batch);
+};
 
 const observe = (
   gate: GateState,
@@ -232,31 +243,31 @@ const observe = (
   const lane = laneFor(gate, shard);
   if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
   const { now } = seen;
-  const fell = isBefore(now, seen.known);
+  const fell = hasFallen(now, seen.known);
   if (fell) {
     // Before anything new is sent there, the shard gets a new generation.
     line.broken = true;
     lane.broken = true;
     gate.meters.gateBroken('version fell');
   }
-  // Another generation: the store fell and has caught up, so an equal version may stand for something else.
   const same = now.generation === line.generation;
   const moved = fell || (same ? now.version > line.version : now.generation > line.generation);
-  if (moved) [line.generation, line.version] = [now.generation, now.version];
+  if (moved) [line.generation, line.version, line.mark] = [now.generation, now.version, now.mark];
   return moved;
 };
 
 const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): void => {
   const line = gate.lineOf[sealed.batch.shard] as ShardLine;
   // Of the time before the first reply nothing is known, so others may have written then.
-  const foreign = reply.version > line.version + 1 || reply.generation !== line.generation;
-  if (isBefore(reply, line)) {
+  const foreign = !follows(reply, line, sealed.batch);
+  if (hasFallen(reply, line)) {
     line.broken = true;
     gate.meters.gateBroken('version fell');
   }
   line.sequence = sealed.batch.sequence;
   line.generation = reply.generation;
   line.version = reply.version;
+  line.mark = reply.mark;
   gate.adopt(sealed.batch, reply, foreign);
   gate.pendingCount -= sealed.turns.length;
   for (const [index, turn] of sealed.turns.entries()) {

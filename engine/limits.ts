@@ -56,6 +56,8 @@ export const limits = {
   /** Voters named in one adjustment. */
   adjustmentMarksMax: 500,
   adjustmentsPerRound: 200,
+  /** Visitor numbers remembered by address; twice as many at most. */
+  recentVisitorsMax: 20_000,
   /** Length of a bucket of last votes. */
   voteBucketMs: 12 * 3_600_000,
   shardListEntriesMax: 16_384,

@@ -20,11 +20,11 @@ import { deliverAdjustments } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
 import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
+import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Item, VoteItem } from './ports.ts';
+import type { Item, StatsItem, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
-import type { Decided } from './shard.ts';
-import { visitorOf } from './visitors.ts';
+import type { Decided, TurnFailure } from './shard.ts';
 import { type Ballot, createBallot, failParked, park, releaseParked, voteOutcome } from './voting.ts';
 
 /** The committed view: at once when the actor is live, else after its activation. */
@@ -37,18 +37,22 @@ export const read = (core: Core, target: Target): EntityView | Promise<EntityVie
 const look = (core: Core, actor: Actor): EntityView => actor.look(core.clock.nowMs(), core.rules().uptime);
 
 /** Hot when it resolves, to the view that contains the post. */
-export const postStats = async (core: Core, botId: string, post: StatsPost): Promise<EntityView> => {
-  const { shardList, ...fields } = post;
-  const list = shardList === undefined ? {} : { shardList: shardList.join(',') };
-  const { actor, state, decision } = await act(core, { kind: 'bot', id: botId }, (target) => ({
-    kind: 'stats',
-    target,
-    atMs: core.clock.nowMs(),
-    ...fields,
-    ...list,
-  }));
-  if (decision.kind !== 'applied') throw failureError({ outcome: 'not_applied', code: 'store_unavailable' });
-  return state === null ? look(core, actor) : { ref: actor.ref, state };
+export const postStats = (core: Core, botId: string, post: StatsPost): Promise<EntityView> =>
+  act(core, {
+    target: { kind: 'bot', id: botId },
+    make: (ref) => statsItem(ref, post, core.clock.nowMs()),
+    conclude: ({ decision, state }, actor) => {
+      if (decision.kind !== 'applied') return Promise.reject(failureError(refused));
+      return state === null ? look(core, actor) : { ref: actor.ref, state };
+    },
+  });
+
+const refused: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
+
+/** Fields that were not posted stay `undefined`: all items of this kind have one shape. */
+const statsItem = (target: EntityRef, post: StatsPost, atMs: number): StatsItem => {
+  const { servers, shards, users, shardList, status } = post;
+  return { kind: 'stats', target, atMs, servers, shards, users, shardList: shardList?.join(','), status };
 };
 
 /** Counts a page view; the click is in the next batch. */
@@ -56,7 +60,7 @@ export const click = (core: Core, view: EntityView, clientAddress: string): void
   sendUnawaited(core, {
     kind: 'click',
     target: view.ref,
-    visitor: visitorOf(core.visitorSecret, clientAddress),
+    visitor: core.visitorOf(clientAddress),
   });
 
 /** Hot when it resolves to `voted`. */

@@ -162,6 +162,8 @@ export interface BatchReply {
   readonly lastSequence: number;
   /** The shard's version after the call. */
   readonly version: number;
+  /** The mark of the shard's history after the call (`entity/history.ts`). */
+  readonly mark: number;
   readonly generation: number;
   readonly decisions: readonly Decision[] | null;
   /**
@@ -235,10 +237,11 @@ export interface OutboxVote {
   /** From 0 within one request. */
   readonly voteNumber: number;
 }
-/** A shard's place in history. Versions order what happened within one generation only. */
+/** A place in a shard's history. Versions count while nothing is lost; marks tell pasts apart. */
 export interface ShardVersion {
   readonly generation: number;
   readonly version: number;
+  readonly mark: number;
 }
 export interface Backlog {
   readonly entities: readonly DirtyEntity[];

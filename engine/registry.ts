@@ -76,6 +76,8 @@ interface Opening {
 
 interface RegistryState extends RegistryParts {
   readonly actors: Map<EntityAddress, Actor>;
+  /** The same actors by kind and id: a request finds its actor without building an address. */
+  readonly byId: Readonly<Record<EntityKind, Map<string, Actor>>>;
   readonly byShard: Map<Shard, Set<EntityAddress>>;
   readonly opening: Map<EntityAddress, Opening>;
   /** The store's newest word on listings being opened. */
@@ -90,6 +92,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
   const state: RegistryState = {
     ...parts,
     actors,
+    byId: { bot: new Map(), server: new Map(), team: new Map(), pack: new Map() },
     byShard: new Map(),
     opening: new Map(),
     heard: new Map(),
@@ -97,7 +100,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     hand: actors.entries(),
   };
   return {
-    live: (kind, id) => touch(actors.get(addressOf(kind, id))),
+    live: (kind, id) => touch(state.byId[kind].get(id)),
     at: (address) => actors.get(address),
     open: (kind, id) => open(state, kind, id),
     heard: (address, word) => {
@@ -178,9 +181,10 @@ export const notFound = (kind: EntityKind, id: string): DomainError =>
   new DomainError('not_found', `There is no ${kind} with the id ${JSON.stringify(id.slice(0, 64))}.`);
 
 const insert = (state: RegistryState, actor: Actor): void => {
-  const { address, shard } = actor.ref;
+  const { address, kind, id, shard } = actor.ref;
   if (state.actors.size >= state.actorsMax) passivate(state);
   state.actors.set(address, actor);
+  state.byId[kind].set(id, actor);
   let addresses = state.byShard.get(shard);
   if (addresses === undefined) {
     addresses = new Set();
@@ -195,6 +199,7 @@ const discard = (state: RegistryState, address: EntityAddress): void => {
   const actor = state.actors.get(address);
   if (actor === undefined) return;
   state.actors.delete(address);
+  state.byId[actor.ref.kind].delete(actor.ref.id);
   state.unflushed.delete(actor);
   state.byShard.get(actor.ref.shard)?.delete(address);
 };

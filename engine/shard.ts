@@ -59,6 +59,8 @@ export interface ShardLine {
   generation: number;
   /** The shard's version as last heard, -1 before the first reply. */
   version: number;
+  /** The mark of the shard's history as last heard. */
+  mark: number;
   /** The store lost data of this shard: it needs a new generation before anything is sent. */
   broken: boolean;
   open: Turn[];
@@ -71,6 +73,7 @@ export const createLine = (shard: Shard, producer: string): ShardLine => ({
   sequence: 0,
   generation: 0,
   version: -1,
+  mark: 0,
   broken: false,
   open: [],
 });
@@ -100,6 +103,7 @@ export const restartLine = (line: ShardLine): void => {
   line.sequence = 0;
   line.generation = 0;
   line.version = -1;
+  line.mark = 0;
   line.broken = true;
 };
 

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../engine/errors.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import { canonicalAddress } from './client-address.ts';
 import { createDeadlines } from './deadlines.ts';
 import { dispatch } from './dispatch.ts';
 import type { Exchange } from './exchange.ts';
@@ -82,7 +83,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     permissions: nothing,
     limiter: createLimiter(defaultLimits),
     deadlines,
-    trustedProxies: [],
+    addressOf: canonicalAddress,
     meters: { answered: () => {} },
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,

@@ -5,7 +5,6 @@
  * Plain state, no decisions: dispatch.ts makes those. One object per request, all fields set in one order.
  */
 import type { CompiledRow } from './check.ts';
-import { clientAddress } from './client-address.ts';
 import type { DispatchContext } from './context.ts';
 import type { Waiter } from './deadlines.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from './exchange.ts';
@@ -25,6 +24,7 @@ export class Call implements ExchangeOwner, Waiter {
   readonly startedMs: number;
   readonly head: boolean;
   waitingSinceMs = 0;
+  waitsIn: Set<Waiter> | null = null;
   compiled: CompiledRow | null = null;
   params: Record<string, string> = {};
   query: Readonly<Record<string, unknown>> = {};
@@ -56,11 +56,7 @@ export class Call implements ExchangeOwner, Waiter {
   get clientAddress(): string {
     if (this.#address === '') {
       const { exchange, context } = this;
-      this.#address = clientAddress(
-        exchange.peerAddress(),
-        exchange.headers.forwardedFor,
-        context.trustedProxies,
-      );
+      this.#address = context.addressOf(exchange.peerAddress(), exchange.headers.forwardedFor);
     }
     return this.#address;
   }

@@ -5,6 +5,7 @@
  * Addresses are canonical: IPv4 inside IPv6 is folded to IPv4, IPv6 is in its short form. Pure.
  */
 import ipaddr from 'ipaddr.js';
+import { createRecent } from '../engine/recent.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** Networks of trusted proxies, parsed once. */
@@ -42,6 +43,29 @@ const parse = (text: string): Address | null => {
 /** The canonical form of a socket's address, whose dotted IPv4 form is canonical already. */
 export const canonicalAddress = (text: string): string =>
   text.includes(':') ? (parse(text)?.toString() ?? text) : text;
+
+/** Forwarded addresses remembered; twice as many at most. */
+const recentMax = 10_000;
+/** A longer header is read anew each time. */
+const recentCharactersMax = 64;
+
+/** `clientAddress` for one listener. Remembers what it read: parsing an address costs as much as a cached page. */
+export const createAddressReader = (
+  trusted: TrustedProxies,
+): ((peer: string, forwardedFor: string) => string) => {
+  const recent = createRecent<string>(recentMax);
+  return (peer, forwardedFor) => {
+    if (trusted.length === 0 || forwardedFor === '' || forwardedFor.length > recentCharactersMax) {
+      return clientAddress(peer, forwardedFor, trusted);
+    }
+    const key = `${peer} ${forwardedFor}`;
+    const known = recent.get(key);
+    if (known !== undefined) return known;
+    const address = clientAddress(peer, forwardedFor, trusted);
+    recent.set(key, address);
+    return address;
+  };
+};
 
 /** The client's canonical address. `forwardedFor` is the joined header, `''` when absent. */
 export const clientAddress = (peer: string, forwardedFor: string, trusted: TrustedProxies): string => {

@@ -7,7 +7,6 @@ import type { Logger } from 'pino';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { CompiledRow } from './check.ts';
-import type { TrustedProxies } from './client-address.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Exchange } from './exchange.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -26,7 +25,8 @@ export interface DispatchContext {
   readonly permissions: PermissionSource;
   readonly limiter: Limiter;
   readonly deadlines: Deadlines;
-  readonly trustedProxies: TrustedProxies;
+  /** The client's canonical address, from the socket's and what proxies say. */
+  readonly addressOf: (peer: string, forwardedFor: string) => string;
   readonly meters: RequestMeters;
   readonly logger: Pick<Logger, 'error'>;
   readonly bodyBytesMax: number;

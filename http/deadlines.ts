@@ -11,6 +11,8 @@ import type { Clock } from '../engine/ports.ts';
 export interface Waiter {
   /** Monotonic ms at which the current wait began; set by the queue. */
   waitingSinceMs: number;
+  /** The queue it is in, if any; set by the queue. */
+  waitsIn: Set<Waiter> | null;
   /** The wait was too long. Must answer, and must not throw. */
   expired(while_: 'reading' | 'working'): void;
 }
@@ -38,6 +40,7 @@ const expireHeads = (queue: Set<Waiter>, beforeMs: number, what: 'reading' | 'wo
   for (const waiter of queue) {
     if (waiter.waitingSinceMs > beforeMs) return;
     queue.delete(waiter);
+    waiter.waitsIn = null;
     waiter.expired(what);
   }
 };
@@ -57,9 +60,8 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
   };
   cancel = clock.after(times.sweepMs, sweep);
   const enter = (queue: Set<Waiter>, waiter: Waiter): void => {
-    reading.delete(waiter);
-    working.delete(waiter);
-    asking.delete(waiter);
+    waiter.waitsIn?.delete(waiter);
+    waiter.waitsIn = queue;
     waiter.waitingSinceMs = clock.monotonicMs();
     queue.add(waiter);
   };
@@ -68,7 +70,8 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     work: (waiter) => enter(working, waiter),
     ask: (waiter) => enter(asking, waiter),
     done: (waiter) => {
-      if (!working.delete(waiter) && !reading.delete(waiter)) asking.delete(waiter);
+      waiter.waitsIn?.delete(waiter);
+      waiter.waitsIn = null;
     },
     waiting: () => reading.size + working.size + asking.size,
     close: () => cancel(),

@@ -10,7 +10,7 @@ import { limits } from '../engine/limits.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import { type CompiledRow, compileRow } from './check.ts';
-import { parseTrustedProxies } from './client-address.ts';
+import { createAddressReader, parseTrustedProxies } from './client-address.ts';
 import type { DispatchContext, RequestMeters } from './context.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './deadlines.ts';
 import { dispatch } from './dispatch.ts';
@@ -80,7 +80,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),
     deadlines,
-    trustedProxies: parseTrustedProxies(options.trustedProxies ?? []),
+    addressOf: createAddressReader(parseTrustedProxies(options.trustedProxies ?? [])),
     meters: options.meters,
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,

@@ -141,18 +141,38 @@ const descend = <T>(node: Node<T>, walk: Walk, from: number): Node<T> | null => 
   return node.any === null ? null : take(node.any, walk, from);
 };
 
+const found = <T>(node: Node<T>, method: string, values: string[]): Found<T> => ({
+  row: node.methods.get(method === 'HEAD' ? 'GET' : method),
+  values,
+  allow: node.allow,
+});
+
+/** Paths without a parameter, by their whole text: fixed segments beat all others, so one look is enough. */
+const plainPaths = <T>(root: Node<T>, entries: readonly Entry<T>[]): ReadonlyMap<string, Node<T>> => {
+  const plain = new Map<string, Node<T>>();
+  for (const { path } of entries) {
+    const node = path.includes('{')
+      ? null
+      : descend(root, { segments: splitPath(path) ?? [], values: [] }, 0);
+    if (node !== null) plain.set(path, node);
+  }
+  return plain;
+};
+
 /** Builds the matcher. Throws when two rows claim the same method and path. */
 export const createMatcher = <T>(entries: readonly Entry<T>[]): Matcher<T> => {
   const root = newNode<T>('fixed');
   for (const entry of entries) insert(root, entry);
+  const plain = plainPaths(root, entries);
   return {
     find: (method, path) => {
+      const known = plain.get(path);
+      if (known !== undefined) return found(known, method, []);
       const segments = splitPath(path);
       if (segments === null) return null;
       const values: string[] = [];
       const node = descend(root, { segments, values }, 0);
-      if (node === null) return null;
-      return { row: node.methods.get(method === 'HEAD' ? 'GET' : method), values, allow: node.allow };
+      return node === null ? null : found(node, method, values);
     },
   };
 };

@@ -44,6 +44,8 @@ interface State extends ServerOptions {
   draining: boolean;
   inFlight: number;
   requests: number;
+  /** Of the ids that are given out now: all but the last two characters. */
+  idBeginning: string;
   /** Called when the last request in flight was answered while draining. */
   emptied: (() => void) | null;
 }
@@ -60,6 +62,20 @@ const statusLines: readonly string[] = Array.from(
   { length: 600 },
   (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
 );
+
+/** The last two digits of a request id, base 36: only every 1,296th id is made from a number. */
+const idEndings: readonly string[] = Array.from({ length: 1_296 }, (_, index) =>
+  index.toString(36).padStart(2, '0'),
+);
+
+const nextRequestId = (server: State): string => {
+  const ending = server.requests++ % idEndings.length;
+  if (ending === 0) {
+    const block = Math.floor(server.requests / idEndings.length);
+    server.idBeginning = server.requestIdPrefix + block.toString(36).padStart(4, '0');
+  }
+  return server.idBeginning + (idEndings[ending] as string);
+};
 
 class UwsExchange implements Exchange {
   readonly method: string;
@@ -89,10 +105,7 @@ class UwsExchange implements Exchange {
     gathering = this.headers;
     request.forEach(gather);
     const given = this.headers.requestId;
-    this.requestId =
-      given !== '' && requestIdShape.test(given)
-        ? given
-        : server.requestIdPrefix + (++server.requests).toString(36).padStart(6, '0');
+    this.requestId = given !== '' && requestIdShape.test(given) ? given : nextRequestId(server);
   }
 
   peerAddress(): string {
@@ -310,6 +323,7 @@ export const createServer = (options: ServerOptions): Server => {
     draining: false,
     inFlight: 0,
     requests: 0,
+    idBeginning: '',
     emptied: null,
   };
   state.app.any('/*', (response, request) => receive(state, response, request));

@@ -11,7 +11,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Logger, pino } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Shard } from '../engine/ids.ts';
@@ -38,6 +37,7 @@ import { loginReporter, openLogin } from './login.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import { openPush } from './push.ts';
 import { every } from './timers.ts';
+import { createVoteIds } from './vote-ids.ts';
 
 /** Puts something between the engine and its stores: faults and crash points of tests. */
 export interface Hooks {
@@ -250,7 +250,7 @@ const startEngine = async (
     producer: `${hostname()}.${randomUUID()}`,
     rules: () => rules,
     visitorSecret: Buffer.from(visitorSecret, 'hex'),
-    newId: uuidv7,
+    newId: createVoteIds(),
     flushIntervalMs: config.flushIntervalMs,
     actorsMax: config.actorsMax,
     reflush: stores.reflush,

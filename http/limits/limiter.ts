@@ -58,7 +58,12 @@ interface Table {
   readonly policy: Policy;
   readonly policyText: string;
   readonly hot: boolean;
-  readonly tats: LRUCache<string, number>;
+  readonly tats: LRUCache<string, Booking>;
+}
+
+/** How far one key is booked. Changed in place: the table is then looked at once per request. */
+interface Booking {
+  tatMs: number;
 }
 
 const keysMax = 100_000;
@@ -90,10 +95,19 @@ const newTable = (name: LimitWord, setting: LimitSetting): Table => {
   };
 };
 
+const bookingOf = ({ tats }: Table, key: string): Booking => {
+  const known = tats.get(key);
+  if (known !== undefined) return known;
+  const booking: Booking = { tatMs: 0 };
+  tats.set(key, booking);
+  return booking;
+};
+
 const take = (table: Table, key: string, nowMs: number): string => {
-  const decision = decide(table.policy, table.tats.get(key) ?? 0, nowMs);
+  const booking = bookingOf(table, key);
+  const decision = decide(table.policy, booking.tatMs, nowMs);
   if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
-  table.tats.set(key, decision.tatMs);
+  booking.tatMs = decision.tatMs;
   return limitLines(table, decision, table.hot && decision.remaining * 5 > table.policy.burst);
 };
 
@@ -119,13 +133,14 @@ interface Sharing {
 
 /** What this node has let through alone can refuse without asking; only the store can allow. */
 const takeShared = ({ table, rates }: Sharing, key: string, nowMs: number): Promise<string> => {
-  const own = decide(table.policy, table.tats.get(key) ?? 0, nowMs);
+  const booking = bookingOf(table, key);
+  const own = decide(table.policy, booking.tatMs, nowMs);
   if (!own.allowed) throw new RateLimited(own, limitLines(table, own, false));
   return rates.take(table.policy, key).then(
     (answer) => {
       const decision = decisionOf(table.policy, answer, nowMs);
       if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
-      table.tats.set(key, own.tatMs);
+      booking.tatMs = own.tatMs;
       return limitLines(table, decision, false);
     },
     // The store is away: every node counts for itself, so a client gets at most as many times more.

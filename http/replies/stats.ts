@@ -62,24 +62,23 @@ export const statsPostOf = (body: StatsBody, bodyText: string): StatsPost => {
     (body.shard_list?.some(isRounded) ?? false);
   const exact: ExactBody = rounded ? parseExactly(bodyText) : body;
   return {
-    ...(exact.servers === undefined ? {} : { servers: digitsOf(exact.servers, '/servers') }),
-    ...(exact.shards === undefined ? {} : { shards: digitsOf(exact.shards, '/shards') }),
-    ...(exact.users === undefined ? {} : { users: digitsOf(exact.users, '/users') }),
-    ...(exact.shard_list === undefined
-      ? {}
-      : { shardList: exact.shard_list.map((value, index) => digitsOf(value, `/shard_list/${index}`)) }),
-    ...(body.status === undefined ? {} : { status: body.status }),
+    servers: exact.servers === undefined ? undefined : digitsOf(exact.servers, '/servers'),
+    shards: exact.shards === undefined ? undefined : digitsOf(exact.shards, '/shards'),
+    users: exact.users === undefined ? undefined : digitsOf(exact.users, '/users'),
+    shardList: exact.shard_list?.map((value, index) => digitsOf(value, `/shard_list/${index}`)),
+    status: body.status,
   };
 };
 
 const recorded = text(JSON.stringify({ message: 'Stats recorded.', context: {} }));
 
 /** `POST /bots/stats`. Hot when it resolves. */
-export const recordStats = async (
+export const recordStats = (
   app: App,
   request: { readonly caller: Caller | null; readonly body: StatsBody; readonly bodyText: string },
 ): Promise<Reply> => {
   const post = statsPostOf(request.body, request.bodyText);
-  await app.engine.postStats(callerOf(request).id, post);
-  return recorded;
+  return app.engine.postStats(callerOf(request).id, post).then(toRecorded);
 };
+
+const toRecorded = (): Reply => recorded;

@@ -53,8 +53,8 @@ const decideOrThrow = (store: Store, batches: readonly Batch[], rules: CommitRul
   const { writer, voteWaitMaxMs } = store;
   try {
     assert(longestWaitMs(rules.windows) <= voteWaitMaxMs, 'a vote window is longer than last votes are kept');
-    const { tables, mirror } = writer;
-    return decide(batches, { tables, mirror, rules, nowMs: store.clock() });
+    const { tables, mirror, recent } = writer;
+    return decide(batches, { tables, mirror, recent, rules, nowMs: store.clock() });
   } catch (cause) {
     throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
   }
@@ -70,7 +70,7 @@ const commitInLane = async (
   const plan = decideOrThrow(store, batches, rules);
   if (plan.batches.length === 0) return plan.replies;
   await write(writer, 'commit', () => putPlan(writer.tables, writer.mirror, plan));
-  adoptPlan(writer.mirror, plan);
+  adoptPlan(writer.mirror, writer.recent, plan);
   return plan.replies;
 };
 
@@ -152,8 +152,8 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
     async versions(shards) {
       assertOpen(store, 'versions');
       return shards.map((shard) => {
-        const { generation = 0, version = 0 } = writer.mirror[shard] ?? {};
-        return { generation, version };
+        const { generation = 0, version = 0, mark = 0 } = writer.mirror[shard] ?? {};
+        return { generation, version, mark };
       });
     },
   };

@@ -210,7 +210,11 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
       }),
     versions: (shards) =>
       during(store, 'versions', async () =>
-        (await readHeads(link, shards)).map(({ generation, version }) => ({ generation, version })),
+        (await readHeads(link, shards)).map(({ generation, version, mark }) => ({
+          generation,
+          version,
+          mark,
+        })),
       ),
   };
 };

@@ -209,6 +209,28 @@ test('a store that fell back and caught up in a new generation is noticed at an 
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
+test('a store that fell back and caught up without a new generation is noticed by its mark', async () => {
+  const world = await createWorld();
+  const [gone, other, third] = [
+    await world.start('gone'),
+    await world.start('other'),
+    await world.start('3'),
+  ];
+  const ref = world.ledger.list('bot', 'a');
+  await world.see(gone, 'a');
+  const before = structuredClone(world.hot.shards[ref.shard]);
+  await world.until(gone.postStats('a', { servers: '5' }));
+  await world.see(other, 'a');
+  await world.pass(limits.freshnessPollMs * 2);
+  assert.is((await world.see(other, 'a')).state.servers, '5');
+
+  Object.assign(world.hot.shards[ref.shard] as object, before);
+  await world.until(third.postStats('a', { servers: '6' }));
+  assert.is(world.hot.shards[ref.shard]?.generation, before?.generation, 'nobody has noticed yet');
+  await world.pass(limits.freshnessPollMs * 2);
+  assert.is((await world.see(other, 'a')).state.servers, '6');
+});
+
 test('what was being looked up while its shard moved answers who waits, and is not kept', async () => {
   const ref = botRef('a');
   let answer = (): void => {};

@@ -5,7 +5,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clientAddress, parseTrustedProxies } from '../../http/client-address.ts';
+import { clientAddress, createAddressReader, parseTrustedProxies } from '../../http/client-address.ts';
 
 const test = suite('client address');
 const trusted = parseTrustedProxies(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7']);
@@ -32,6 +32,13 @@ for (const [name, peer, header, expected] of cases) {
     assert.is(clientAddress(peer, header, trusted), expected);
   });
 }
+
+test('what is remembered of a header is never told to another peer or for another header', () => {
+  const addressOf = createAddressReader(trusted);
+  for (let round = 0; round < 2; round++) {
+    for (const [name, peer, header, expected] of cases) assert.is(addressOf(peer, header), expected, name);
+  }
+});
 
 test('with no trusted proxies the header is never read', () => {
   assert.is(clientAddress('127.0.0.1', '6.6.6.6', []), '127.0.0.1');

@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import type { Effect, Slot } from '../../engine/entity/apply.ts';
 import { applyItem } from '../../engine/entity/apply.ts';
+import { markAfter } from '../../engine/entity/history.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import type { VoteMarkFlag } from '../../engine/entity/votes.ts';
 import { holdingSinceMs } from '../../engine/entity/votes.ts';
@@ -44,6 +45,7 @@ interface ModelProducer {
 export interface ModelShard {
   generation: number;
   version: number;
+  mark: number;
   readonly producers: Map<string, ModelProducer>;
   readonly slots: Map<EntityAddress, Slot>;
   /** The version at which each dirty entity became dirty, or was last flushed while it moved on. */
@@ -82,6 +84,7 @@ const byText = (left: string, right: string): number => (left < right ? -1 : lef
 const emptyShard = (): ModelShard => ({
   generation: 0,
   version: 0,
+  mark: 0,
   producers: new Map(),
   slots: new Map(),
   dirty: new Map(),
@@ -174,6 +177,7 @@ const runBatch = (
     lastSequence,
     decisions,
     version: shard.version,
+    mark: shard.mark,
     generation: shard.generation,
     states: statesNamed(shard, batch),
   });
@@ -184,6 +188,7 @@ const runBatch = (
   if (batch.sequence !== last + 1) return reply('gap', last, null);
   const before = shard.version;
   const decisions = batch.items.map((item) => runItem(shard, item, { ...context, before }));
+  if (shard.version !== before) shard.mark = markAfter(shard.mark, batch);
   shard.producers.set(batch.producer, { sequence: batch.sequence, decisions, seenMs: context.nowMs });
   return reply('applied', batch.sequence, decisions);
 };
@@ -292,8 +297,8 @@ const readersOf = (
     async versions(asked) {
       await other('versions');
       return asked.map((shard) => {
-        const { generation, version } = at(shard);
-        return { generation, version };
+        const { generation, version, mark } = at(shard);
+        return { generation, version, mark };
       });
     },
   };

@@ -169,7 +169,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a version that fell goes unnoticed',
     file: gate,
-    find: `  if (isBefore(reply, line)) {`,
+    find: `  if (hasFallen(reply, line)) {`,
     replace: `  if (reply.version < -2) {`,
     killers: [lossesTest],
     why: 'the same (I10, I14)',
@@ -185,10 +185,18 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'writes of other nodes go unnoticed',
     file: gate,
-    find: `const foreign = reply.version > line.version + 1 ||`,
-    replace: `const foreign = line.version < -1 ||`,
+    find: `const foreign = !follows(reply, line, sealed.batch);`,
+    replace: `const foreign = line.version < -1;`,
     killers: [lossesTest],
     why: 'live actors would show old numbers for ever (I9, I13)',
+  },
+  {
+    name: 'another past at an equal version goes unnoticed',
+    file: gate,
+    find: ` && now.mark !== known.mark;`,
+    replace: ` && now.mark < 0;`,
+    killers: [freshnessTest],
+    why: 'nodes would show for ever what was lost with the node that wrote it (I9)',
   },
   {
     name: 'a new generation at an equal version goes unnoticed',
@@ -217,10 +225,12 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'an actor shows what is only pending',
     file: 'engine/core.ts',
-    find: `    const decided = await send(core, make(actor.ref), actor);\n`,
-    replace: `    const pending = make(actor.ref);
-    if (pending.kind === 'stats') actor.adopt({ ...actor.committed(), ...pending });
-    const decided = await send(core, pending, actor);\n`,
+    find: `      actor.turns += 1;
+      core.gate.submit({\n`,
+    replace: `      actor.turns += 1;
+      const pending = step.make(actor.ref);
+      if (pending.kind === 'stats') actor.adopt({ ...actor.committed(), servers: pending.servers ?? '' });
+      core.gate.submit({\n`,
     killers: [operationsTest],
     why: 'a reader would see what a crash takes back (I2)',
   },

@@ -61,7 +61,7 @@ const hotMutants: readonly Mutant[] = [
   {
     name: 'settle clears what another generation flushed',
     file: backlog,
-    find: ` && mirror[ref.shard]?.generation === generation;`,
+    find: ` && writer.mirror[ref.shard]?.generation === generation;`,
     replace: `;`,
     killers: [hotTest],
     why: 'a version may be given twice, and SQL would keep what was lost (I10)',

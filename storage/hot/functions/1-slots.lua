@@ -85,13 +85,35 @@ end
 -- Key stems by shard, for the prefix used last.
 local stems, stemsPrefix = {}, nil
 
--- A version in its field: eight bytes are read and written faster than digits.
-local function packVersion(version)
-  return packFixed('<d', version)
+-- A version and the mark of its history in their field: eight bytes each are read and written faster than digits.
+local function packVersion(version, mark)
+  return packFixed('<dd', version, mark)
 end
 
+-- Earlier libraries wrote the version alone.
 local function unpackVersion(text)
-  return text and (unpackFixed('<d', text)) or 0
+  if not text then
+    return 0, 0
+  elseif #text < 16 then
+    return (unpackFixed('<d', text)), 0
+  end
+  local version, mark = unpackFixed('<dd', text)
+  return version, mark
+end
+
+-- As `markAfter` in `engine/entity/history.ts`.
+local function markAfter(mark, producer, sequence)
+  local a, b, c, d, e = byte(producer, -5, -1)
+  local tail
+  if e then
+    tail = (((a * 128 + b) * 128 + c) * 128 + d) * 128 + e
+  else
+    tail = 0
+    for index = 1, #producer do
+      tail = tail * 128 + byte(producer, index)
+    end
+  end
+  return (mark * 257 + tail + (sequence % 65536) * 4294967296) % 1099511627689
 end
 
 -- A producer's newest batch: its number, when it came, what was decided. The common case, a count of plain decisions, is

@@ -57,7 +57,7 @@ local function openWork(prefix, items)
   if newest then
     last, _, decided = unpackNewest(newest)
   end
-  local before = unpackVersion(rows[2])
+  local before, mark = unpackVersion(rows[2])
   return {
     stem = stem,
     field = field,
@@ -66,6 +66,7 @@ local function openWork(prefix, items)
     opened = {},
     generation = tonumber(rows[1] or 0),
     before = before,
+    mark = mark,
     version = before + 1,
     new = not newest,
     last = last,
@@ -88,6 +89,9 @@ local function decideBatch(prefix, items)
   else
     work.last = sequence
     work.decisions = decideItems(work)
+    if work.changed then
+      work.mark = markAfter(work.mark, items[2], sequence)
+    end
   end
   return work
 end
@@ -165,7 +169,7 @@ local function writeBatch(work)
     call('HSET', work.stem .. 'e', fields[1], fields[2])
     return
   end
-  fields[3], fields[4] = VERSION_FIELD, packVersion(work.version)
+  fields[3], fields[4] = VERSION_FIELD, packVersion(work.version, work.mark)
   writeSlots(work, fields)
   if work.votes then
     writeVotes(work)
@@ -178,21 +182,23 @@ local function writeBatch(work)
   end
 end
 
--- An array of five, as `pack` would make it; for a plain count of decisions its bytes are laid down directly.
+-- An array of six, as `pack` would make it; for a plain count of decisions its bytes are laid down directly.
 local function packHead(work, version)
   local outcome, last, generation, decisions = work.outcome, work.last, work.generation, work.decisions
   if type(decisions) ~= 'number' then
-    return pack({ outcome, last, version, generation, decisions })
+    return pack({ outcome, last, version, work.mark, generation, decisions })
   end
   local double = 0xcb
   return packFixed(
-    '>BBBdBdBdBd',
-    0x95,
+    '>BBBdBdBdBdBd',
+    0x96,
     outcome,
     double,
     last,
     double,
     version,
+    double,
+    work.mark,
     double,
     generation,
     double,

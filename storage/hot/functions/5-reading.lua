@@ -27,14 +27,14 @@ local function load(keys, arguments)
   return concat(parts)
 end
 
--- Generation, version, dirty entities and outbox votes of each shard. Arguments: prefix, shards.
+-- Generation, version, mark, dirty entities and outbox votes of each shard. Arguments: prefix, shards.
 local function heads(keys, arguments)
   local row = {}
   for index = 2, #arguments do
     local stem = stemOf(arguments[1], tonumber(arguments[index]))
     local meta = call('HMGET', stem .. 'e', GENERATION_FIELD, VERSION_FIELD)
     row[#row + 1] = tonumber(meta[1] or 0)
-    row[#row + 1] = unpackVersion(meta[2])
+    row[#row + 1], row[#row + 2] = unpackVersion(meta[2])
     row[#row + 1] = call('ZCARD', stem .. 'd')
     row[#row + 1] = call('ZCARD', stem .. 'o')
   end

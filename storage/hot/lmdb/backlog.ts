@@ -6,7 +6,7 @@
  * write lane where it writes.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Shard } from '../../../engine/ids.ts';
+import type { EntityAddress, EntityRef, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
 import type { StoredSlot } from './codec.ts';
@@ -24,7 +24,7 @@ import {
 import type { ShardMirror, Tables } from './tables.ts';
 import { putMeta } from './tables.ts';
 import type { Writer } from './writer.ts';
-import { inLane, write } from './writer.ts';
+import { inLane, storedSlot, write } from './writer.ts';
 
 /** Entries handled before other work gets its turn. */
 const stepEntries = 1_000;
@@ -32,13 +32,11 @@ const sweepEntriesMax = 20_000;
 const producerIdleMs = 7 * 86_400_000;
 
 const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
-  const { slots, dirty } = writer.tables;
   const generation = writer.mirror[shard]?.generation ?? 0;
   const found: DirtyEntity[] = [];
-  for (const key of dirty.getKeys({ ...shardRange(shard), limit })) {
+  for (const key of writer.tables.dirty.getKeys({ ...shardRange(shard), limit })) {
     const address = addressOfDirtyKey(key);
-    const row = slots.get(slotKey(shard, address));
-    const slot = row && unpackSlot(row).slot;
+    const slot = storedSlot(writer, shard, address)?.slot;
     if (slot?.state) found.push({ ref: refAt(address, slot.incarnation), generation, state: slot.state });
   }
   return found;
@@ -73,46 +71,54 @@ export const peek = async (
   return { entities, votes };
 };
 
+/** A slot on disk before the step, with what the step made of it. */
 interface Settling {
+  readonly key: string;
   readonly storedSince: number;
   slot: StoredSlot;
 }
+/** A listing may be settled twice in one step. */
+type Settlings = Map<EntityAddress, Settling>;
 
-/**
- * A slot on disk before the step, with what the step made of it: a listing may be settled twice in one step.
- */
-const settlingOf = (tables: Tables, settling: Map<string, Settling>, key: string): Settling | null => {
-  const known = settling.get(key);
+const settlingOf = (writer: Writer, settlings: Settlings, { shard, address }: EntityRef): Settling | null => {
+  const known = settlings.get(address);
   if (known) return known;
-  const row = tables.slots.get(key);
-  if (!row) return null;
-  const slot = unpackSlot(row);
-  const opened: Settling = { storedSince: slot.since, slot };
-  settling.set(key, opened);
+  const slot = storedSlot(writer, shard, address);
+  if (!slot) return null;
+  const opened: Settling = { key: slotKey(shard, address), storedSince: slot.since, slot };
+  settlings.set(address, opened);
   return opened;
 };
 
-const settleEntities = ({ tables, mirror }: Writer, entities: Settlement['entities']): (() => void) => {
-  const settling = new Map<string, Settling>();
+const settlingsOf = (writer: Writer, entities: Settlement['entities']): Settlings => {
+  const settlings: Settlings = new Map();
   for (const { ref, generation, version, flushedVotes } of entities) {
-    const open = settlingOf(tables, settling, slotKey(ref.shard, ref.address));
+    const open = settlingOf(writer, settlings, ref);
     if (!open) continue;
     const { slot, since } = open.slot;
     if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
     const { incarnation, state } = slot;
     // What moved on since goes to the end of the queue, so that it cannot keep others waiting.
-    const same = state.version === version && mirror[ref.shard]?.generation === generation;
+    const same = state.version === version && writer.mirror[ref.shard]?.generation === generation;
     const nextSince = same ? 0 : state.version;
     open.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
   }
-  return () => {
-    for (const [key, { storedSince, slot }] of settling) {
-      tables.slots.put(key, packSlot(slot));
-      if (slot.since === storedSince) continue;
-      tables.dirty.remove(dirtyKeyOf(key, storedSince));
-      if (slot.since > 0) tables.dirty.put(dirtyKeyOf(key, slot.since), 0);
-    }
-  };
+  return settlings;
+};
+
+const putSettled = (tables: Tables, settlings: Settlings): void => {
+  for (const { key, storedSince, slot } of settlings.values()) {
+    tables.slots.put(key, packSlot(slot));
+    if (slot.since === storedSince) continue;
+    tables.dirty.remove(dirtyKeyOf(key, storedSince));
+    if (slot.since > 0) tables.dirty.put(dirtyKeyOf(key, slot.since), 0);
+  }
+};
+
+const settleEntities = async (writer: Writer, entities: Settlement['entities']): Promise<void> => {
+  const settlings = settlingsOf(writer, entities);
+  await write(writer, 'settled', () => putSettled(writer.tables, settlings));
+  for (const [address, { slot }] of settlings) writer.recent.slots.set(address, slot);
 };
 
 const stepsOf = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
@@ -124,7 +130,7 @@ const stepsOf = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
 export const settle = async (writer: Writer, settlement: Settlement): Promise<void> => {
   const { tables } = writer;
   for (const step of stepsOf(settlement.entities)) {
-    await inLane(writer, () => write(writer, 'settled', settleEntities(writer, step)));
+    await inLane(writer, () => settleEntities(writer, step));
   }
   for (const step of stepsOf(settlement.votes)) {
     await inLane(writer, () =>
@@ -160,10 +166,12 @@ const markStep = async (writer: Writer, shard: Shard, start: string): Promise<st
 export const publishShard = async (writer: Writer, shard: Shard, generation: number): Promise<void> => {
   const known = writer.mirror[shard] as ShardMirror;
   if (generation <= known.generation) return;
+  // The marks make other rows of what is remembered; a step that fails leaves the marks of those before it.
+  writer.recent.slots.clear();
   let start: string | null = shardRange(shard).start;
   while (start !== null) start = await markStep(writer, shard, start);
   await write(writer, 'publish', () => {
-    putMeta(writer.tables, shard, { generation, version: known.version });
+    putMeta(writer.tables, shard, { generation, version: known.version, mark: known.mark });
   });
   (writer.mirror[shard] as ShardMirror).generation = generation;
 };

@@ -9,13 +9,14 @@
 import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/entity/apply.ts';
 import { applyItem } from '../../../engine/entity/apply.ts';
+import { markAfter } from '../../../engine/entity/history.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { voteMarkFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
 import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/ports.ts';
-import type { DecisionsRow, OutboxRow, StoredSlot } from './codec.ts';
-import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions, unpackSlot } from './codec.ts';
+import type { DecisionsRow, OutboxRow } from './codec.ts';
+import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
 import {
   bucketKey,
   bucketOf,
@@ -28,6 +29,7 @@ import {
 } from './keys.ts';
 import type { ShardMirror, Tables, VotesRow } from './tables.ts';
 import { putMeta, readDecisions } from './tables.ts';
+import { type RecentRows, storedSlot } from './writer.ts';
 
 interface OpenSlot {
   readonly shard: Shard;
@@ -41,6 +43,7 @@ interface PlannedBatch {
   readonly batch: Batch;
   readonly producer: string;
   readonly version: number;
+  readonly mark: number;
   readonly decisions: DecisionsRow;
 }
 export interface Plan {
@@ -55,17 +58,17 @@ export interface Plan {
 }
 interface Deciding {
   readonly tables: Tables;
+  readonly recent: RecentRows;
   readonly mirror: readonly ShardMirror[];
   readonly rules: CommitRules;
   readonly plan: Plan;
 }
 
 const openSlot = (deciding: Deciding, shard: Shard, address: EntityAddress): OpenSlot => {
-  const { tables, plan } = deciding;
+  const { plan } = deciding;
   const known = plan.slots.get(address);
   if (known) return known;
-  const row = tables.slots.get(slotKey(shard, address));
-  const stored: StoredSlot | null = row ? unpackSlot(row) : null;
+  const stored = storedSlot(deciding, shard, address);
   const since = stored?.since ?? 0;
   const opened: OpenSlot = { shard, storedSince: since, slot: stored?.slot ?? null, since, changed: false };
   plan.slots.set(address, opened);
@@ -103,7 +106,12 @@ const contextOf = (deciding: Deciding, target: EntityRef, batch: BatchContext): 
   visited: (visitor) => {
     const key = visitorsKey(target.shard, target.address, target.incarnation);
     if (deciding.plan.visitors.get(key)?.has(visitor)) return true;
-    return deciding.tables.visitors.doesExist(key, packVisitor(visitor));
+    const { tables, recent } = deciding;
+    const name = `${key} ${visitor}`;
+    if (recent.visitors.get(name) === true) return true;
+    const known = tables.visitors.doesExist(key, packVisitor(visitor));
+    if (known) recent.visitors.set(name, true);
+    return known;
   },
 });
 
@@ -178,10 +186,11 @@ const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
   const reply = (
     outcome: BatchReply['outcome'],
     decisions: BatchReply['decisions'],
-    now = { last, version: shard.version },
+    now = { last, version: shard.version, mark: shard.mark },
   ): BatchReply => {
     const states = statesNamed(deciding, batch);
-    return { outcome, lastSequence: now.last, version: now.version, generation, decisions, states };
+    const { version, mark } = now;
+    return { outcome, lastSequence: now.last, version, mark, generation, decisions, states };
   };
   if (generation === 0) return reply('uninitialised', null);
   if (batch.sequence <= last) {
@@ -198,15 +207,18 @@ const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
     'an item of another shard',
   );
   const decisions = batch.items.map((item) => decideItem(deciding, item, context));
-  const after = changedAny(plan, batch) ? version : shard.version;
+  const changed = changedAny(plan, batch);
+  const after = changed ? version : shard.version;
+  const mark = changed ? markAfter(shard.mark, batch) : shard.mark;
   // Keys are made before the transaction: one that is refused must not leave half of it.
   const producer = producerKey(batch.shard, batch.producer);
-  plan.batches.push({ batch, producer, version: after, decisions: packDecisions(decisions) });
-  return reply('applied', decisions, { last: batch.sequence, version: after });
+  plan.batches.push({ batch, producer, version: after, mark, decisions: packDecisions(decisions) });
+  return reply('applied', decisions, { last: batch.sequence, version: after, mark });
 };
 
 export interface DecideOptions {
   readonly tables: Tables;
+  readonly recent: RecentRows;
   readonly mirror: readonly ShardMirror[];
   readonly rules: CommitRules;
   readonly nowMs: number;
@@ -240,10 +252,10 @@ const putSlot = (tables: Tables, address: EntityAddress, open: OpenSlot): void =
 
 /** Puts a plan; to be called inside one transaction. */
 export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Plan): void => {
-  for (const { batch, producer, version, decisions } of plan.batches) {
+  for (const { batch, producer, version, mark, decisions } of plan.batches) {
     const { shard, sequence } = batch;
     const { generation, version: before } = mirror[shard] as ShardMirror;
-    if (version !== before) putMeta(tables, shard, { generation, version });
+    if (version !== before) putMeta(tables, shard, { generation, version, mark });
     tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
   }
   for (const [address, open] of plan.slots) putSlot(tables, address, open);
@@ -255,11 +267,18 @@ export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Pl
   for (const [key, row] of plan.outbox) tables.outbox.put(key, row);
 };
 
-/** Moves the mirror to what is on disk now. */
-export const adoptPlan = (mirror: readonly ShardMirror[], plan: Plan): void => {
-  for (const { batch, version } of plan.batches) {
+/** Moves the mirror and the recent rows to what is on disk now. */
+export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentRows, plan: Plan): void => {
+  for (const [address, { changed, slot, since }] of plan.slots) {
+    if (changed && slot !== null) recent.slots.set(address, { slot, since });
+  }
+  for (const [listing, visitors] of plan.visitors) {
+    for (const visitor of visitors) recent.visitors.set(`${listing} ${visitor}`, true);
+  }
+  for (const { batch, version, mark } of plan.batches) {
     const shard = mirror[batch.shard] as ShardMirror;
     shard.version = version;
+    shard.mark = mark;
     shard.producers.set(batch.producer, { sequence: batch.sequence, seenMs: plan.nowMs });
   }
 };

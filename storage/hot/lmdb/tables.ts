@@ -11,6 +11,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
+import type { ShardVersion } from '../../../engine/ports.ts';
 import type { DecisionsRow, OutboxRow, SlotRow } from './codec.ts';
 import { parseProducerKey, producerKey, shardKey } from './keys.ts';
 
@@ -23,7 +24,7 @@ export type VotesRow = readonly number[];
 
 export interface Tables {
   readonly root: RootDatabase<unknown, string>;
-  /** `format` and, per shard, [generation, version]. */
+  /** `format` and, per shard, [generation, version, mark]; early folders have no mark. */
   readonly meta: Database<unknown, string>;
   readonly producers: Database<ProducerRow, string>;
   readonly slots: Database<SlotRow, string>;
@@ -36,6 +37,7 @@ export interface Tables {
 export interface ShardMirror {
   generation: number;
   version: number;
+  mark: number;
   readonly producers: Map<string, { sequence: number; seenMs: number }>;
 }
 
@@ -86,8 +88,9 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
 /** Reads the mirror from disk. Takes time in the number of shards and known producers, not of entities. */
 export const readMirror = (tables: Tables): ShardMirror[] => {
   const mirror = Array.from({ length: shardCount }, (_, index): ShardMirror => {
-    const row = tables.meta.get(shardKey(toShard(index))) as readonly [number, number] | undefined;
-    return { generation: row?.[0] ?? 0, version: row?.[1] ?? 0, producers: new Map() };
+    const row = tables.meta.get(shardKey(toShard(index))) as readonly number[] | undefined;
+    const [generation = 0, version = 0, mark = 0] = row ?? [];
+    return { generation, version, mark, producers: new Map() };
   });
   for (const { key, value } of tables.producers.getRange({})) {
     const { shard, producer } = parseProducerKey(key);
@@ -96,8 +99,8 @@ export const readMirror = (tables: Tables): ShardMirror[] => {
   return mirror;
 };
 
-export const putMeta = (tables: Tables, shard: Shard, row: { generation: number; version: number }): void => {
-  tables.meta.put(shardKey(shard), [row.generation, row.version]);
+export const putMeta = (tables: Tables, shard: Shard, row: ShardVersion): void => {
+  tables.meta.put(shardKey(shard), [row.generation, row.version, row.mark]);
 };
 
 export const readDecisions = (tables: Tables, shard: Shard, producer: string): DecisionsRow | undefined =>

@@ -7,14 +7,33 @@
  */
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
+import type { EntityAddress, Shard } from '../../../engine/ids.ts';
+import { createRecent, type Recent } from '../../../engine/recent.ts';
+import { type StoredSlot, unpackSlot } from './codec.ts';
+import { slotKey } from './keys.ts';
 import type { ShardMirror, Tables } from './tables.ts';
 import { readMirror, usedBytes } from './tables.ts';
+
+/**
+ * What is on disk, of what was used lately, read and unpacked already. Right because one process alone owns the
+ * folder: whoever writes such a row puts it here once it is on disk, and a failed write empties all of it.
+ */
+export interface RecentRows {
+  readonly slots: Recent<StoredSlot>;
+  /** Visitors that are known, as `<listing> <visitor>`. They stay known as long as their listing lives. */
+  readonly visitors: Recent<true>;
+}
+
+/** Held at least; twice as many at most. */
+const recentSlotsMax = 20_000;
+const recentVisitorsMax = 50_000;
 
 export interface Writer {
   readonly tables: Tables;
   /** Where the store lies. */
   readonly folder: string;
   mirror: ShardMirror[];
+  readonly recent: RecentRows;
   readonly sizeMaxBytes: number;
   /** Settles when the last task in the lane is over. */
   tail: Promise<unknown>;
@@ -31,12 +50,25 @@ export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: numbe
   tables,
   folder,
   mirror: readMirror(tables),
+  recent: { slots: createRecent(recentSlotsMax), visitors: createRecent(recentVisitorsMax) },
   sizeMaxBytes,
   tail: Promise.resolve(),
   usedBytes: usedBytes(tables),
   writesUntilMeasured: measureEveryWrites,
   closed: false,
 });
+
+/** The slot on disk at an address, `null` when there is none. */
+export const storedSlot = (
+  { tables, recent }: Pick<Writer, 'tables' | 'recent'>,
+  shard: Shard,
+  address: EntityAddress,
+): StoredSlot | null => {
+  const known = recent.slots.get(address);
+  if (known !== undefined) return known;
+  const row = tables.slots.get(slotKey(shard, address));
+  return row ? unpackSlot(row) : null;
+};
 
 /** Runs `task` after all earlier ones, alone. */
 export const inLane = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
@@ -56,6 +88,8 @@ const fullCodes = new Set([28, 122, 27, 5, -30792, -30788, -30786]);
  */
 const readAgain = (writer: Writer): boolean => {
   try {
+    writer.recent.slots.clear();
+    writer.recent.visitors.clear();
     writer.tables.root.resetReadTxn();
     writer.mirror = readMirror(writer.tables);
     return true;

@@ -14,11 +14,12 @@ import { type Cursor, take, takeSlot } from './slots.ts';
 
 /** Entities and votes handled in one call. */
 const stepEntries = 1_000;
-const headLength = 4;
+const headLength = 5;
 
 export interface ShardHead {
   readonly generation: number;
   readonly version: number;
+  readonly mark: number;
   readonly entities: number;
   readonly votes: number;
 }
@@ -28,8 +29,10 @@ export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<r
   const parts = await Promise.all(link.groups(shards).map((group) => link.call('heads', group, group)));
   const numbers = parts.flatMap((part) => take<number[]>(cursorOf(part)));
   return shards.map((_, index) => {
-    const [generation = 0, version = 0, entities = 0, votes = 0] = numbers.slice(index * headLength);
-    return { generation, version, entities, votes };
+    const [generation = 0, version = 0, mark = 0, entities = 0, votes = 0] = numbers.slice(
+      index * headLength,
+    );
+    return { generation, version, mark, entities, votes };
   });
 };
 

@@ -134,7 +134,7 @@ export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWai
 };
 
 const outcomes = ['applied', 'duplicate', 'gap', 'uninitialised'] as const;
-type Head = readonly [number, number, number, number, DecisionsRow | false];
+type Head = readonly [number, number, number, number, number, DecisionsRow | false];
 
 /** The newest listing a batch names at each address, in the order of their first mention. */
 const newestNamed = ({ items }: Batch): Map<EntityAddress, Incarnation> => {
@@ -153,7 +153,7 @@ export const cursorOf = (buffer: Buffer): Cursor => ({
 
 /** The next batch's reply. */
 export const takeReply = (cursor: Cursor, batch: Batch): BatchReply => {
-  const [outcome, lastSequence, version, generation, decisions] = take<Head>(cursor);
+  const [outcome, lastSequence, version, mark, generation, decisions] = take<Head>(cursor);
   const states = new Map<EntityAddress, HotState | null>();
   for (const [address, incarnation] of newestNamed(batch)) {
     const slot = takeSlot(cursor);
@@ -163,6 +163,7 @@ export const takeReply = (cursor: Cursor, batch: Batch): BatchReply => {
     outcome: outcomes[outcome] as BatchReply['outcome'],
     lastSequence,
     version,
+    mark,
     generation,
     decisions: decisions === false ? null : unpackDecisions(decisions),
     states,

@@ -243,7 +243,9 @@ const flushExamples: Record<string, Example> = {
       votes: [],
     });
     assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
-    assert.equal(await world.store.versions([bot.shard]), [{ generation: 1, version: moved.version }]);
+    assert.equal(await world.store.versions([bot.shard]), [
+      { generation: 1, version: moved.version, mark: moved.mark },
+    ]);
   },
   async 'a late settlement of an older flush does not undo a later one'(world) {
     await world.send(init(), click('5'));

@@ -1,0 +1,26 @@
+/**
+ * The mark of a shard's history: one number that two different pasts do not share.
+ *
+ * A store that lost its tail gives versions a second time, so an equal version proves nothing. Every batch
+ * that changes something is chained into the mark by its producer and sequence number; whoever knew the mark
+ * before his own batch knows what it must be afterwards. The same arithmetic is in
+ * `storage/hot/functions/1-slots.lua`, and the conformance suite holds the two together. Pure.
+ */
+
+/** A prime below 2^40, so that every step stays exact in a double. */
+const modulus = 1_099_511_627_689;
+
+/** The end of a producer's name, where names differ, as a number below 2^35. */
+const endOf = (producer: string): number => {
+  let end = 0;
+  for (let index = Math.max(0, producer.length - 5); index < producer.length; index++) {
+    end = end * 128 + (producer.charCodeAt(index) & 127);
+  }
+  return end;
+};
+
+/** The mark after a batch that changed something. */
+export const markAfter = (
+  mark: number,
+  { producer, sequence }: { readonly producer: string; readonly sequence: number },
+): number => (mark * 257 + endOf(producer) + (sequence % 65_536) * 4_294_967_296) % modulus;
