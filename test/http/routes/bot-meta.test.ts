@@ -204,7 +204,10 @@ test('PUT /bots → 204 when the look-up fails, and the platform is not asked', 
 });
 
 test('GET …/meta → 200 and PUT /bots → 204 when nobody ever answers', async () => {
-  const [clientId, botId] = [nextId(), nextId()];
+  const [clientId, botId, good] = [nextId(), nextId(), nextId()];
+  // One good answer first: else only the first of the two would be let through to try.
+  server.answer = () => json(aboutBot(good, null));
+  assert.equal(Object.keys((await meta(good)).json.fetch_errors), ['bot']);
   server.answer = (path) => (path.startsWith('/service') ? null : json({ id: clientId, name: 'Lamp' }));
   const [shown, made] = await Promise.all([meta(clientId), put({ bot_id: botId })]);
 
