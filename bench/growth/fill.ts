@@ -5,20 +5,22 @@
  * What an import would have written: totals, a vanity code, the bot. Nothing goes to the hot store: entities
  * come to life when they are asked for. Called by the growth command.
  */
+import postgres from 'postgres';
 import { addressOf, shardOf } from '../../engine/ids.ts';
-import type { Sql } from '../../storage/sql/client.ts';
 
 const firstId = 500_000_000_000_000_000n;
-const batchRows = 20_000;
+const batchRows = 10_000;
 
 export const grownId = (index: number): string => String(firstId + BigInt(index));
 
 /** Adds `count` bots like `template`. `onBatch` hears how many there are. */
 export const fillBots = async (
-  sql: Sql,
+  address: string,
   { template, count }: { readonly template: string; readonly count: number },
   onBatch: (done: number) => void,
 ): Promise<void> => {
+  // A connection of its own: the product's gives up a statement after seconds.
+  const sql = postgres(address, { max: 1, onnotice: () => {} });
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
     const ids = Array.from({ length }, (_, index) => grownId(from + index));
@@ -42,4 +44,5 @@ export const fillBots = async (
     onBatch(from + length);
   }
   await sql`analyze`;
+  await sql.end();
 };

@@ -60,11 +60,12 @@ export const measurePoint = async (options: PointOptions): Promise<Point> => {
   const started: ServerProcess[] = [];
   try {
     await importDirectory(folder, { directory, stores: stores.rollcall });
-    const { sql, close } = await openServerSql(stores.rollcall.DATABASE_URL ?? '');
+    const address = stores.rollcall.DATABASE_URL ?? '';
+    const count = Math.max(0, entities - directory.bots.length);
+    const template = directory.bots[0]?.id ?? '';
+    await fillBots(address, { template, count }, (done) => live.show(`${done} of ${count} bots …`));
+    const { sql, close } = await openServerSql(address);
     try {
-      const count = Math.max(0, entities - directory.bots.length);
-      const template = directory.bots[0]?.id ?? '';
-      await fillBots(sql, { template, count }, (done) => live.show(`${done} of ${count} bots …`));
       const begunMs = performance.now();
       const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
       started.push(server);
