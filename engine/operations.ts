@@ -156,11 +156,12 @@ export const standing = async (core: Core, target: Target, user: string): Promis
   const view = await read(core, target);
   const reply = await core.load({ kind: target.kind, id: target.id, voter: user });
   const nowMs = core.clock.nowMs();
-  const window = windowInForce(view.state.facts, nowMs, core.rules().windows);
+  // What the store says now: another node may have told it of an edit that this one has not heard of yet.
+  const { facts } = reply.outcome === 'found' ? reply.state : view.state;
+  const window = windowInForce(facts, nowMs, core.rules().windows);
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
   const waitMs = votedAtMs === 0 ? 0 : Math.max(0, votedAtMs + window.waitMs - nowMs);
-  const vote = { facts: view.state.facts, votedAtMs };
-  const freeAtMs = waitMs === 0 ? nowMs : waitEndsAtMs(vote, nowMs, core.rules().windows);
+  const freeAtMs = waitMs === 0 ? nowMs : waitEndsAtMs({ facts, votedAtMs }, nowMs, core.rules().windows);
   return { view, window, votedAtMs, waitMs, freeAtMs };
 };
 

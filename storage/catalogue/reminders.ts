@@ -7,6 +7,7 @@
  * makes a reminder due in storage/ledger/due-reminders.ts.
  */
 import type { EntityKind } from '../../engine/ids.ts';
+import { remindOfEdit } from '../ledger/due-reminders.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockOwner } from './listings.ts';
@@ -64,6 +65,10 @@ export interface Reminders {
   set(key: ReminderKey, start: ReminderStart): Promise<ReminderOutcome>;
   /** False when there was none. */
   remove(key: ReminderKey): Promise<boolean>;
+  /**
+   * After an edit that may shorten waits has reached the engine: all who wait for this are looked at again.
+   */
+  lookAgain(kind: EntityKind, id: string): Promise<void>;
   /** Those due, longest first. */
   due(nowMs: number, limit: number): Promise<readonly DueReminder[]>;
   /** Records what a look found, with the messages that follow. False when somebody was faster. */
@@ -74,6 +79,7 @@ export const createReminders = (sql: Sql): Reminders => ({
   list: (userId) => asStorage('reminders.list', () => listReminders(sql, userId)),
   set: (key, start) => asStorage('reminders.set', () => setReminder(sql, key, start)),
   remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
+  lookAgain: (kind, id) => asStorage('reminders.lookAgain', () => remindOfEdit(sql, { kind, id })),
   due: (nowMs, limit) => asStorage('reminders.due', () => dueReminders(sql, nowMs, limit)),
   settle: (due, verdict) => asStorage('reminders.settle', () => settleReminder(sql, due, verdict)),
 });

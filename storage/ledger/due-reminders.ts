@@ -3,8 +3,9 @@
  *
  * SQL does not know how long anybody waits, the engine does: so a reminder becomes due at the vote itself,
  * and whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder,
- * and nothing for the others. Called by storage/ledger.ts and adjustments.ts inside their transactions.
+ * and nothing for the others. Called by storage/ledger.ts and adjustments.ts, and by catalogue/reminders.ts.
  */
+import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
 import { numbersArray, textsArray } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
@@ -45,6 +46,26 @@ export const remindOfReleases = async (sql: Queryable, adjustmentIds: readonly n
         and ((adjustments.payload ->> 'releaseBeforeMs')::bigint > 0 or exists (
           select from jsonb_array_elements(adjustments.payload -> 'release') as mark
           where mark ->> 'user' = reminders.user_id))
+      order by reminders.incarnation, reminders.user_id for no key update of reminders
+    )
+    update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)
+    from locked
+    where reminders.incarnation = locked.incarnation and reminders.user_id = locked.user_id`;
+};
+
+/**
+ * What the wait for this listing depends on was edited (a premium period began): all who wait are looked at
+ * again.
+ */
+export const remindOfEdit = async (
+  sql: Queryable,
+  { kind, id }: { readonly kind: EntityKind; readonly id: string },
+): Promise<void> => {
+  await sql`
+    with locked as (
+      select reminders.incarnation, reminders.user_id
+      from reminders join totals on totals.incarnation = reminders.incarnation
+      where totals.kind = ${kind} and totals.entity_id = ${id} and reminders.due_at_ms is not null
       order by reminders.incarnation, reminders.user_id for no key update of reminders
     )
     update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)

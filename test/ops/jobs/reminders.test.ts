@@ -197,6 +197,26 @@ test('premium shortens the wait, also for a vote given before', async () => {
   assert.is(someone.browser.messages().length, 1);
 });
 
+test('premium that begins later in the wait ends it at once', async () => {
+  const someone = await newcomer();
+  await addBot(world.sql, 'bot5');
+  await remind(someone, 'bot/bot5');
+  await vote(someone, 'bot/bot5');
+  await tick();
+  world.clock.skip(5 * hourMs);
+  await tick();
+  assert.equal(someone.browser.messages(), []);
+  await world.sql`
+    update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
+      revision = revision + 1
+    where bot_id = 'bot5'`;
+  await world.engine.refresh('bot', 'bot5');
+  await world.catalogue.reminders.lookAgain('bot', 'bot5');
+  await tick();
+
+  assert.is(someone.browser.messages().length, 1);
+});
+
 test('a vote that becomes void, or a reset of all, ends the wait and sends the message', async () => {
   const someone = await newcomer();
   await remind(someone, 'bot/bot2');
