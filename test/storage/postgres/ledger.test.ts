@@ -3,6 +3,9 @@
  * the model.
  */
 import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { resetVotes } from '../../../storage/ledger/adjust.ts';
+import { locks } from '../../../storage/ledger/locks.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -11,7 +14,8 @@ import { worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
 const server = await startPostgres();
-const opened = await openServerSql(await server.database('ledger'));
+const url = await server.database('ledger');
+const opened = await openServerSql(url);
 await migrate(opened.sql);
 const world = worldOn(opened.sql, opened.close);
 test.after(async () => {
@@ -20,5 +24,22 @@ test.after(async () => {
 });
 
 claimLedger(test, () => world);
+
+test('a reset outlasts the time limit of statements, which is for requests', async () => {
+  const hasty = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });
+  const { sql } = opened;
+  const { incarnation } = await world.list('long-reset');
+  try {
+    const reset = await sql.begin(async (holder) => {
+      await holder`select pg_advisory_xact_lock_shared(${locks.votes})`;
+      const waiting = resetVotes(hasty.sql, { scope: incarnation, atMs: 1_000, reason: 'operator' });
+      await Promise.race([waiting, holder`select pg_sleep(1.6)`]);
+      return { waiting };
+    });
+    assert.is(await reset.waiting, 0);
+  } finally {
+    await hasty.close();
+  }
+});
 
 test.run();
