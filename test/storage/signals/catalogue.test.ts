@@ -53,6 +53,17 @@ test('an edited profile is read again on the other node within a second', async 
   await until('it is another one', async () => (await other.bots.profile('bot1')) !== before, 1_000);
 });
 
+test('what was cached while messages may have been missed is read again', async () => {
+  const before = await other.bots.profile('bot1');
+  await redis.kill();
+  await until('it is noticed', () => !nodes[1].signals.trusted());
+  assert.is(await other.bots.profile('bot1'), before, 'reads go on meanwhile');
+  await redis.start();
+  await until('both hear again', () => nodes.every(({ signals }) => signals.trusted()));
+
+  assert.is.not(await other.bots.profile('bot1'), before);
+});
+
 test('tokens a member made for the team die on every node when he is removed', async () => {
   const team = { kind: 'team', id: 'team1' } as const;
   const token = formatToken(team, randomBytes(32));
