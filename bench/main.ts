@@ -39,7 +39,7 @@ const run = async (options: Options): Promise<number> => {
   if (result.samples.length > 0) {
     console.log(`\n${reportText(result)}`);
     if (options.outFolder !== null) console.log(`\nReport: ${writeReports(options.outFolder, result)}`);
-  }
+  } else console.log('Nothing was measured.');
   if (options.profileDir !== null) console.log(`\n${profileText(options.profileDir, 25)}`);
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(result, null, 2)}\n`);
   return result.interrupted ? 130 : 0;

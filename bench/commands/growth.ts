@@ -71,16 +71,20 @@ export const runGrowth = async (
   const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
   for (const entities of sizes) {
     live.keep(`${entities.toLocaleString('en-US')} bots`);
-    const point = await Promise.race([measurePoint({ entities, outageSeconds, live }), stopped]);
+    const measured = measurePoint({ entities, outageSeconds, live }).catch((error: Error) => {
+      live.keep(`  not measured: ${error.message}`);
+      return undefined;
+    });
+    const point = await Promise.race([measured, stopped]);
     if (point === null) break;
-    points.push(point);
+    if (point !== undefined) points.push(point);
   }
   live.clear();
   const growth: Growth = { machine, bytesPerActor, points };
   if (points.length > 0)
     console.log(`\n${align(growthTable(points))}\n\nReport: ${write(given.out, growth)}`);
   if (signal.aborted) process.exit(130);
-  return 0;
+  return points.length === sizes.length ? 0 : 1;
 };
 
 const write = (folder = 'bench/results/growth', growth: Growth): string => {
