@@ -20,6 +20,7 @@ import { createLimiter, defaultLimits } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { AnyRow, App } from './route.ts';
 import { healthRows } from './routes/admin/health.ts';
+import { operations } from './routes/admin/table.ts';
 import { createServer } from './server.ts';
 
 export interface AdminOptions {
@@ -73,7 +74,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
       draining: options.draining,
       troubles: options.troubles ?? (() => []),
     }),
-    ...(options.rows ?? []),
+    ...(options.rows ?? operations.map(({ row }) => row)),
   ];
   const deadlines = createDeadlines(options.app.clock, defaultDeadlines);
   const context = {

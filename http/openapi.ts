@@ -1,9 +1,9 @@
 /**
  * The OpenAPI 3.1 document, assembled from the rows: the same objects that check requests describe them.
  *
- * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated; shapes with a name are referred to. Every status a row can answer is
- * documented: successes with the example of their schema, errors with one example per code. Pure. Served by
- * docs/rows.ts; tests judge real replies by this document.
+ * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated; shapes with a name are referred
+ * to. Every status a row can answer is documented: successes with the example of their schema, errors with
+ * one example per code. Pure. Served by docs/rows.ts; tests judge real replies by this document.
  */
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../engine/errors.ts';

@@ -62,6 +62,9 @@ export const checkCode = (code: string): void => {
 export const changeVanity = async (app: App, target: VanityTarget, code: string): Promise<Reply> => {
   const outcome = await app.catalogue.vanity.change(target, code);
   if (outcome === 'not_found') throw notFound(target.kind);
+  if (outcome === 'reserved') {
+    throw new DomainError('validation_failed', 'The body is not valid: /code.', { '/code': 'is reserved' });
+  }
   if (outcome === 'taken') {
     throw new DomainError('already_exists', 'Another entity has this code.', { '/code': 'is taken' });
   }

@@ -14,6 +14,7 @@ import { CommandError, type Terminal } from './command.ts';
 import { runExport } from './export.ts';
 import { runImport } from './import.ts';
 import { kindOf, runInspect } from './inspect.ts';
+import { isOperatorGroup, operationHelp, runOperation } from './operator/run.ts';
 import { commandHelps, commandText, nearest, usageText } from './usage.ts';
 
 interface Words {
@@ -74,6 +75,12 @@ export const runCommandLine = async (
   withStores: WithStores = withStoresOfSettings,
 ): Promise<number> => {
   try {
+    const asked = operatorWords(argv);
+    if (asked !== null) {
+      if (!asked.help) return await runOperation(asked.words, terminal, readConfig());
+      terminal.out.write(operationHelp(asked.words));
+      return 0;
+    }
     const words = parse(argv);
     if (words.command === '' && !words.help) {
       terminal.err.write(usageText());
@@ -86,6 +93,14 @@ export const runCommandLine = async (
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
+};
+
+/** Words for a running node; `null` for a command of our own. */
+const operatorWords = (argv: readonly string[]): { words: readonly string[]; help: boolean } | null => {
+  const asksHelp = argv[0] === 'help' || argv.some((word) => word === '--help' || word === '-h');
+  const words = argv.filter((word) => word !== '--help' && word !== '-h').slice(argv[0] === 'help' ? 1 : 0);
+  if (!isOperatorGroup(words[0] ?? '')) return null;
+  return { words, help: asksHelp || words.length === 1 };
 };
 
 const showHelp = ({ command, operands }: Words, terminal: Terminal): number => {

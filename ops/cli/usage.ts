@@ -2,6 +2,8 @@
  * What the operator's command line can do, in words; and what was probably meant by what it cannot.
  */
 
+import { groups, operationsOf } from './operator/words.ts';
+
 export interface CommandHelp {
   readonly name: string;
   readonly usage: string;
@@ -46,14 +48,19 @@ export const commandHelps: readonly CommandHelp[] = [
 
 /** Where the stores are, said once for all commands. */
 const closing = [
-  'Commands use the stores that the settings name (DATA_DIR; see config.example). The embedded stores belong',
-  'to one process at a time: stop the server first.',
+  'The first ones use the stores that the settings name (DATA_DIR; see config.example). The embedded stores',
+  'belong to one process at a time: stop the server first. The others need it running.',
 ];
 
 export const usageText = (): string => {
   const width = Math.max(...commandHelps.map(({ usage }) => usage.length));
   const lines = commandHelps.map(({ usage, summary }) => `  ${usage.padEnd(width)}   ${summary}`);
-  return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...closing, ''].join('\n');
+  const asks = groups.map((group) => {
+    const verbs = operationsOf(group).map(({ command }) => command.split(' ')[1]);
+    return `  ${group.padEnd(width)}   ${verbs.join(', ')}`;
+  });
+  const online = ['Asking a running node (help GROUP tells more):', '', ...asks];
+  return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...online, '', ...closing, ''].join('\n');
 };
 
 export const commandText = (help: CommandHelp): string =>

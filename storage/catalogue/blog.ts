@@ -59,6 +59,13 @@ const readPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
     select ${postColumns(sql)} from blog_posts as post left join users on users.id = post.author_id
     where not post.draft order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
+/** Posts and drafts, the newest first: the operator's view. */
+export const listAllPosts = (sql: Queryable): Promise<readonly FullPostRow[]> =>
+  sql<FullPostRow[]>`
+    select ${postColumns(sql)}, post.content from blog_posts as post
+    left join users on users.id = post.author_id
+    order by post.created_at desc, post.slug limit ${postsListedMax}`;
+
 const readPost = async (sql: Queryable, slug: string): Promise<FullPostRow | null> => {
   const rows = await sql<FullPostRow[]>`
     select ${postColumns(sql)}, post.content from blog_posts as post

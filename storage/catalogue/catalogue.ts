@@ -29,6 +29,7 @@ import { type FrontPage, readFrontPage } from './front-page.ts';
 import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
 import { createLists, type Lists } from './lists.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createOperatorSide, type OperatorSide } from './operator-side.ts';
 import { createPackEdits, type PackEdits } from './pack-edits.ts';
 import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs.ts';
 import { type EntityStanding, permissionsOn } from './permissions.ts';
@@ -141,6 +142,8 @@ export interface Catalogue {
     redeem(request: RedeemRequest): Promise<RedeemOutcome>;
   };
   readonly shop: Shop;
+  /** What only operators do. */
+  readonly operator: OperatorSide;
   /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
   permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
 }
@@ -254,6 +257,7 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     votes: createVotes(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
+    operator: createOperatorSide(sql),
     permissionsOn: (kind, id, userId) =>
       asStorage('catalogue.permissionsOn', () => permissionsOn(sql, { kind, id }, userId)),
   };

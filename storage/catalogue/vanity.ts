@@ -23,7 +23,8 @@ export interface VanityTarget {
   readonly kind: VanityKind;
   readonly id: string;
 }
-export type VanityOutcome = 'changed' | 'taken' | 'not_found';
+/** `reserved`: by the operator. */
+export type VanityOutcome = 'changed' | 'taken' | 'reserved' | 'not_found';
 
 export interface Vanities {
   /** By code, else by the target's id (bots before servers before teams). */
@@ -56,10 +57,16 @@ const findByItag = async (sql: Queryable, itag: string): Promise<VanityRow | nul
 
 const uniqueViolation = '23505';
 
+/** A code that was reserved after its owner took it stays his. */
 const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {
+  const folded = foldVanityCode(code);
   try {
+    const reserved = await sql`
+      select from reserved_words where word = ${folded} and not exists (select from vanity
+        where code = ${folded} and target_type = ${target.kind} and target_id = ${target.id})`;
+    if (reserved.length > 0) return 'reserved';
     const rows = await sql`
-      update vanity set code = ${foldVanityCode(code)}
+      update vanity set code = ${folded}
       where target_type = ${target.kind} and target_id = ${target.id} returning itag`;
     return rows.length === 0 ? 'not_found' : 'changed';
   } catch (error) {
@@ -85,7 +92,8 @@ export const giveVanity = async (
   for (const code of [...vanityCandidates(target.kind, target.id, name), ...spares]) {
     const rows = await transaction`
       insert into vanity (itag, code, target_type, target_id)
-      values (${itag}, ${code}, ${target.kind}, ${target.id})
+      select ${itag}::uuid, ${code}, ${target.kind}, ${target.id}
+      where not exists (select from reserved_words where word = ${code})
       on conflict (code) do nothing returning itag`;
     if (rows.length === 1) return itag;
   }

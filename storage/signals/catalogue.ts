@@ -7,6 +7,7 @@
  * put between two rounds of holds, so that no copy outlives it. Called once by the composition root.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { OperatorSide } from '../catalogue/operator-side.ts';
 import type { RedisSignals } from '../signals.ts';
 import type { MirroredSessions } from './sessions.ts';
 
@@ -31,6 +32,20 @@ const telling =
       .publish({ kind: 'profile', entity: kind, id })
       .catch((error: unknown) => onTrouble('an edit was not told to the other nodes', error));
   };
+
+/** What operators end or ban must not live on in a mirrored session. */
+const shareOperatorSide = (operator: OperatorSide, sessions: MirroredSessions): OperatorSide => ({
+  ...operator,
+  people: {
+    ...operator.people,
+    setBan: (id, ban, value) =>
+      sessions.around({ target: { kind: 'user', id } }, () => operator.people.setBan(id, ban, value)),
+  },
+  listings: {
+    ...operator.listings,
+    remove: (kind, id) => sessions.around({ target: { kind, id } }, () => operator.listings.remove(kind, id)),
+  },
+});
 
 /** The same catalogue, shared. Hears the signals as long as they are open. */
 export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogue => {
@@ -62,6 +77,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
       },
     },
     servers: { ...servers, drop: telling(servers, 'server', sharing) },
+    operator: shareOperatorSide(catalogue.operator, sessions),
     teams: {
       ...teams,
       drop: telling(teams, 'team', sharing),

@@ -83,7 +83,7 @@ test('a token typed in is sent, and the answer is shown', async () => {
   await dialog.getByRole('button', { name: /^Send/ }).last().click();
 
   await dialog.getByText('Stats recorded.').first().waitFor({ timeout: 30_000 });
-  const bot = await (await fetch(`${node.url}/bots/${demo.bot.id}`)).json();
+  const bot = (await (await fetch(`${node.url}/bots/${demo.bot.id}`)).json()) as { servers: number };
   assert.is(bot.servers, 1_200, 'the example of the page was posted');
   await page.close();
 });

@@ -1,6 +1,6 @@
 /**
  * 20,000 generated requests, valid and spoilt, and not one reply that the published document does not know.
- * The long run is test/faults/fuzz.fault.ts.
+ * The long run is test/faults/fuzz.fault.ts. Time limit: 400 s, for machines that are busy with other work.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

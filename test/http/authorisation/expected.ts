@@ -1,10 +1,10 @@
 /**
- * Who may do what, written by hand from the interface and docs/behaviour.md ("Tokens", "Permissions"), one line
- * an operation; a test compares every line with what the server does.
+ * Who may do what, written by hand from the interface and docs/behaviour.md ("Tokens", "Permissions"), one
+ * line an operation; a test compares every line with what the server does.
  *
  * `kinds`: the tokens an operation takes. `needs`: a permission id, held by the caller on the entity and by
- * his session; `unlimited`: a user session without limits; `nothing`: any session of these kinds. An operation
- * that is not here, or is here and not in the table of rows, fails the test.
+ * his session; `unlimited`: a user session without limits; `nothing`: any session of these kinds. An
+ * operation that is not here, or is here and not in the table of rows, fails the test.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 

@@ -1,0 +1,103 @@
+/**
+ * People and tokens, as operators change them. A ban bites at once: sessions that this node keeps are
+ * forgotten here, those of other nodes by the catalogue (storage/signals/catalogue.ts).
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { DomainError } from '../../../engine/errors.ts';
+import { isPermission } from '../../../engine/rules/permissions.ts';
+import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
+import type { Ban, UserRow } from '../../../storage/catalogue/people-edits.ts';
+import { type App, created, message, ok, type Reply } from '../../route.ts';
+import type { TokenBody, UserBody } from '../../schema/operator.ts';
+import { notFound, timestamp } from '../values.ts';
+
+const shown = (row: UserRow) => ({ ...row, created_at: timestamp(row.created_at) });
+
+export const showUser = async (app: App, id: string): Promise<Reply> => {
+  const row = await app.catalogue.operator.people.find(id);
+  if (row === null) throw notFound('user');
+  return ok(shown(row));
+};
+
+export const showUsers = async (app: App, page: number, ban: Ban | null): Promise<Reply> => {
+  const rows = await app.catalogue.operator.people.page(page, ban);
+  return ok({ users: rows.map(shown) });
+};
+
+/** Absent fields stay as they are. */
+export const putUser = async (app: App, id: string, body: UserBody): Promise<Reply> => {
+  await app.catalogue.operator.people.put(id, {
+    username: body.username ?? null,
+    displayName: body.display_name ?? null,
+    avatar: body.avatar ?? null,
+    flags: body.flags ?? null,
+  });
+  return message(`User ${id} is written.`);
+};
+
+const banWords: Readonly<Record<Ban, readonly [string, string]>> = {
+  banned: ['is banned', 'is no longer banned'],
+  vote_banned: ['may not vote', 'may vote again'],
+};
+
+export const setBan = async (
+  app: App,
+  id: string,
+  { ban, value }: { readonly ban: Ban; readonly value: boolean },
+): Promise<Reply> => {
+  await app.catalogue.operator.people.setBan(id, ban, value);
+  app.sessions.forgetTarget('user', id);
+  return message(`User ${id} ${banWords[ban][value ? 0 : 1]}.`);
+};
+
+const thirtyDaysSeconds = 30 * 86_400;
+const secretBytes = 32;
+
+const assertExists = async (app: App, kind: TokenKind, id: string): Promise<void> => {
+  if (kind === 'user') {
+    await app.catalogue.operator.people.put(id, {
+      username: null,
+      displayName: null,
+      avatar: null,
+      flags: null,
+    });
+    return;
+  }
+  if ((await app.catalogue.permissionsOn(kind, id, '')) === null) throw notFound(kind);
+};
+
+/** The token is in this reply and nowhere else. A user whom nobody knew comes into being. */
+export const issueToken = async (
+  app: App,
+  target: { readonly kind: TokenKind; readonly id: string },
+  body: TokenBody,
+): Promise<Reply> => {
+  const permLimits = (body.perm_limits ?? []).map((word) => {
+    if (isPermission(word)) return word;
+    throw new DomainError('validation_failed', 'The body is not valid: /perm_limits.', {
+      '/perm_limits': `there is no permission ${word}`,
+    });
+  });
+  await assertExists(app, target.kind, target.id);
+  const token = formatToken(target, randomBytes(secretBytes));
+  const id = uuidv7();
+  const outcome = await app.catalogue.sessions.insert(
+    {
+      id,
+      target,
+      type: target.kind === 'user' ? 'login' : 'api',
+      name: body.name ?? 'by the operator',
+      permLimits,
+      tokenHash: hash('sha256', token, 'buffer'),
+      lastsSeconds: body.expiry ?? thirtyDaysSeconds,
+      mintedBy: '',
+      mintedWith: null,
+    },
+    app.settings.sessionsPerEntityMax,
+  );
+  if (outcome !== 'created') {
+    throw new DomainError('limit_reached', 'It has as many sessions as it may have: revoke one first.');
+  }
+  return created({ session_id: id, target_id: target.id, token });
+};

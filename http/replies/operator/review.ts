@@ -1,0 +1,87 @@
+/**
+ * Positions, applications, reserved words and the record of operations, as operators see them.
+ */
+import { DomainError } from '../../../engine/errors.ts';
+import { foldVanityCode } from '../../../engine/rules/vanity.ts';
+import type { AppState } from '../../../storage/catalogue/applications.ts';
+import { type App, message, ok, type Reply } from '../../route.ts';
+import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
+import { notFound, timestamp, timestampOrNull } from '../values.ts';
+
+export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.positions.put({
+    id,
+    ordinal: body.ordinal ?? 0,
+    name: body.name,
+    info: body.info ?? '',
+    tags: body.tags ?? [],
+    questions: body.questions.map((question) => ({
+      id: question.id,
+      question: question.question,
+      paragraph: question.paragraph ?? '',
+      placeholder: question.placeholder ?? '',
+      short: question.short ?? false,
+    })),
+    closed: body.closed ?? false,
+    hidden: body.hidden ?? false,
+    cooldown_hours: body.cooldown ?? 0,
+  });
+  if (outcome === 'done') return message(`position ${id} is written.`);
+  if (outcome === 'limit_reached')
+    throw new DomainError('limit_reached', 'There are as many as there may be.');
+  throw new DomainError('validation_failed', 'The body is not valid: /questions.', {
+    '/questions': 'must have a short question with the id bot_id: this position is about a bot',
+  });
+};
+
+export const showApplicationsOf = async (app: App, state: AppState, page: number): Promise<Reply> => {
+  const { count, rows } = await app.catalogue.operator.applications.page(state, page);
+  return ok({
+    count,
+    applications: rows.map((row) => ({
+      app_id: row.app_id,
+      user_id: row.user_id,
+      position: row.position,
+      state: row.state,
+      created_at: timestamp(row.created_at),
+      answers: row.answers,
+    })),
+  });
+};
+
+export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
+  const verdict = { state: body.state, feedback: body.feedback ?? '' };
+  const outcome = await app.catalogue.operator.applications.review(id, verdict);
+  if (outcome === 'not_found') throw notFound('application');
+  if (outcome === 'already_reviewed') {
+    throw new DomainError('already_exists', 'This application has been reviewed already.');
+  }
+  return message(`application ${id} is ${body.state}.`);
+};
+
+export const addWord = async (app: App, word: string): Promise<Reply> => {
+  const folded = foldVanityCode(word);
+  const added = await app.catalogue.operator.words.add(folded);
+  return message(added ? `${folded} is reserved.` : `${folded} was reserved already.`);
+};
+
+export const removeWord = async (app: App, word: string): Promise<Reply> => {
+  const folded = foldVanityCode(word);
+  if (!(await app.catalogue.operator.words.remove(folded))) throw notFound('reserved word');
+  return message(`${folded} is free.`);
+};
+
+export const showAudit = async (app: App, page: number): Promise<Reply> => {
+  const rows = await app.catalogue.operator.audit.page(page);
+  return ok({
+    entries: rows.map((row) => ({
+      id: row.id,
+      asked_at: timestamp(row.asked_at),
+      operation: row.operation,
+      target: row.target,
+      outcome: row.outcome,
+      ended_at: timestampOrNull(row.ended_at),
+      details: row.details,
+    })),
+  });
+};

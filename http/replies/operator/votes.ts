@@ -1,0 +1,46 @@
+/**
+ * Decisions of operators about past votes. Votes on their way are in the ledger first (`engine.flushed`), and
+ * the hot store hears of the decision before the answer goes (`engine.deliver`); a crash in between loses
+ * nothing, since the ledger's adjustments stay open until they were heard.
+ */
+
+import { DomainError } from '../../../engine/errors.ts';
+import type { EntityKind } from '../../../engine/ids.ts';
+import { type App, message, type Reply } from '../../route.ts';
+import type { ResetBody } from '../../schema/operator.ts';
+import { notFound } from '../values.ts';
+
+/** A vote still on its way has no itag that anybody could know. */
+export const voidVote = async (app: App, itag: string): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.votes.voidOne(itag);
+  if (outcome.kind === 'unknown_vote') throw notFound('vote');
+  if (outcome.kind !== 'voided') return message('This vote was void already.');
+  await app.engine.deliver(outcome.target.kind, outcome.target.id);
+  return message(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
+};
+
+const momentOf = (app: App, { before }: ResetBody): number => {
+  const nowMs = app.clock.nowMs();
+  const atMs = before === undefined ? nowMs : Date.parse(before);
+  if (atMs <= nowMs) return atMs;
+  throw new DomainError('validation_failed', 'The body is not valid: /before.', {
+    '/before': 'must not be in the future',
+  });
+};
+
+/** All votes of one listing become void, but for immutable ones. */
+export const resetListing = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  body: ResetBody,
+): Promise<Reply> => {
+  const { votes } = app.catalogue.operator;
+  const id = target.kind === 'pack' ? target.id.toLowerCase() : target.id;
+  const atMs = momentOf(app, body);
+  await app.engine.flushed(target.kind, id);
+  const scope = await votes.incarnationOf(target.kind, id);
+  if (scope === null) throw notFound(target.kind);
+  await votes.reset({ scope, atMs, reason: 'operator' });
+  await app.engine.deliver(target.kind, id);
+  return message(`The votes of ${target.kind} ${id} are void.`, { before: new Date(atMs).toISOString() });
+};

@@ -1,0 +1,164 @@
+/**
+ * Operations on what the directory offers: credit tiers, shop, blog (docs/operating.md, "The operator's
+ * side"). An object is written whole, under an id of the operator's choice.
+ */
+import {
+  listCoupons,
+  listPosts,
+  listTiers,
+  putBenefit,
+  putCoupon,
+  putItem,
+  putPost,
+  putTier,
+  removedReply,
+  shopReply,
+} from '../../replies/operator/content.ts';
+import { NoParams } from '../../schema/common.ts';
+import { Done } from '../../schema/operator.ts';
+import {
+  BenefitBody,
+  BlogPostBody,
+  BlogPostList,
+  CouponBody,
+  CouponList,
+  ItemBody,
+  SlugParams,
+  TierBody,
+  TierList,
+} from '../../schema/operator-content.ts';
+import { type Operation, operation } from './operation.ts';
+
+const base = { params: SlugParams, replies: { 200: Done } } as const;
+const lists = { method: 'GET', params: NoParams } as const;
+
+const tierOperations = [
+  operation({
+    ...lists,
+    command: 'tiers list',
+    name: 'listTiers',
+    path: '/tiers',
+    summary: 'All credit tiers.',
+    replies: { 200: TierList },
+    handle: (app) => listTiers(app),
+  }),
+  operation({
+    ...base,
+    command: 'tiers put',
+    name: 'putTier',
+    method: 'PUT',
+    path: '/tiers/{id}',
+    summary: 'Writes a credit tier.',
+    body: TierBody,
+    handle: (app, { params, body }) => putTier(app, params.id, body),
+  }),
+  operation({
+    ...base,
+    command: 'tiers delete',
+    name: 'deleteTier',
+    method: 'DELETE',
+    path: '/tiers/{id}',
+    summary: 'Deletes a credit tier.',
+    handle: async (app, { params }) =>
+      removedReply(await app.catalogue.operator.tiers.remove(params.id), 'tier', params.id),
+  }),
+];
+
+const shopWrites = [
+  operation({
+    ...base,
+    command: 'benefits put',
+    name: 'putBenefit',
+    method: 'PUT',
+    path: '/shop/benefits/{id}',
+    summary: 'Writes a benefit.',
+    body: BenefitBody,
+    handle: (app, { params, body }) => putBenefit(app, params.id, body),
+  }),
+  operation({
+    ...base,
+    command: 'items put',
+    name: 'putItem',
+    method: 'PUT',
+    path: '/shop/items/{id}',
+    summary: 'Writes an item of the shop.',
+    body: ItemBody,
+    handle: (app, { params, body }) => putItem(app, params.id, body),
+  }),
+  operation({
+    ...base,
+    command: 'coupons put',
+    name: 'putCoupon',
+    method: 'PUT',
+    path: '/shop/coupons/{id}',
+    summary: 'Writes a coupon.',
+    body: CouponBody,
+    handle: (app, { params, body }) => putCoupon(app, params.id, body),
+  }),
+  operation({
+    ...lists,
+    command: 'coupons list',
+    name: 'listCoupons',
+    path: '/shop/coupons',
+    summary: 'All coupons, also those that are not public.',
+    replies: { 200: CouponList },
+    handle: (app) => listCoupons(app),
+  }),
+];
+
+const shopNouns = [
+  { noun: 'benefit', remove: 'removeBenefit' },
+  { noun: 'item', remove: 'removeItem' },
+  { noun: 'coupon', remove: 'removeCoupon' },
+] as const;
+const shopDeletions = shopNouns.map(({ noun, remove }) =>
+  operation({
+    ...base,
+    command: `${noun}s delete`,
+    name: `delete_${noun}`,
+    method: 'DELETE',
+    path: `/shop/${noun}s/{id}`,
+    summary: `Deletes a${noun === 'item' ? 'n' : ''} ${noun} that nothing names any more.`,
+    handle: async (app, { params }) =>
+      shopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
+  }),
+);
+
+const blogOperations = [
+  operation({
+    ...lists,
+    command: 'blog list',
+    name: 'listAllPosts',
+    path: '/blog',
+    summary: 'All posts, also drafts.',
+    replies: { 200: BlogPostList },
+    handle: (app) => listPosts(app),
+  }),
+  operation({
+    ...base,
+    command: 'blog put',
+    name: 'putPost',
+    method: 'PUT',
+    path: '/blog/{id}',
+    summary: 'Writes a post; as a draft nobody sees it.',
+    body: BlogPostBody,
+    handle: (app, { params, body }) => putPost(app, params.id, body),
+  }),
+  operation({
+    ...base,
+    command: 'blog delete',
+    name: 'deletePost',
+    method: 'DELETE',
+    path: '/blog/{id}',
+    summary: 'Deletes a post or draft.',
+    handle: async (app, { params }) =>
+      removedReply(await app.catalogue.operator.blog.remove(params.id), 'post', params.id),
+  }),
+];
+
+export const contentOperations: readonly Operation[] = [
+  ...tierOperations,
+  ...shopWrites,
+  ...shopDeletions,
+  ...blogOperations,
+];

@@ -1,0 +1,155 @@
+/**
+ * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
+ */
+import {
+  claimBot,
+  putServer,
+  removeListing,
+  review,
+  setPremium,
+  setVoteBan,
+  showBotsOfType,
+} from '../../replies/operator/listings.ts';
+import { pageOf } from '../../replies/request.ts';
+import { NoParams } from '../../schema/common.ts';
+import {
+  BotParams,
+  BotSummaries,
+  BotsQuery,
+  ClaimBody,
+  Done,
+  ListingParams,
+  NoteBody,
+  PremiumBody,
+  ReasonBody,
+  ServerBody,
+  ServerParams,
+} from '../../schema/operator.ts';
+import { type Operation, operation } from './operation.ts';
+
+const verdicts = [
+  { word: 'approve', type: 'approved', told: 'Lists it.' },
+  { word: 'deny', type: 'denied', told: 'Keeps it out of the lists.' },
+  { word: 'pend', type: 'pending', told: 'Puts it back among those that wait for a review.' },
+] as const;
+
+const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
+  ...verdicts.map(({ word, type, told }) =>
+    operation({
+      command: `${kind}s ${word}`,
+      name: `${word}_${kind}`,
+      method: 'POST',
+      path: `/${kind}s/{id}/${word}`,
+      summary: told,
+      params: kind === 'bot' ? BotParams : ServerParams,
+      body: NoteBody,
+      replies: { 200: Done },
+      handle: (app, { params, body }) =>
+        review(app, { kind, id: params.id }, { type, words: body.note ?? '' }),
+    }),
+  ),
+  operation({
+    command: `${kind}s certify`,
+    name: `certify_${kind}`,
+    method: 'POST',
+    path: `/${kind}s/{id}/certify`,
+    summary: 'Lists it as certified.',
+    params: kind === 'bot' ? BotParams : ServerParams,
+    body: ReasonBody,
+    replies: { 200: Done },
+    handle: (app, { params, body }) =>
+      review(app, { kind, id: params.id }, { type: 'certified', words: body.reason ?? '' }),
+  }),
+  operation({
+    command: `${kind}s premium`,
+    name: `premium_${kind}`,
+    method: 'PUT',
+    path: `/${kind}s/{id}/premium`,
+    summary: 'Makes it premium for some hours, from now or from a moment; 0 hours ends it.',
+    params: kind === 'bot' ? BotParams : ServerParams,
+    body: PremiumBody,
+    replies: { 200: Done },
+    handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
+  }),
+  operation({
+    command: `${kind}s delete`,
+    name: `delete_${kind}`,
+    method: 'DELETE',
+    path: `/${kind}s/{id}`,
+    summary: 'Deletes it for good: its votes become void, its tokens die.',
+    params: kind === 'bot' ? BotParams : ServerParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => removeListing(app, { kind, id: params.id }),
+  }),
+]);
+
+const voteBanOperations = [
+  operation({
+    command: 'listings vote-ban',
+    name: 'banListingVotes',
+    method: 'PUT',
+    path: '/{target_type}/{target_id}/vote-ban',
+    summary: 'Nobody may vote for it any more.',
+    params: ListingParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
+  }),
+  operation({
+    command: 'listings unvote-ban',
+    name: 'liftListingVotes',
+    method: 'DELETE',
+    path: '/{target_type}/{target_id}/vote-ban',
+    summary: 'It can be voted for again.',
+    params: ListingParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, false),
+  }),
+];
+
+export const listingOperations: readonly Operation[] = [
+  operation({
+    command: 'bots list',
+    name: 'listBotsOfType',
+    method: 'GET',
+    path: '/bots',
+    summary: 'Bots of one type, the oldest first: what waits for a review stands on top.',
+    params: NoParams,
+    query: BotsQuery,
+    replies: { 200: BotSummaries },
+    handle: (app, { query }) => showBotsOfType(app, query.type ?? 'pending', pageOf(query)),
+  }),
+  ...reviewOperations,
+  operation({
+    command: 'bots claim',
+    name: 'claimBot',
+    method: 'PUT',
+    path: '/bots/{id}/claim',
+    summary: 'Notes who reviews it; lapses after an hour.',
+    params: BotParams,
+    body: ClaimBody,
+    replies: { 200: Done },
+    handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
+  }),
+  operation({
+    command: 'bots unclaim',
+    name: 'unclaimBot',
+    method: 'DELETE',
+    path: '/bots/{id}/claim',
+    summary: 'Lets go of it.',
+    params: BotParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => claimBot(app, params.id, ''),
+  }),
+  operation({
+    command: 'servers put',
+    name: 'putServer',
+    method: 'PUT',
+    path: '/servers/{id}',
+    summary: 'Adds a server, pending, or changes all its fields; absent ones take their defaults.',
+    params: ServerParams,
+    body: ServerBody,
+    replies: { 200: Done },
+    handle: (app, { params, body }) => putServer(app, params.id, body),
+  }),
+  ...voteBanOperations,
+];

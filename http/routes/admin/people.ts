@@ -1,0 +1,98 @@
+/**
+ * Operations on users and tokens (docs/operating.md, "The operator's side").
+ */
+import { issueToken, putUser, setBan, showUser, showUsers } from '../../replies/operator/people.ts';
+import { pageOf } from '../../replies/request.ts';
+import { NoParams } from '../../schema/common.ts';
+import {
+  Done,
+  OperatorUser,
+  TokenBody,
+  TokenIssued,
+  TokenParams,
+  UserBody,
+  UserParams,
+  Users,
+  UsersQuery,
+} from '../../schema/operator.ts';
+import { type Operation, operation } from './operation.ts';
+
+const bans = [
+  {
+    word: 'ban',
+    ban: 'banned',
+    told: 'Bans a user: every token of his is refused, on every node within a second.',
+  },
+  { word: 'vote-ban', ban: 'vote_banned', told: 'Keeps a user from voting.' },
+] as const;
+
+const banOperations = bans.flatMap(({ word, ban, told }) => [
+  operation({
+    command: `users ${word}`,
+    name: `set_${ban}`,
+    method: 'PUT',
+    path: `/users/{id}/${word}`,
+    summary: told,
+    params: UserParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
+  }),
+  operation({
+    command: `users un${word}`,
+    name: `lift_${ban}`,
+    method: 'DELETE',
+    path: `/users/{id}/${word}`,
+    summary: `Takes back a ${word}.`,
+    params: UserParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
+  }),
+]);
+
+export const peopleOperations: readonly Operation[] = [
+  operation({
+    command: 'users list',
+    name: 'listUsers',
+    method: 'GET',
+    path: '/users',
+    summary: 'Lists users, 50 on a page.',
+    params: NoParams,
+    query: UsersQuery,
+    replies: { 200: Users },
+    handle: (app, { query }) => showUsers(app, pageOf(query), query.ban ?? null),
+  }),
+  operation({
+    command: 'users show',
+    name: 'showUser',
+    method: 'GET',
+    path: '/users/{id}',
+    summary: 'One user.',
+    params: UserParams,
+    replies: { 200: OperatorUser },
+    handle: (app, { params }) => showUser(app, params.id),
+  }),
+  operation({
+    command: 'users put',
+    name: 'putUser',
+    method: 'PUT',
+    path: '/users/{id}',
+    summary: 'Creates a user, or changes the fields given.',
+    params: UserParams,
+    body: UserBody,
+    replies: { 200: Done },
+    handle: (app, { params, body }) => putUser(app, params.id, body),
+  }),
+  ...banOperations,
+  operation({
+    command: 'tokens issue',
+    name: 'issueToken',
+    method: 'POST',
+    path: '/{target_type}/{target_id}/tokens',
+    summary: 'Makes a token, shown this once. Unlimited unless permissions are named.',
+    params: TokenParams,
+    body: TokenBody,
+    replies: { 201: TokenIssued },
+    handle: (app, { params, body }) =>
+      issueToken(app, { kind: params.target_type, id: params.target_id }, body),
+  }),
+];

@@ -1,0 +1,128 @@
+/**
+ * Shapes of what operators write for the directory: tiers, shop, blog, positions, applications. An object is
+ * written whole; absent fields take the default that stands here.
+ */
+import { type Static, Type } from 'typebox';
+import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
+import { lineOf, proseOf, tagsOf } from './fields.ts';
+
+const slug = Type.String({
+  pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',
+  description: 'Letters a-z, digits, - and _.',
+});
+export const SlugParams = Type.Object({ id: slug });
+const optional = Type.Optional;
+const names = (example: string) =>
+  optional(Type.Array(lineOf(1, 128, example), { maxItems: 200, uniqueItems: true }));
+const hours = optional(Type.Integer({ minimum: 0, maximum: 876_000, description: 'Hours; 0 when absent.' }));
+const cents = Type.Number({ minimum: 0, maximum: 1e12, description: 'In hundredths; may be fractional.' });
+
+export const TierBody = Type.Object({
+  target_type: Type.Enum(['bot', 'server'], { description: 'bot or server.' }),
+  position: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Its place among the tiers.' }),
+  votes: Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'Votes it takes.' }),
+  cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'What each is worth, in hundredths.' }),
+});
+export type TierBody = Static<typeof TierBody>;
+export const TierList = Type.Object({
+  tiers: Type.Array(
+    Type.Object({
+      id: Text,
+      target_type: Text,
+      position: Type.Number(),
+      votes: Type.Number(),
+      cents: Type.Number(),
+    }),
+  ),
+});
+
+export const BenefitBody = Type.Object({
+  name: lineOf(1, 100, 'Faster votes'),
+  description: optional(proseOf(0, 2_000, 'Votes every four hours.')),
+  target_types: names('bot'),
+});
+export type BenefitBody = Static<typeof BenefitBody>;
+export const ItemBody = Type.Object({
+  name: lineOf(1, 100, 'Premium for a month'),
+  cents,
+  description: optional(proseOf(0, 2_000, 'A month of faster votes.')),
+  duration: hours,
+  benefits: names('faster-votes'),
+  target_types: names('bot'),
+});
+export type ItemBody = Static<typeof ItemBody>;
+export const CouponBody = Type.Object({
+  code: lineOf(1, 64, 'SPRING'),
+  cents,
+  public: optional(Flag),
+  usable: optional(Type.Boolean({ description: 'True when absent.' })),
+  expiry: hours,
+  max_uses: optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: '0 is any number.' })),
+  reuse_wait_duration: hours,
+  allowed_users: names('728871946456137770'),
+  applicable_items: names('premium-month'),
+  requirements: names('certified'),
+  target_types: names('bot'),
+});
+export type CouponBody = Static<typeof CouponBody>;
+export const CouponList = Type.Object({
+  coupons: Type.Array(
+    Type.Object({ id: Text, code: Text, cents: Text, public: Flag, usable: Flag, created_at: Timestamp }),
+  ),
+});
+
+export const BlogPostBody = Type.Object({
+  title: lineOf(1, 200, 'Welcome'),
+  description: optional(lineOf(0, 500, 'What this directory is.')),
+  content: proseOf(1, 200_000, 'Everything here is counted.'),
+  tags: optional(tagsOf(0)),
+  author: UserId,
+  draft: optional(Flag),
+});
+export type BlogPostBody = Static<typeof BlogPostBody>;
+export const BlogPostList = Type.Object({
+  posts: Type.Array(Type.Object({ slug: Text, title: Text, draft: Flag, created_at: Timestamp })),
+});
+
+const QuestionBody = Type.Object({
+  id: slug,
+  question: lineOf(1, 300, 'Why do you want to join?'),
+  paragraph: optional(proseOf(0, 2_000, 'Tell us what draws you to this.')),
+  placeholder: optional(lineOf(0, 300, 'I want to join because …')),
+  short: optional(Flag),
+});
+export const PositionBody = Type.Object({
+  name: lineOf(1, 100, 'Staff'),
+  ordinal: optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Its place in the list.' })),
+  info: optional(proseOf(0, 4_000, 'Review new entries.')),
+  tags: names('Reviews'),
+  questions: Type.Array(QuestionBody, { minItems: 1, maxItems: 50 }),
+  closed: optional(Flag),
+  hidden: optional(Flag),
+  cooldown: hours,
+});
+export type PositionBody = Static<typeof PositionBody>;
+
+export const ApplicationParams = Type.Object({ app_id: Uuid });
+export const ApplicationsQuery = Type.Object({
+  state: optional(Type.Enum(['pending', 'approved', 'denied'], { description: 'pending when absent.' })),
+  page: optional(Type.String({ description: 'Page from 1.' })),
+});
+export const ReviewBody = Type.Object({
+  state: Type.Enum(['approved', 'denied'], { description: 'approved or denied.' }),
+  feedback: optional(proseOf(0, 4_000, 'Welcome aboard.')),
+});
+export type ReviewBody = Static<typeof ReviewBody>;
+export const OperatorApplications = Type.Object({
+  count: Type.Integer(),
+  applications: Type.Array(
+    Type.Object({
+      app_id: Text,
+      user_id: Text,
+      position: Text,
+      state: Text,
+      created_at: Timestamp,
+      answers: Type.Record(Type.String(), Type.String()),
+    }),
+  ),
+});

@@ -1,0 +1,141 @@
+/**
+ * Shapes of the private listener. The command line reads them too: a path parameter is a word, a field an
+ * option, its description the help.
+ */
+import { type Static, Type } from 'typebox';
+import { Flag, orNull, PackUrl, plainText, Text, Timestamp, UserId, Uuid, Words } from './common.ts';
+import { lineOf, proseOf, tagsOf } from './fields.ts';
+
+export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
+
+export const UserParams = Type.Object({ id: UserId });
+export const BotParams = Type.Object({ id: UserId });
+export const ServerParams = Type.Object({
+  id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the server: 15 to 20 digits.' }),
+});
+export const TeamParams = Type.Object({ id: UserId });
+export const PackParams = Type.Object({ id: PackUrl });
+export const PageOnly = Type.Object({
+  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+});
+
+export const OperatorUser = Type.Object({
+  id: Text,
+  username: Text,
+  display_name: Text,
+  avatar: Text,
+  bot: Flag,
+  flags: Words,
+  banned: Flag,
+  vote_banned: Flag,
+  created_at: Timestamp,
+});
+export const Users = Type.Object({ users: Type.Array(OperatorUser) });
+export const UsersQuery = Type.Object({
+  ban: Type.Optional(
+    Type.Enum(['banned', 'vote_banned'], { description: 'Only users with this ban: banned or vote_banned.' }),
+  ),
+  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+});
+export const UserBody = Type.Object({
+  username: Type.Optional(lineOf(1, 64, 'robin')),
+  display_name: Type.Optional(lineOf(1, 64, 'Robin')),
+  avatar: Type.Optional(lineOf(0, 512, 'https://cdn.example.org/a.webp')),
+  flags: Type.Optional(Type.Array(lineOf(1, 32, 'staff'), { maxItems: 32, uniqueItems: true })),
+});
+export type UserBody = Static<typeof UserBody>;
+
+export const TokenParams = Type.Object({
+  target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
+  target_id: UserId,
+});
+export const TokenBody = Type.Object({
+  name: Type.Optional(lineOf(1, 64, 'by the operator')),
+  expiry: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 315_360_000, description: 'Seconds it lasts; 30 days when absent.' }),
+  ),
+  perm_limits: Type.Optional(
+    Type.Array(Text, { maxItems: 32, description: 'Permission ids; none: unlimited.' }),
+  ),
+});
+export type TokenBody = Static<typeof TokenBody>;
+export const TokenIssued = Type.Object({ session_id: Text, target_id: Text, token: Text });
+
+const note = proseOf(0, 2_000, 'Tested, works as described.');
+export const NoteBody = Type.Object({ note: Type.Optional(note) });
+export const ReasonBody = Type.Object({ reason: Type.Optional(note) });
+export const PremiumBody = Type.Object({
+  hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'Length; 0 ends it.' }),
+  start_at: Type.Optional(Type.String({ format: 'date-time', description: 'Its begin; now when absent.' })),
+});
+export type PremiumBody = Static<typeof PremiumBody>;
+export const ClaimBody = Type.Object({ user_id: UserId });
+export const BotsQuery = Type.Object({
+  type: Type.Optional(
+    Type.Enum(['pending', 'approved', 'certified', 'denied'], { description: 'pending when absent.' }),
+  ),
+  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+});
+export const BotSummaries = Type.Object({
+  bots: Type.Array(
+    Type.Object({
+      bot_id: Text,
+      name: Text,
+      type: Text,
+      owner: Text,
+      claimed_by: Text,
+      created_at: Timestamp,
+    }),
+  ),
+});
+export const ServerBody = Type.Object({
+  team_owner: Type.String({ minLength: 1, maxLength: 128, description: 'Id of the team that owns it.' }),
+  name: lineOf(1, 100, 'Harbour'),
+  short: lineOf(30, 150, 'Where ships and their crews meet at night.'),
+  long: Type.Optional(proseOf(0, 65_536, 'All about it.')),
+  avatar: Type.Optional(lineOf(0, 512, 'https://cdn.example.org/a.webp')),
+  invite: Type.Optional(
+    Type.String({ maxLength: 512, pattern: '^(https://[^\\s]+)?$', description: 'An https address.' }),
+  ),
+  tags: Type.Optional(tagsOf(0)),
+  nsfw: Type.Optional(Flag),
+  state: Type.Optional(
+    Type.Enum(['public', 'private', 'unlisted'], { description: 'public, private or unlisted.' }),
+  ),
+  total_members: Type.Optional(Type.Integer({ minimum: 0 })),
+  online_members: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type ServerBody = Static<typeof ServerBody>;
+
+export const VoteParams = Type.Object({ itag: Uuid });
+export const ListingParams = Type.Object({
+  target_type: Type.Enum(['bot', 'server', 'team', 'pack'], { description: 'bot, server, team or pack.' }),
+  target_id: UserId,
+});
+export const ResetBody = Type.Object({
+  before: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Votes before this moment become void; now when absent.',
+    }),
+  ),
+});
+export type ResetBody = Static<typeof ResetBody>;
+
+export const AuditList = Type.Object({
+  entries: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      asked_at: Timestamp,
+      operation: Text,
+      target: Text,
+      outcome: Text,
+      ended_at: orNull(Timestamp),
+      details: Type.Record(Type.String(), Type.Unknown()),
+    }),
+  ),
+});
+export const WordParams = Type.Object({
+  word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: 'The word.' }),
+});
+export const WordList = Type.Object({ words: Words });

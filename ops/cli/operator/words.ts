@@ -1,0 +1,164 @@
+/**
+ * The words of one operator's command turned into a request, by the shapes of its row: path parameters are
+ * words in their order, fields of the query and the body are options (`--start-at` for `start_at`).
+ *
+ * Pure. The server checks values; here only what cannot be sent at all is refused.
+ */
+import { parseArgs } from 'node:util';
+import type { TSchema } from 'typebox';
+import { parameterNames } from '../../../http/match.ts';
+import type { Operation } from '../../../http/routes/admin/operation.ts';
+import { operations } from '../../../http/routes/admin/table.ts';
+import { CommandError } from '../command.ts';
+
+export interface Asked {
+  readonly operation: Operation;
+  /** With its query. */
+  readonly path: string;
+  /** `undefined` for no body. */
+  readonly body: object | undefined;
+  /** A JSON file whose fields come before those of the options; `''` for none. */
+  readonly bodyFile: string;
+  /** The answer as it came, for programs. */
+  readonly json: boolean;
+}
+
+export interface Field {
+  readonly name: string;
+  readonly option: string;
+  readonly schema: TSchema & {
+    readonly type?: string;
+    readonly enum?: readonly string[];
+    readonly description?: string;
+  };
+  readonly required: boolean;
+  readonly place: 'query' | 'body';
+}
+
+/** First words of commands: `bots`, `users` … */
+export const groups: readonly string[] = [
+  ...new Set(operations.map(({ command }) => command.split(' ')[0] ?? '')),
+];
+
+export const operationsOf = (group: string): readonly Operation[] =>
+  operations.filter(({ command }) => command.startsWith(`${group} `));
+
+const fieldsIn = (schema: TSchema | undefined, place: Field['place']): Field[] => {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Field['schema']>;
+    required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, field]) => ({
+    name,
+    option: name.replaceAll('_', '-'),
+    schema: field,
+    required: required.includes(name),
+    place,
+  }));
+};
+
+/** Everything that can be said with an option. */
+export const fieldsOf = ({ row }: Operation): readonly Field[] => [
+  ...fieldsIn(row.query, 'query'),
+  ...fieldsIn(row.body, 'body'),
+];
+
+/** A list of objects has no words: it comes from a file. */
+const isSayable = ({ schema }: Field): boolean =>
+  schema.type !== 'object' &&
+  (schema.type !== 'array' || (schema as { items?: TSchema & { type?: string } }).items?.type !== 'object');
+
+export const sayable = (operation: Operation): readonly Field[] => fieldsOf(operation).filter(isSayable);
+
+/** `bots approve ID [--note TEXT]`. */
+export const usageOf = (operation: Operation): string => {
+  const words = parameterNames(operation.row.path).map((name) => name.toUpperCase());
+  const options = sayable(operation).map((field) => {
+    const value = field.schema.type === 'boolean' ? '' : ` ${valueWord(field)}`;
+    return field.required ? `--${field.option}${value}` : `[--${field.option}${value}]`;
+  });
+  const file = operation.row.body === undefined ? [] : ['[--file BODY.json]'];
+  return [operation.command, ...words, ...options, ...file, '[--json]'].join(' ');
+};
+
+export const valueWord = ({ schema }: Field): string => {
+  if (schema.enum !== undefined) return schema.enum.join('|');
+  return schema.type === 'integer' || schema.type === 'number' ? 'N' : 'TEXT';
+};
+
+const typedOf = (field: Field, given: string | boolean | readonly (string | boolean)[]): unknown => {
+  const { type } = field.schema;
+  if (type !== 'integer' && type !== 'number') return given;
+  const number = Number(given);
+  if (given !== '' && Number.isFinite(number)) return number;
+  throw new CommandError(`--${field.option} must be a number, not "${String(given)}".`, 2);
+};
+
+const optionsOf = (operation: Operation) => {
+  const named = sayable(operation).map((field) => [
+    field.option,
+    field.schema.type === 'boolean'
+      ? ({ type: 'boolean' } as const)
+      : ({ type: 'string', multiple: field.schema.type === 'array' } as const),
+  ]);
+  return { ...Object.fromEntries(named), json: { type: 'boolean' }, file: { type: 'string' } } as const;
+};
+
+const pathOf = ({ row }: Operation, words: readonly string[]): string =>
+  parameterNames(row.path).reduce(
+    (path, name, index) => path.replace(`{${name}}`, encodeURIComponent(words[index] ?? '')),
+    row.path,
+  );
+
+type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+const gather = (operation: Operation, place: Field['place'], values: Values): Record<string, unknown> => {
+  const fields = sayable(operation).filter(
+    (field) => field.place === place && values[field.option] !== undefined,
+  );
+  return Object.fromEntries(
+    fields.map((field) => [field.name, typedOf(field, values[field.option] as string)]),
+  );
+};
+
+/** The operation that these words name; throws words for the operator. */
+export const operationNamed = (words: readonly string[]): Operation => {
+  const [group = '', verb = ''] = words;
+  const found = operations.find(({ command }) => command === `${group} ${verb}`);
+  if (found !== undefined) return found;
+  const verbs = operationsOf(group).map(({ command }) => command.split(' ')[1]);
+  throw new CommandError(
+    `There is no command "${group} ${verb}". After "${group}" comes one of ${verbs.join(', ')}.`,
+    2,
+  );
+};
+
+/** Throws words for the operator, exit code 2, when they cannot be turned into a request. */
+export const askedBy = (argv: readonly string[]): Asked => {
+  const operation = operationNamed(argv);
+  const usage = `Usage: npm run ops -- ${usageOf(operation)}`;
+  const parsed = parse(argv.slice(2), operation, usage);
+  const names = parameterNames(operation.row.path);
+  if (parsed.positionals.length !== names.length) throw new CommandError(usage, 2);
+  const query = new URLSearchParams(gather(operation, 'query', parsed.values) as Record<string, string>);
+  const path = pathOf(operation, parsed.positionals);
+  return {
+    operation,
+    path: query.size === 0 ? path : `${path}?${query}`,
+    body: operation.row.body === undefined ? undefined : gather(operation, 'body', parsed.values),
+    bodyFile: String(parsed.values.file ?? ''),
+    json: parsed.values.json === true,
+  };
+};
+
+const parse = (
+  args: string[] | readonly string[],
+  operation: Operation,
+  usage: string,
+): { values: Values; positionals: string[] } => {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: optionsOf(operation) });
+  } catch (error) {
+    throw new CommandError(`${(error as Error).message.split('. ')[0]}.\n${usage}`, 2);
+  }
+};

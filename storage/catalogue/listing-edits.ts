@@ -1,0 +1,170 @@
+/**
+ * What only operators decide about listings: type, premium, claims, bans, and servers as a whole.
+ *
+ * Each change is one transaction and raises the listing's revision, so that the engine sees newer facts. The
+ * caller drops caches and has the engine refreshed. Called by catalogue.ts.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import type { EntityKind } from '../../engine/ids.ts';
+import { deleteListing } from '../ledger/adjust.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { repeated } from '../sql/retry.ts';
+import { removeBot } from './bot-edits.ts';
+import { openListing } from './listings.ts';
+import { giveVanity } from './vanity.ts';
+
+export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
+export type Reviewed = 'bot' | 'server';
+export interface Review {
+  readonly type: ListingType;
+  /** The operator's words: `approval_note`, or `cert_reason` for `certified`. Bots only. */
+  readonly words: string;
+}
+export interface Premium {
+  /** 0 ends it. */
+  readonly hours: number;
+  /** `null`: now. */
+  readonly startAt: Date | null;
+}
+export interface ServerFields {
+  readonly teamId: string;
+  readonly name: string;
+  readonly avatar: string;
+  readonly short: string;
+  readonly long: string;
+  readonly invite: string;
+  readonly tags: readonly string[];
+  readonly nsfw: boolean;
+  readonly state: 'public' | 'private' | 'unlisted';
+  readonly totalMembers: number;
+  readonly onlineMembers: number;
+}
+export interface BotSummary {
+  readonly bot_id: string;
+  readonly name: string;
+  readonly type: ListingType;
+  readonly owner: string;
+  readonly claimed_by: string;
+  readonly created_at: Date;
+}
+
+/** Each resolves to whether there is such a listing; ledger then. */
+export interface ListingEdits {
+  review(kind: Reviewed, id: string, review: Review): Promise<boolean>;
+  setPremium(kind: Reviewed, id: string, premium: Premium): Promise<boolean>;
+  setVoteBan(kind: EntityKind, id: string, banned: boolean): Promise<boolean>;
+  /** `''` lets go. */
+  claim(botId: string, userId: string): Promise<boolean>;
+  /** Adds a server, or changes all its fields but the type. `unknown_team` changes nothing. */
+  putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
+  /** With its sessions, vanity code and reminders; its votes become void. */
+  remove(kind: Reviewed, id: string): Promise<boolean>;
+  /** Bots of a type, oldest first: what waits for a review stands on top. */
+  bots(type: ListingType, page: number): Promise<readonly BotSummary[]>;
+}
+
+export const botsPerPage = 50;
+const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
+const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
+
+const listed = ['approved', 'certified'];
+
+const reviewBot = (sql: Queryable, id: string, { type, words }: Review) => sql`
+  update bots set type = ${type}, revision = revision + 1, updated_at = now(),
+    approval_note = case when ${type} = 'certified' then approval_note else ${words} end,
+    cert_reason = case when ${type} = 'certified' then ${words} else '' end,
+    claimed_by = '', last_claimed = null,
+    listed_since = case when ${type} = any(${listed}) then coalesce(listed_since, now()) end
+  where bot_id = ${id} returning bot_id`;
+
+const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql`
+  update servers set type = ${type}, revision = revision + 1, updated_at = now()
+  where server_id = ${id} returning server_id`;
+
+const addServer = async (transaction: Transaction, id: string, fields: ServerFields): Promise<boolean> => {
+  const incarnation = await openListing(transaction, { kind: 'server', id });
+  if (incarnation === null) return false;
+  const vanity = await giveVanity(transaction, { kind: 'server', id }, fields.name);
+  await transaction`
+    insert into servers (server_id, incarnation, itag, vanity_ref, team_id, name, short)
+    values (${id}, ${incarnation}, ${uuidv7()}, ${vanity}, ${fields.teamId}, ${fields.name},
+      ${fields.short})`;
+  return true;
+};
+
+const putServer = async (
+  transaction: Transaction,
+  id: string,
+  fields: ServerFields,
+): Promise<'added' | 'changed' | 'unknown_team'> => {
+  const teams = await transaction`select from teams where id = ${fields.teamId} for share`;
+  if (teams.length === 0) return 'unknown_team';
+  const added = await addServer(transaction, id, fields);
+  await transaction`
+    update servers set team_id = ${fields.teamId}, name = ${fields.name}, avatar = ${fields.avatar},
+      short = ${fields.short}, long = ${fields.long}, invite = ${fields.invite},
+      tags = ${fields.tags as string[]}, nsfw = ${fields.nsfw}, state = ${fields.state},
+      total_members = ${fields.totalMembers}, online_members = ${fields.onlineMembers},
+      revision = revision + 1, updated_at = now()
+    where server_id = ${id}`;
+  return added ? 'added' : 'changed';
+};
+
+const removeServer = async (transaction: Transaction, id: string): Promise<boolean> => {
+  const [server] = await transaction`select from servers where server_id = ${id} for update`;
+  if (server === undefined) return false;
+  await transaction`delete from sessions where target_type = 'server' and target_id = ${id}`;
+  const deleted = await deleteListing(transaction, { kind: 'server', id });
+  await transaction`delete from vanity where target_type = 'server' and target_id = ${id}`;
+  return deleted !== null;
+};
+
+const changedOne = (operation: string, change: () => PromiseLike<readonly unknown[]>): Promise<boolean> =>
+  asStorage(operation, async () => (await change()).length === 1);
+
+export const createListingEdits = (sql: Sql): ListingEdits => ({
+  review: (kind, id, review) =>
+    changedOne('listings.review', () => (kind === 'bot' ? reviewBot : reviewServer)(sql, id, review)),
+  setPremium: (kind, id, { hours, startAt }) =>
+    changedOne(
+      'listings.setPremium',
+      () => sql`
+        update ${sql(tables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
+          start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
+        where ${sql(keys[kind])} = ${id} returning 1`,
+    ),
+  setVoteBan: (kind, id, banned) =>
+    changedOne(
+      'listings.setVoteBan',
+      () => sql`
+        update ${sql(tables[kind])} set vote_banned = ${banned}, revision = revision + 1
+        where ${sql(keys[kind])} = ${id} returning 1`,
+    ),
+  claim: (botId, userId) =>
+    changedOne(
+      'listings.claim',
+      () => sql`
+        update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
+        where bot_id = ${botId} returning 1`,
+    ),
+  putServer: (id, fields) =>
+    asStorage('listings.putServer', () =>
+      repeated(() => sql.begin((transaction) => putServer(transaction, id, fields))),
+    ) as Promise<'added' | 'changed' | 'unknown_team'>,
+  remove: (kind, id) =>
+    asStorage('listings.remove', () =>
+      repeated(() =>
+        sql.begin((transaction) => (kind === 'bot' ? removeBot : removeServer)(transaction, id)),
+      ),
+    ) as Promise<boolean>,
+  bots: (type, page) =>
+    asStorage(
+      'listings.bots',
+      () => sql<BotSummary[]>`
+        select bots.bot_id, coalesce(users.username, bots.bot_id) as name, bots.type, bots.claimed_by,
+          coalesce(bots.owner_id, 'team ' || bots.team_id) as owner, bots.created_at
+        from bots left join users on users.id = bots.bot_id where bots.type = ${type}
+        order by bots.created_at, bots.bot_id limit ${botsPerPage} offset ${(page - 1) * botsPerPage}`,
+    ),
+});
