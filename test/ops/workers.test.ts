@@ -1,7 +1,6 @@
 /**
- * Several processes on one port, on a real Redis and Postgres: both serve, one that is killed under load comes
- * back and nothing acknowledged is lost, and all are drained together. A dozen nodes are started: time limit:
- * 240 s.
+ * Several processes on one port, on a real Redis and Postgres: both serve, one that is killed under load
+ * comes back and nothing acknowledged is lost, and all are drained together. Time limit: 240 s.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
