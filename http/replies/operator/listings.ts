@@ -19,6 +19,7 @@ const dropProfile = (app: App, kind: EntityKind, id: string): void => {
 const told = async (app: App, kind: EntityKind, id: string): Promise<void> => {
   dropProfile(app, kind, id);
   await app.engine.refresh(kind, id);
+  await app.catalogue.reminders.lookAgain(kind, id); // A wait may end sooner now.
 };
 
 const changed = async (
