@@ -7,7 +7,7 @@
  * cannot be had is an error with words on what to install. Called by the helpers that start servers.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 export interface NeededProgram {
@@ -52,30 +52,34 @@ const isProgram = (path: string): boolean => {
 
 const mayInstall = (): boolean => existsSync('/etc/debian_version') && process.getuid?.() === 0;
 
-/** One package at a time: two test files may find the same one missing. Gives words on what happened. */
-const install = ({ debianPackage }: NeededProgram): string => {
+/**
+ * One package at a time on this machine: two test files may find programs missing at once. While the lock is
+ * held no package may start its service, and a file of ours that says so is taken away again. The file that
+ * keeps Postgres from making a cluster stays: it is the package's own.
+ */
+const script = `
+if [ ! -e ${policyFile} ]; then
+  trap 'rm -f ${policyFile}' EXIT
+  trap 'exit 143' TERM INT
+  printf '#!/bin/sh\\nexit 101\\n' > ${policyFile} && chmod 755 ${policyFile}
+fi
+if [ ! -e ${clusterFile} ]; then
+  mkdir -p ${dirname(clusterFile)} && echo 'create_main_cluster = false' > ${clusterFile}
+fi
+apt-get -qq update
+DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \\
+  -o DPkg::Lock::Timeout=${secondsMax} -o Dpkg::Options::=--force-confold "$1"
+`;
+
+/** Gives words on what happened. */
+const install = ({ debianPackage, find }: NeededProgram): string => {
   console.log(`Installing ${debianPackage} (once) …`);
-  const remove = [
-    writeWhereAbsent(policyFile, '#!/bin/sh\nexit 101\n', 0o755),
-    // Stays: it is the package's own file, and whoever removes the package removes it.
-    writeWhereAbsent(clusterFile, 'create_main_cluster = false\n', 0o644) && (() => {}),
-  ];
-  const command =
-    `apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends ` +
-    `-o DPkg::Lock::Timeout=${secondsMax} -o Dpkg::Options::=--force-confold ${debianPackage}`;
-  const done = spawnSync('flock', [lockFile, 'sh', '-c', command], {
+  const done = spawnSync('flock', [lockFile, 'sh', '-c', script, 'install', debianPackage], {
     encoding: 'utf8',
     timeout: secondsMax * 1_000,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  for (const one of remove) one?.();
-  return `apt-get ended with ${done.status ?? done.error?.message}: ${done.stderr.trim().slice(-300)}`;
-};
-
-/** Returns what takes the file away again, `null` when it was there already. */
-const writeWhereAbsent = (path: string, text: string, mode: number): (() => void) | null => {
-  if (existsSync(path)) return null;
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text, { mode });
-  return () => rmSync(path, { force: true });
+  if (done.status === 0 || find() !== null) return 'it was installed';
+  const said = (done.stderr ?? '').trim().slice(-300);
+  return `apt-get ended with ${done.status ?? done.error?.message}: ${said}`;
 };
