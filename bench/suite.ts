@@ -35,8 +35,8 @@ import { openStores, type Stores } from './stores/stores.ts';
 
 const racesAtOnce = 1_000;
 const idleConnections = 10_000;
-/** Also where the time limit is over: below that a median says nothing. */
-const roundsMin = 3;
+/** Also where the time limit is over; the full run has many scenarios. */
+const roundsMin = { quick: 3, full: 1 };
 const warmUpRequests = 10_000;
 const warmUpTurnsMax = 2;
 
@@ -209,7 +209,7 @@ const measureScenario = async (
   for (const server of order) await warmUp(run, stores, { scenario: name, server, servers });
   const untilMs = deadlineOf(run, name);
   for (let round = 1; round <= options.rounds; round++) {
-    if (round > roundsMin && performance.now() > untilMs) return;
+    if (round > roundsMin[options.quick ? 'quick' : 'full'] && performance.now() > untilMs) return;
     for (const placement of placementsFor(run, name)) {
       // Who goes first changes, so that nobody always finds the machine warm.
       const now = order.filter((server) => isWorthwhile(run, server, placement));

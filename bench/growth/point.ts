@@ -13,7 +13,7 @@ import { processTicksUs } from '../measure/cpu.ts';
 import type { Live } from '../report/live.ts';
 import { spreadOf } from '../report/statistics.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
-import { createDirectory, type Directory } from '../servers/directory.ts';
+import { createDirectory, type Directory, type Holder } from '../servers/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../stores/stores.ts';
@@ -106,16 +106,11 @@ type UnderLoad = Omit<Point, 'entities' | 'startSeconds' | 'flush'>;
 const underLoad = async (options: PointOptions, world: World): Promise<UnderLoad> => {
   const { entities, live } = options;
   const { server, directory } = world;
-  const grown = Array.from({ length: Math.max(0, entities - directory.bots.length) }, (_, index) => index);
-  const step = Math.max(1, Math.floor(grown.length / 20_000));
-  const all = [
-    ...directory.bots,
-    ...grown.filter((index) => index % step === 0).map((index) => ({ id: grownId(index), token: '' })),
-  ];
+  const sample = sampleOf(directory, entities);
   live.show('activation …');
-  const activationCpuUs = await measureActivation(server, all.slice(-activated));
+  const activationCpuUs = await measureActivation(server, sample);
   const posting = openAutocannon(directory);
-  const reading = openAutocannon({ ...directory, bots: all });
+  const reading = openAutocannon({ ...directory, bots: sample });
   try {
     const posts = await throughput(posting, server, 'stats');
     const reads = await throughput(reading, server, 'read');
@@ -132,6 +127,17 @@ const underLoad = async (options: PointOptions, world: World): Promise<UnderLoad
   } finally {
     await Promise.all([posting.close(), reading.close()]);
   }
+};
+
+/** Bots spread evenly over all there are; throughput is that of these, once they are live. */
+const sampleOf = ({ bots }: Directory, entities: number): readonly Holder[] => {
+  const grown = entities - bots.length;
+  const count = Math.min(activated, grown);
+  if (count <= 0) return bots;
+  return Array.from({ length: count }, (_, index) => ({
+    id: grownId(Math.floor((index * grown) / count)),
+    token: '',
+  }));
 };
 
 const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
