@@ -59,6 +59,14 @@ const hotMutants: readonly Mutant[] = [
     why: 'what was counted during a flush would never reach SQL (I10)',
   },
   {
+    name: 'publish leaves old rows remembered',
+    file: backlog,
+    find: `  writer.recent.slots.clear();\n`,
+    replace: '',
+    killers: [hotTest],
+    why: 'what publish marked dirty would be marked twice, and one mark never be cleared (I10)',
+  },
+  {
     name: 'settle clears what another generation flushed',
     file: backlog,
     find: ` && writer.mirror[ref.shard]?.generation === generation;`,
