@@ -1,6 +1,7 @@
 /**
  * Two and three nodes with random routing on one Redis and one Postgres: what was acknowledged anywhere is
  * there once, and soon visible everywhere (I1–I13).
+ * Time limit: 240 s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';

@@ -1,6 +1,7 @@
 /**
  * The Redis hot store on a Cluster of three primaries and three replicas: conformance, slots on the move,
  * a primary killed under load. The servers are the test's own, on loopback.
+ * Time limit: 240 s.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';

@@ -1,6 +1,7 @@
 /**
  * The Redis hot store on one server: the conformance suite, and what only Redis has to show.
  * A real server of the test's own.
+ * Time limit: 240 s.
  */
 import * as assert from 'uvu/assert';
 import { type EntityRef, entityRef, toShard } from '../../../engine/ids.ts';

@@ -1,6 +1,7 @@
 /**
  * Postgres goes away: flushes survive it, and what needs SQL is told so at once. The full count of stops is
  * in test/faults/postgres.fault.ts.
+ * Time limit: 240 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,5 +1,6 @@
 /**
  * Sessions and signals on a Redis Cluster, where messages alone say that something is old.
+ * Time limit: 240 s.
  */
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';

@@ -1,6 +1,7 @@
 /**
  * Sessions of several nodes on a real Redis: a revoke reaches everybody within a second and no fault undoes
  * it (I17).
+ * Time limit: 240 s.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
