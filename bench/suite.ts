@@ -38,7 +38,7 @@ const idleConnections = 10_000;
 /** Also where the time limit is over; the full run has many scenarios. */
 const roundsMin = { quick: 3, full: 1 };
 const warmUpRequests = 10_000;
-const warmUpTurnsMax = 2;
+const warmUpTurnsMax = { rollcall: 4, others: 2 };
 
 interface Run {
   readonly options: Options;
@@ -252,8 +252,9 @@ const warmUp = async (run: Run, stores: Stores, { scenario, server, servers }: C
   if (process === undefined) return;
   const measureSeconds = server === 'bare' ? 0.3 : 0.8;
   const means = { ...run, options: { ...run.options, measureSeconds, rate: 0 } };
+  const turnsMax = warmUpTurnsMax[server === 'rollcall' ? 'rollcall' : 'others'];
   let requests = 0;
-  for (let turn = 0; turn < warmUpTurnsMax && requests < warmUpRequests; turn++) {
+  for (let turn = 0; turn < turnsMax && requests < warmUpRequests; turn++) {
     if (run.signal.aborted) return;
     run.live.show(`${scenario}: warming up ${server} …`);
     const target: Target = {
