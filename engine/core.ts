@@ -121,8 +121,8 @@ export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
 };
 
 /**
- * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` when no decision comes
- * in time.
+ * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` when no decision
+ * comes in time.
  */
 export const send = (core: Core, item: Item): Promise<Decided> =>
   new Promise((resolve, reject) => {

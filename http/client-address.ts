@@ -49,7 +49,7 @@ const recentMax = 10_000;
 /** A longer header is read anew each time. */
 const recentCharactersMax = 64;
 
-/** `clientAddress` for one listener. Remembers what it read: parsing an address costs as much as a cached page. */
+/** `clientAddress` for one listener. Remembers what it read, because parsing takes long. */
 export const createAddressReader = (
   trusted: TrustedProxies,
 ): ((peer: string, forwardedFor: string) => string) => {

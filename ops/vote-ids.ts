@@ -1,8 +1,8 @@
 /**
  * The ids of votes: UUID version 7, so that their index in SQL stays dense.
  *
- * Random bytes are drawn for many ids at once: asking the system for sixteen costs more than the rest of a vote's
- * item. Called by the composition root.
+ * Random bytes are drawn for many ids at once: asking the system for sixteen costs more than the rest of a
+ * vote's item. Called by the composition root.
  */
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';

@@ -14,8 +14,8 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   bench: ['engine', 'http', 'storage', 'ops', 'bench'],
   test: ['engine', 'http', 'storage', 'ops', 'bench', 'test'],
 };
-/** What of the engine other layers see: its door, its types and its pure rules. */
-const engineDoor = /^engine\/((engine|ports|ids|errors|limits)\.ts|entity\/|rules\/)/;
+/** What of the engine other layers see: its door, its types, its pure rules, and its bounded memory. */
+const engineDoor = /^engine\/((engine|ports|ids|errors|limits|recent)\.ts|entity\/|rules\/)/;
 /** Pure computation only. */
 const engineModules = /^node:(assert(\/strict)?|crypto|zlib|buffer)$/;
 

@@ -15,8 +15,8 @@ import type { ShardMirror, Tables } from './tables.ts';
 import { readMirror, usedBytes } from './tables.ts';
 
 /**
- * What is on disk, of what was used lately, read and unpacked already. Right because one process alone owns the
- * folder: whoever writes such a row puts it here once it is on disk, and a failed write empties all of it.
+ * What is on disk, of what was used lately, read and unpacked already. Right because one process alone owns
+ * the folder: whoever writes such a row puts it here once it is on disk, and a failed write empties it.
  */
 export interface RecentRows {
   readonly slots: Recent<StoredSlot>;
