@@ -39,11 +39,13 @@ const isOf = (sql: Queryable, pair: VotePair) => sql`
   votes.author = ${pair.user} and votes.target_type || '' = ${pair.ref.kind}
   and votes.target_id = ${pair.ref.id}`;
 
+const voteColumns = (sql: Queryable) => sql`
+  votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
+  votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at`;
+
 /** The votes of `pair`. */
 const votesOf = (sql: Queryable, pair: VotePair) => sql`
-  select votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
-    votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at
-  from vote_rows as votes
+  select ${voteColumns(sql)} from vote_rows as votes
   where ${isOf(sql, pair)}`;
 
 /** Non-void votes of one user on one entity, newest first. */
@@ -51,13 +53,20 @@ export const validVotes = (sql: Queryable, pair: VotePair): Promise<readonly Vot
   ${votesOf(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
   order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
 
-/** One page of all votes of one user on one entity, void ones too, newest first. */
+/**
+ * One page of all votes of one user on one entity, void ones too, newest first. Whether a vote is void is
+ * asked for the rows of the page only; `offset 0` keeps that from being joined with all of the user's votes.
+ */
 export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise<readonly VoteRow[]> =>
   sql<VoteRow[]>`
-    ${votesOf(sql, pair)} and (votes.itag, votes.created_at) in (
+    select votes.* from (
       select votes.itag, votes.created_at from votes where ${isOf(sql, pair)}
       order by votes.created_at desc, votes.vote_num desc, votes.itag
-      limit ${perPage.userVotes} offset ${offsetOf(page, perPage.userVotes)})
+      limit ${perPage.userVotes} offset ${offsetOf(page, perPage.userVotes)}) as page
+    cross join lateral (
+      select ${voteColumns(sql)} from vote_rows as votes
+      where votes.itag = page.itag and votes.created_at = page.created_at
+      offset 0) as votes
     order by votes.created_at desc, votes.vote_num desc, votes.itag`;
 
 export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {

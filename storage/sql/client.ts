@@ -62,6 +62,8 @@ const connect = (url: string, options: ConnectOptions): Sql =>
     connection: {
       application_name: 'rollcall',
       TimeZone: 'UTC',
+      // Our statements touch few rows. Compiling one takes longer than running it.
+      jit: 'off',
       statement_timeout: options.statementTimeoutMs ?? 5_000,
       // Longer than the server takes to find a deadlock, so that its loser is known as such and repeated.
       lock_timeout: options.lockTimeoutMs ?? 2_000,
