@@ -1,5 +1,5 @@
 /**
- * Programs that tests need, found or installed. Lives with the benches, which start the same servers and may not
+ * Programs that tests need, found or installed. Lives with the benches, which need the same ones and may not
  * import tests. Called by tests.
  */
 export * from '../../bench/stores/needed-program.ts';
