@@ -1,0 +1,314 @@
+/**
+ * One to three nodes, each a process of its own, on a Redis and a Postgres of the test's; their load, their
+ * log and the verdict.
+ *
+ * Every request draws a node that is alive, as a load balancer would. The client's log numbers node processes
+ * as the judge numbers lives: a killed node's place is taken by a new life. `close` ends everything.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStores, type Stores } from '../../storage/open.ts';
+import { type Directory, directoryOf, fillDirectory, type Sizes, tokenOf } from '../support/directory.ts';
+import { type Answer, type Client, createClient } from '../support/http-client.ts';
+import { type NodeOptions, type StartedNode, startNode } from '../support/node-process.ts';
+import { inspect } from './at-rest.ts';
+import { type ClientLog, createLog, nowMs } from './client-log.ts';
+import { demandClean, type Figures } from './figures.ts';
+import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
+import { settings } from './live.ts';
+import { type Load, type LoadParts, look, startLoad } from './load.ts';
+import { createDice, type Dice } from './random.ts';
+
+export interface StackOptions {
+  readonly redisUrls: readonly string[];
+  readonly databaseUrl: string;
+  readonly nodes: number;
+  readonly seed: number;
+  /** Environment of every node beside the usual one. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A life of a node. */
+export interface Life {
+  readonly node: StartedNode;
+  readonly life: number;
+  alive: boolean;
+}
+
+export interface Stack {
+  readonly lives: readonly Life[];
+  readonly directory: Directory;
+  readonly log: ClientLog;
+  readonly dice: Dice;
+  readonly client: Client;
+  /** The test's own look at both stores, beside the nodes. */
+  readonly stores: Stores;
+  alive(): readonly Life[];
+  /** Starts one more node. */
+  open(options?: Partial<NodeOptions>): Promise<Life>;
+  /** SIGKILL. No request is sent there any more. */
+  kill(life: Life): Promise<void>;
+  /** Asks until stopped; a connection whose node is gone goes on with another one. */
+  load(connections: number): Load;
+  /** All is flushed, every node stops well, then log and stores are held against each other. */
+  judge(options?: JudgeOptions): Promise<Figures>;
+  close(): Promise<void>;
+}
+
+export interface JudgeOptions {
+  readonly rounds?: number;
+  /** Faults that the test itself found. */
+  readonly wrong?: readonly string[];
+}
+
+const sizes: Sizes = { users: 40, bots: 12, servers: 3, teams: 3, packs: 3 };
+const waitMs = Number(settings.VOTE_WAIT_HOURS) * 3_600_000;
+/** What was acknowledged elsewhere is visible after a second (I9); processes on one busy machine get more. */
+const staleMs = 5_000;
+/** A dead node's last bytes are read by the stores within this time. */
+const lateMs = 5_000;
+const backoffMs = 50;
+const flushedMsMax = 60_000;
+
+interface State {
+  readonly options: StackOptions;
+  readonly folder: string;
+  readonly stores: Stores;
+  readonly directory: Directory;
+  readonly dice: Dice;
+  readonly log: ClientLog;
+  readonly client: Client;
+  readonly lives: Life[];
+  readonly startedMs: number;
+  /** The life that the request being made goes to. */
+  drawn: number;
+}
+
+/** Fills the database and starts the nodes. The Redis must be empty. */
+export const openStack = async (options: StackOptions): Promise<Stack> => {
+  const startedMs = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-stack-'));
+  const { redisUrls, databaseUrl } = options;
+  const stores = await openStores(
+    { dataDir: folder, redisUrl: redisUrls, databaseUrl, snapshotIntervalMinutes: 1 },
+    { clock: Date.now, onTrouble: () => {} },
+  );
+  await fillDirectory(stores.sql, { ...sizes, bots: sizes.bots + 1 });
+  const state: State = {
+    options,
+    folder,
+    stores,
+    directory: directoryOf(sizes),
+    dice: createDice(options.seed),
+    log: createLog(),
+    client: createClient(24),
+    lives: [],
+    startedMs,
+    drawn: 0,
+  };
+  try {
+    // One after the other: the first one makes the generations.
+    for (let count = 0; count < options.nodes; count++) await open(state, {});
+  } catch (error) {
+    await close(state);
+    throw error;
+  }
+  return stackOf(state);
+};
+
+const stackOf = (state: State): Stack => ({
+  lives: state.lives,
+  directory: state.directory,
+  log: state.log,
+  dice: state.dice,
+  client: state.client,
+  stores: state.stores,
+  alive: () => state.lives.filter(({ alive }) => alive),
+  open: (options = {}) => open(state, options),
+  kill: async (life) => {
+    life.alive = false;
+    await life.node.kill();
+    state.log.endedMs[life.life] = nowMs() + lateMs;
+  },
+  load: (connections) => load(state, connections),
+  judge: (options = {}) => judge(state, options),
+  close: () => close(state),
+});
+
+const open = async (state: State, options: Partial<NodeOptions>): Promise<Life> => {
+  const { redisUrls, databaseUrl } = state.options;
+  const node = await startNode({
+    dataDir: state.folder,
+    ...options,
+    settings: {
+      ...settings,
+      REDIS_URL: redisUrls.join(','),
+      DATABASE_URL: databaseUrl,
+      ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
+      FLUSH_INTERVAL_MS: '200',
+      ...state.options.settings,
+      ...options.settings,
+    },
+  });
+  const life = { node, life: state.lives.length, alive: true };
+  state.lives.push(life);
+  return life;
+};
+
+const close = async (state: State): Promise<void> => {
+  for (const { node } of state.lives) await node.kill();
+  state.client.close();
+  await state.stores.close();
+  rmSync(state.folder, { recursive: true, force: true });
+};
+
+/* ------------------------------------------------------------------ load */
+
+/** Whoever is told to come again does not come at once. */
+const patient = (client: Client): Client => ({
+  ...client,
+  ask: async (url, asked) => {
+    const answer = await client.ask(url, asked);
+    if (answer.status === 503) await sleep(backoffMs);
+    return answer;
+  },
+});
+
+const draw = (state: State): number => {
+  const living = state.lives.filter(({ alive }) => alive);
+  state.drawn = living.length === 0 ? state.drawn : state.dice.pick(living).life;
+  return state.drawn;
+};
+
+/** A client's view in which every request draws its node: when it is logged first, and then asks that one. */
+const viewOf = (state: State): LoadParts => {
+  const log = Object.create(state.log, {
+    life: { get: () => draw(state) },
+    nextId: { get: () => state.log.nextId, set: (next: number) => (state.log.nextId = next) },
+    unanswered: { get: () => state.log.unanswered, set: (count: number) => (state.log.unanswered = count) },
+  }) as ClientLog;
+  const parts = { client: patient(state.client), directory: state.directory, dice: state.dice, log };
+  return Object.defineProperty({ ...parts, connections: 1, url: '' }, 'url', {
+    get: () => (state.lives[state.drawn] as Life).node.url,
+    enumerable: true,
+  });
+};
+
+const load = (state: State, connections: number): Load => {
+  const parts = viewOf(state);
+  const running = new Set<Load>();
+  let stopped = false;
+  const connection = async (): Promise<void> => {
+    while (!stopped) {
+      const one = startLoad(parts);
+      running.add(one);
+      await one.ended;
+      running.delete(one);
+      if (!stopped) await sleep(backoffMs);
+    }
+  };
+  const ended = Promise.all(Array.from({ length: connections }, connection)).then(() => {});
+  return {
+    ended,
+    stop: async () => {
+      stopped = true;
+      await Promise.all([...running].map((one) => one.stop()));
+      await ended;
+    },
+  };
+};
+
+/* ----------------------------------------------------------------- judge */
+
+/** Polls a condition; what is asked for may be away for a while. */
+export const until = async (what: string, holds: () => Promise<boolean>, msMax = 60_000): Promise<void> => {
+  const endMs = performance.now() + msMax;
+  for (;;) {
+    const last = await holds().catch((error: Error) => error);
+    if (last === true) return;
+    if (performance.now() > endMs) throw new Error(`not in time: ${what}`, { cause: last });
+    await sleep(50);
+  }
+};
+
+const lookEverywhere = async (state: State): Promise<void> => {
+  for (const { node, life, alive } of state.lives) {
+    if (!alive) continue;
+    state.log.life = life;
+    const parts = { ...state, url: node.url };
+    await Promise.all(state.directory.bots.map((bot) => look(parts, bot)));
+  }
+};
+
+const judge = async (state: State, { rounds = 1, wrong = [] }: JudgeOptions): Promise<Figures> => {
+  const { log, stores, directory } = state;
+  const flushed = async () => {
+    const { entities, votes } = await stores.hot.backlog();
+    return entities + votes === 0;
+  };
+  await until('all is flushed', flushed, flushedMsMax);
+  await sleep(staleMs + 500);
+  await lookEverywhere(state);
+  const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
+  for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
+  const atRest = await inspect(stores, stores.hot, directory.targets);
+  const verdict = createVerdict();
+  judgeStats(log, verdict, staleMs);
+  judgeClicks(log, verdict, staleMs);
+  judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
+  const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
+  demandClean(verdict, [...wrong, ...stops.flat(), ...atRest.differences, ...log.strange, ...buried]);
+  return {
+    ...tally(log),
+    lost: verdict.lost.length + verdict.fell.length,
+    doubled: verdict.doubled.length + verdict.mixed.length,
+    rounds,
+    seconds: (performance.now() - state.startedMs) / 1_000,
+  };
+};
+
+const stopWell = async (node: StartedNode): Promise<string[]> => {
+  const { code, signal } = await node.stop();
+  return code === 0 ? [] : [`a stop ended with ${code ?? signal}:\n${node.output()}`];
+};
+
+/* ---------------------------------------------------------------- probes */
+
+/** A bot that the load does not touch, so that the log's judge has no business with it. */
+const outsider = `2${String(sizes.bots).padStart(15, '0')}`;
+
+/** A change at one node, outside of the log. */
+export const probe = ({ client }: Stack, { node }: Life): Promise<Answer> => {
+  const headers = { 'Bot-Auth': tokenOf('bot', outsider), 'Content-Type': 'application/json' };
+  return client.ask(`${node.url}/bots/stats`, { method: 'POST', headers, body: '{"servers":1}' });
+};
+
+/** Resolves when every living node answers a change with this status. */
+export const untilAll = (stack: Stack, status: 200 | 503): Promise<void> =>
+  until(`every node answers ${status}`, async () => {
+    const answers = await Promise.all(stack.alive().map((life) => probe(stack, life)));
+    return answers.every((answer) => answer.status === status);
+  });
+
+/* --------------------------------------------------------------- figures */
+
+/** The longest time between two acknowledged changes that touches the span, in seconds. */
+export const silenceSeconds = (log: ClientLog, { fromMs, toMs }: Span): number => {
+  const acked = [...log.stats, ...log.votes].filter(({ outcome }) => outcome === 'ok');
+  const inside = acked.map(({ returnMs }) => returnMs).filter((atMs) => atMs > fromMs && atMs < toMs);
+  const marks = [fromMs, ...inside.sort((left, right) => left - right), toMs];
+  const gaps = marks.slice(1).map((atMs, index) => atMs - (marks[index] as number));
+  return Math.max(...gaps) / 1_000;
+};
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Resolves when so many more changes were acknowledged. */
+export const acknowledged = (log: ClientLog, more: number): Promise<void> => {
+  const before = tally(log).acked;
+  return until(`${more} more acknowledged`, async () => tally(log).acked >= before + more);
+};
