@@ -76,7 +76,8 @@ const parameter = (place: 'path' | 'query', schema: TObject, name: string): Json
 };
 
 /** The row's names of path parameters, in the order of the path. */
-const namesIn = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+const namesIn = (path: string): string[] =>
+  [...path.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] ?? '');
 
 const parametersOf = (row: AnyRow, path: string): Json[] => {
   const params = row.params as TObject;
@@ -227,7 +228,7 @@ const componentsOf = (codes: ReadonlySet<ErrorCode>): Json => ({
   },
 });
 
-const shapeOf = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
+const shapeOf = (path: string): string => path.replace(/\{[^{}]+\}/g, '{}');
 
 /**
  * The path under which a row is published: OpenAPI wants one name for a parameter in one place (3.1, "Paths

@@ -44,10 +44,10 @@ export const slugOf = (name: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, vanityCodeMax)
-    .replace(/^-+|-+$/g, '');
+    .replace(/^-|-$/g, '');
 
 const withSuffix = (slug: string, suffix: string): string =>
-  `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/-+$/, '')}-${suffix}`;
+  `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/-$/, '')}-${suffix}`;
 
 /**
  * Codes to offer a new listing, best first: the slug of its name, the slug with the end of its id, then

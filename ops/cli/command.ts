@@ -27,7 +27,7 @@ export class CommandError extends Error {
 export const interruptedExitCode = 130;
 
 /** `1 234 567`, readable in any language. */
-export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ' ');
+export const grouped = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
 
 /** `1 bot`, `2 bots`. */
 export const counted = (count: number, noun: string): string =>

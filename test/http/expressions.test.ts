@@ -1,0 +1,63 @@
+/**
+ * Every regular expression of the product, literal or in a schema, is judged by `recheck`: none takes longer
+ * than in proportion to its input, so no input can hold up the process (ReDoS).
+ */
+import { fileURLToPath } from 'node:url';
+import { checkSync, type Diagnostics } from 'recheck';
+import type { Node } from 'typescript/unstable/ast';
+import { SyntaxKind } from 'typescript/unstable/ast';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rows } from '../../http/table.ts';
+import { parseProject, readFiles, walk } from '../tidy/project.ts';
+
+const test = suite('regular expressions');
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const product = /^(engine|http|storage|ops)\//;
+
+const literals = (): Map<string, string> => {
+  const files = new Map([...readFiles(root)].filter(([path]) => product.test(path)));
+  const found = new Map<string, string>();
+  for (const { path, tree } of parseProject(files).sources.values()) {
+    walk(tree, (node: Node) => {
+      if (node.kind !== SyntaxKind.RegularExpressionLiteral) return;
+      found.set(node.getText(tree), path);
+    });
+  }
+  return found;
+};
+
+/** Adds the value of every `pattern` below `value`. */
+const gather = (value: unknown, into: Map<string, string>): void => {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (name === 'pattern' && typeof member === 'string') into.set(`/${member}/u`, 'a schema');
+    else gather(member, into);
+  }
+};
+
+const judge = (literal: string): Diagnostics => {
+  const end = literal.lastIndexOf('/');
+  return checkSync(literal.slice(1, end), literal.slice(end + 1), { timeout: null });
+};
+
+test('recheck is here, and knows bad ones from good ones', () => {
+  assert.is(judge('/^(a+)+$/').status, 'vulnerable');
+  assert.is(judge('/^[a-z0-9-]{2,32}$/').status, 'safe');
+});
+
+test('no expression of the product is slow on any input', () => {
+  const all = literals();
+  gather(rows, all);
+
+  const found: string[] = [];
+  for (const [literal, where] of all) {
+    const { status, complexity } = judge(literal);
+    if (status !== 'safe') found.push(`${where}: ${literal} is ${status}, ${complexity?.summary}`);
+  }
+
+  assert.ok(all.size > 60, String(all.size));
+  assert.equal(found, []);
+});
+
+test.run();
