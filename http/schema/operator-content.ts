@@ -14,6 +14,12 @@ export const SlugParams = Type.Object({ id: slug });
 const optional = Type.Optional;
 const names = (example: string) =>
   optional(Type.Array(lineOf(1, 128, example), { maxItems: 200, uniqueItems: true }));
+const targetTypes = optional(
+  Type.Array(Type.Enum(['bot', 'server'], { description: 'bot or server.' }), {
+    maxItems: 2,
+    uniqueItems: true,
+  }),
+);
 const hours = optional(Type.Integer({ minimum: 0, maximum: 876_000, description: 'Hours; 0 when absent.' }));
 const cents = Type.Number({ minimum: 0, maximum: 1e12, description: 'In hundredths; may be fractional.' });
 
@@ -39,7 +45,7 @@ export const TierList = Type.Object({
 export const BenefitBody = Type.Object({
   name: lineOf(1, 100, 'Faster votes'),
   description: optional(proseOf(0, 2_000, 'Votes every four hours.')),
-  target_types: names('bot'),
+  target_types: targetTypes,
 });
 export type BenefitBody = Static<typeof BenefitBody>;
 export const ItemBody = Type.Object({
@@ -48,7 +54,7 @@ export const ItemBody = Type.Object({
   description: optional(proseOf(0, 2_000, 'A month of faster votes.')),
   duration: hours,
   benefits: names('faster-votes'),
-  target_types: names('bot'),
+  target_types: targetTypes,
 });
 export type ItemBody = Static<typeof ItemBody>;
 export const CouponBody = Type.Object({
@@ -62,7 +68,7 @@ export const CouponBody = Type.Object({
   allowed_users: names('728871946456137770'),
   applicable_items: names('premium-month'),
   requirements: names('certified'),
-  target_types: names('bot'),
+  target_types: targetTypes,
 });
 export type CouponBody = Static<typeof CouponBody>;
 export const CouponList = Type.Object({

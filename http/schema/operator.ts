@@ -3,6 +3,7 @@
  * option, its description the help.
  */
 import { type Static, Type } from 'typebox';
+import { BotBody } from './bot-edits.ts';
 import { Flag, orNull, PackUrl, plainText, Text, Timestamp, UserId, Uuid, Words } from './common.ts';
 import { lineOf, proseOf, tagsOf } from './fields.ts';
 
@@ -10,6 +11,10 @@ export const Done = Type.Object({ message: Text, context: Type.Record(Type.Strin
 
 export const UserParams = Type.Object({ id: UserId });
 export const BotParams = Type.Object({ id: UserId });
+/** Of a bot that is to be added. */
+export const NewBotParams = Type.Object({
+  id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the bot: 15 to 20 digits.' }),
+});
 export const ServerParams = Type.Object({
   id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the server: 15 to 20 digits.' }),
 });
@@ -49,13 +54,17 @@ export const TokenParams = Type.Object({
   target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
   target_id: UserId,
 });
+export const SessionParams = Type.Object({ ...TokenParams.properties, session_id: Uuid });
 export const TokenBody = Type.Object({
   name: Type.Optional(lineOf(1, 64, 'by the operator')),
   expiry: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 315_360_000, description: 'Seconds it lasts; 30 days when absent.' }),
   ),
   perm_limits: Type.Optional(
-    Type.Array(Text, { maxItems: 32, description: 'Permission ids; none: unlimited.' }),
+    Type.Array(lineOf(1, 64, 'edit_bots'), {
+      maxItems: 32,
+      description: 'A permission id; none: unlimited.',
+    }),
   ),
 });
 export type TokenBody = Static<typeof TokenBody>;
@@ -69,6 +78,15 @@ export const PremiumBody = Type.Object({
   start_at: Type.Optional(Type.String({ format: 'date-time', description: 'Its begin; now when absent.' })),
 });
 export type PremiumBody = Static<typeof PremiumBody>;
+const { bot_id: _, ...botFields } = BotBody.properties;
+export const AddBotBody = Type.Object({
+  ...botFields,
+  owner: Type.Optional(UserId),
+  team_owner: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description: 'Id of the team.' }),
+  ),
+});
+export type AddBotBody = Static<typeof AddBotBody>;
 export const ClaimBody = Type.Object({ user_id: UserId });
 export const BotsQuery = Type.Object({
   type: Type.Optional(
@@ -88,8 +106,14 @@ export const BotSummaries = Type.Object({
     }),
   ),
 });
+const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 when absent.' });
 export const ServerBody = Type.Object({
-  team_owner: Type.String({ minLength: 1, maxLength: 128, description: 'Id of the team that owns it.' }),
+  team_owner: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: plainText,
+    description: 'Id of the team that owns it.',
+  }),
   name: lineOf(1, 100, 'Harbour'),
   short: lineOf(30, 150, 'Where ships and their crews meet at night.'),
   long: Type.Optional(proseOf(0, 65_536, 'All about it.')),
@@ -102,8 +126,8 @@ export const ServerBody = Type.Object({
   state: Type.Optional(
     Type.Enum(['public', 'private', 'unlisted'], { description: 'public, private or unlisted.' }),
   ),
-  total_members: Type.Optional(Type.Integer({ minimum: 0 })),
-  online_members: Type.Optional(Type.Integer({ minimum: 0 })),
+  total_members: Type.Optional(members),
+  online_members: Type.Optional(members),
 });
 export type ServerBody = Static<typeof ServerBody>;
 
@@ -121,6 +145,11 @@ export const ResetBody = Type.Object({
   ),
 });
 export type ResetBody = Static<typeof ResetBody>;
+export const ResetAllBody = Type.Object({
+  confirm: Type.Enum(['all'], { description: 'The word all: every listing loses its votes.' }),
+  before: ResetBody.properties.before,
+});
+export type ResetAllBody = Static<typeof ResetAllBody>;
 
 export const AuditList = Type.Object({
   entries: Type.Array(
@@ -130,7 +159,7 @@ export const AuditList = Type.Object({
       operation: Text,
       target: Text,
       outcome: Text,
-      ended_at: orNull(Timestamp),
+      took_ms: orNull(Type.Integer()),
       details: Type.Record(Type.String(), Type.Unknown()),
     }),
   ),
@@ -139,3 +168,28 @@ export const WordParams = Type.Object({
   word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: 'The word.' }),
 });
 export const WordList = Type.Object({ words: Words });
+
+export const RunList = Type.Object({
+  runs: Type.Array(
+    Type.Object({
+      job: Text,
+      due_at: Timestamp,
+      node: Text,
+      attempts: Type.Integer(),
+      started_at: Timestamp,
+      finished_at: orNull(Timestamp),
+      error: Text,
+    }),
+  ),
+});
+export const DeadLetterList = Type.Object({
+  dead_letters: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      created_at: Timestamp,
+      source: Text,
+      reason: Text,
+      body: Type.Unknown(),
+    }),
+  ),
+});

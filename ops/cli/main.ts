@@ -5,17 +5,21 @@
  * output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted
  * (what was done stays, and the command can be repeated).
  */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { runExport } from './export.ts';
 import { runImport } from './import.ts';
 import { kindOf, runInspect } from './inspect.ts';
+import { nearest } from './nearest.ts';
 import { isOperatorGroup, operationHelp, runOperation } from './operator/run.ts';
-import { commandHelps, commandText, nearest, usageText } from './usage.ts';
+import { groups } from './operator/words.ts';
+import { commandHelps, commandText, usageText } from './usage.ts';
 
 interface Words {
   readonly command: string;
@@ -50,8 +54,9 @@ const assertWords = ({ command, operands, skipBad, json }: Words): void => {
   const known = commandHelps.map(({ name }) => name);
   const help = commandHelps.find(({ name }) => name === command);
   if (help === undefined) {
-    const meant = nearest(command, known);
-    const hint = meant === null ? `Commands are ${known.join(', ')}.` : `Did you mean "${meant}"?`;
+    const meant = nearest(command, [...known, ...groups]);
+    const others = `Commands are ${known.join(', ')}, and those for a running node: ${groups.join(', ')}.`;
+    const hint = meant === null ? others : `Did you mean "${meant}"?`;
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
   const wanted = operandCounts[command];
@@ -65,6 +70,7 @@ const assertWords = ({ command, operands, skipBad, json }: Words): void => {
 /** Opens stores for one task and closes them after it; tests lend theirs. */
 export type WithStores = (
   terminal: Terminal,
+  words: Pick<Words, 'command'>,
   task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
 ) => Promise<number>;
 
@@ -88,7 +94,7 @@ export const runCommandLine = async (
     }
     if (words.command === '' || words.command === 'help' || words.help) return showHelp(words, terminal);
     assertWords(words);
-    return await withStores(terminal, (stores) => run(words, stores, terminal));
+    return await withStores(terminal, words, (stores) => run(words, stores, terminal));
   } catch (error) {
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
@@ -121,10 +127,18 @@ const run = (words: Words, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Termin
   return runInspect(stores, terminal, { kind: kindOf(first), id: second, json: words.json });
 };
 
-const withStoresOfSettings: WithStores = async (terminal, task) => {
+/** Only an import may begin a directory: elsewhere an empty one would hide that DATA_DIR is mistyped. */
+const assertThere = ({ dataDir, databaseUrl }: Config, command: string): void => {
+  if (command === 'import' || databaseUrl !== '' || existsSync(join(dataDir, 'sql'))) return;
+  throw new CommandError(`There is no directory in ${resolve(dataDir)}. Say where it is with DATA_DIR.`);
+};
+
+const withStoresOfSettings: WithStores = async (terminal, { command }, task) => {
   const onTrouble = (words: string, error: unknown): void =>
     void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
-  const stores = await openStores(readConfig(), { clock: systemClock.nowMs, onTrouble });
+  const config = readConfig();
+  assertThere(config, command);
+  const stores = await openStores(config, { clock: systemClock.nowMs, onTrouble });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
     await migrate(stores.sql);

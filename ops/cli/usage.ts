@@ -1,7 +1,6 @@
 /**
- * What the operator's command line can do, in words; and what was probably meant by what it cannot.
+ * What the operator's command line can do, in words. Who asks for something else is told by nearest.ts.
  */
-
 import { groups, operationsOf } from './operator/words.ts';
 
 export interface CommandHelp {
@@ -49,7 +48,8 @@ export const commandHelps: readonly CommandHelp[] = [
 /** Where the stores are, said once for all commands. */
 const closing = [
   'The first ones use the stores that the settings name (DATA_DIR; see config.example). The embedded stores',
-  'belong to one process at a time: stop the server first. The others need it running.',
+  'belong to one process at a time: stop the server first. The others need it running, and find it by',
+  'ADMIN_HOST and ADMIN_PORT; its token by DATA_DIR or ADMIN_TOKEN. --json gives the answer to programs.',
 ];
 
 export const usageText = (): string => {
@@ -67,26 +67,3 @@ export const commandText = (help: CommandHelp): string =>
   [`Usage: npm run ops -- ${help.usage}`, '', `${capital(help.summary)}.`, ...help.details, ''].join('\n');
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** The known word that is at most two slips away, or `null`. */
-export const nearest = (word: string, known: readonly string[]): string | null => {
-  const ranked = known
-    .map((candidate) => ({ candidate, slips: slipsBetween(word.toLowerCase(), candidate) }))
-    .sort((a, b) => a.slips - b.slips);
-  const best = ranked[0];
-  return best !== undefined && best.slips <= 2 ? best.candidate : null;
-};
-
-/** Edit distance; both words are short. */
-const slipsBetween = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
-};

@@ -8,7 +8,7 @@ import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 
 export interface AuditAsked {
-  /** Name of the operation's row. */
+  /** As an operator types it: `bots approve`. */
   readonly operation: string;
   /** What it is about, for eyes: `bot 123`. */
   readonly target: string;

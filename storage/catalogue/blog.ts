@@ -60,9 +60,9 @@ const readPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
     where not post.draft order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
 /** Posts and drafts, the newest first: the operator's view. */
-export const listAllPosts = (sql: Queryable): Promise<readonly FullPostRow[]> =>
-  sql<FullPostRow[]>`
-    select ${postColumns(sql)}, post.content from blog_posts as post
+export const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
+  sql<PostRow[]>`
+    select ${postColumns(sql)} from blog_posts as post
     left join users on users.id = post.author_id
     order by post.created_at desc, post.slug limit ${postsListedMax}`;
 

@@ -71,12 +71,20 @@ export const tierRuleOf = (row: TierRow): CreditTier => ({
   cents: BigInt(row.cents),
 });
 
-/** Makes or changes a tier. Ledger when it resolves. */
-export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<void> => {
-  await sql`
-    insert into vote_credit_tiers ${sql(tier, 'id', 'target_type', 'position', 'votes', 'cents')}
+/** Tiers of all kinds together. Two that are made at once may pass it by one. */
+export const tiersMax = 200;
+
+/** Makes or changes a tier. Ledger when it resolves; false when there are as many as there may be. */
+export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> => {
+  const rows = await sql`
+    insert into vote_credit_tiers (id, target_type, position, votes, cents)
+    select ${tier.id}, ${tier.target_type}, ${tier.position}::integer, ${tier.votes}::bigint,
+      ${tier.cents}::bigint
+    where (select count(*) from vote_credit_tiers where id <> ${tier.id}) < ${tiersMax}
     on conflict (id) do update set target_type = excluded.target_type, position = excluded.position,
-      votes = excluded.votes, cents = excluded.cents`;
+      votes = excluded.votes, cents = excluded.cents
+    returning id`;
+  return rows.length === 1;
 };
 
 /** False when there is no such tier. */

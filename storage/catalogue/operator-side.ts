@@ -19,7 +19,7 @@ import {
   upsertPosition,
 } from './applications.ts';
 import { type Audit, createAudit } from './audit.ts';
-import { deletePost, type FullPostRow, listAllPosts, type PostFields, upsertPost } from './blog.ts';
+import { deletePost, listAllPosts, type PostFields, type PostRow, upsertPost } from './blog.ts';
 import { deleteTier, type TierRow, upsertTier } from './credits.ts';
 import { createListingEdits, type ListingEdits } from './listing-edits.ts';
 import { createPeopleEdits, type PeopleEdits } from './people-edits.ts';
@@ -38,6 +38,7 @@ import {
   upsertCoupon,
   upsertItem,
 } from './shop.ts';
+import { createTroubles, type Troubles } from './troubles.ts';
 
 /** Every change is ledger when it resolves. */
 export interface OperatorSide {
@@ -45,6 +46,7 @@ export interface OperatorSide {
   readonly people: PeopleEdits;
   readonly listings: ListingEdits;
   readonly words: ReservedWords;
+  readonly troubles: Troubles;
   readonly votes: {
     /** The caller has flushed before, and delivers afterwards. */
     voidOne(itag: string): Promise<VoidOutcome>;
@@ -54,7 +56,8 @@ export interface OperatorSide {
     incarnationOf(kind: EntityKind, id: string): Promise<Incarnation | null>;
   };
   readonly tiers: {
-    put(tier: Omit<TierRow, 'created_at'>): Promise<void>;
+    /** False when there are as many as there may be. */
+    put(tier: Omit<TierRow, 'created_at'>): Promise<boolean>;
     remove(id: string): Promise<boolean>;
   };
   readonly shop: {
@@ -69,7 +72,7 @@ export interface OperatorSide {
   };
   readonly blog: {
     /** Also drafts. */
-    posts(): Promise<readonly FullPostRow[]>;
+    posts(): Promise<readonly PostRow[]>;
     put(post: PostFields): Promise<void>;
     remove(slug: string): Promise<boolean>;
   };
@@ -115,6 +118,7 @@ export const createOperatorSide = (sql: Sql): OperatorSide => ({
   people: createPeopleEdits(sql),
   listings: createListingEdits(sql),
   words: createReservedWords(sql),
+  troubles: createTroubles(sql),
   votes: createVotesSide(sql),
   tiers: {
     put: (tier) => asStorage('tiers.put', () => upsertTier(sql, tier)),

@@ -35,7 +35,8 @@ export interface PeopleEdits {
   page(page: number, ban: Ban | null): Promise<readonly UserRow[]>;
   /** Creates or changes. Ledger when it resolves. */
   put(id: string, change: UserChange): Promise<void>;
-  setBan(id: string, ban: Ban, value: boolean): Promise<void>;
+  /** Resolves to whether nobody knew him before; ledger then. */
+  setBan(id: string, ban: Ban, value: boolean): Promise<boolean>;
 }
 
 export const usersPerPage = 50;
@@ -71,8 +72,9 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
   setBan: (id, ban, value) =>
     asStorage('people.setBan', () =>
       sql.begin(async (transaction) => {
-        await ensurePerson(transaction, id);
+        const stranger = await ensurePerson(transaction, id);
         await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
+        return stranger;
       }),
-    ).then(() => {}),
+    ) as Promise<boolean>,
 });

@@ -24,9 +24,13 @@ export const personColumn = (sql: Queryable, alias: string) => sql`
     'avatar', ${sql(alias)}.avatar, 'bot', ${sql(alias)}.bot, 'flags', to_jsonb(${sql(alias)}.flags),
     'extra_data', ${sql(alias)}.extra_data, 'status', ${sql(alias)}.status) end`;
 
-/** Makes sure that a user has a row to refer to: a stand-in with his id for a name, as everywhere. */
-export const ensurePerson = async (transaction: Transaction, userId: string): Promise<void> => {
-  await transaction`
+/**
+ * Makes sure that a user has a row to refer to: a stand-in with his id for a name, as everywhere. Resolves to
+ * whether nobody knew him before.
+ */
+export const ensurePerson = async (transaction: Transaction, userId: string): Promise<boolean> => {
+  const rows = await transaction`
     insert into users (id, username, display_name) values (${userId}, ${userId}, ${userId})
-    on conflict (id) do nothing`;
+    on conflict (id) do nothing returning id`;
+  return rows.length === 1;
 };

@@ -7,26 +7,30 @@ import { asStorage } from '../sql/errors.ts';
 
 export interface ReservedWords {
   all(): Promise<readonly string[]>;
-  /** Resolves to whether it is new. Ledger. */
-  add(word: string): Promise<boolean>;
+  /** Resolves to whether it is new; `full` beside 10,000 others. Ledger. */
+  add(word: string): Promise<'added' | 'there' | 'full'>;
   /** Resolves to whether it was there. Ledger. */
   remove(word: string): Promise<boolean>;
 }
 
-const wordsShownMax = 10_000;
+const wordsMax = 10_000;
 
 export const createReservedWords = (sql: Sql): ReservedWords => ({
   all: () =>
     asStorage('words.all', async () => {
       const rows = await sql<{ word: string }[]>`
-        select word from reserved_words order by word limit ${wordsShownMax}`;
+        select word from reserved_words order by word limit ${wordsMax}`;
       return rows.map(({ word }) => word);
     }),
   add: (word) =>
     asStorage('words.add', async () => {
       const rows = await sql`
-        insert into reserved_words (word) values (${word}) on conflict do nothing returning word`;
-      return rows.length === 1;
+        insert into reserved_words (word) select ${word}
+        where (select count(*) from reserved_words) < ${wordsMax}
+        on conflict do nothing returning word`;
+      if (rows.length === 1) return 'added';
+      const there = await sql`select from reserved_words where word = ${word}`;
+      return there.length === 1 ? 'there' : 'full';
     }),
   remove: (word) =>
     asStorage('words.remove', async () => {

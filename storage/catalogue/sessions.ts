@@ -43,6 +43,8 @@ export interface NewSession {
   /** The user who asks; else `''`, and the session that asks: its minter is then the minter of this one. */
   readonly mintedBy: string;
   readonly mintedWith: string | null;
+  /** Nobody asks who could lose the right to it (an operator does), but the entity must be there. */
+  readonly onlyIfThere?: boolean;
 }
 
 /** Living sessions of one entity, newest first. */
@@ -79,8 +81,9 @@ const ownerOf = (sql: Queryable, { kind, id }: SessionTarget) =>
 
 /** Holds the entity and its team until the end of the transaction. False when there is no such entity. */
 const holdTarget = async (transaction: Transaction, target: SessionTarget): Promise<boolean> => {
-  await transaction`select from teams where id = ${teamOf(transaction, target)} for key share`;
-  if (target.kind !== 'bot' && target.kind !== 'server') return true;
+  const teams = await transaction`select from teams where id = ${teamOf(transaction, target)} for key share`;
+  if (target.kind === 'team') return teams.length === 1;
+  if (target.kind === 'user') return true;
   const rows =
     target.kind === 'bot'
       ? await transaction`select from bots where bot_id = ${target.id} for key share`
@@ -92,11 +95,11 @@ const holdTarget = async (transaction: Transaction, target: SessionTarget): Prom
  * Whether who asks may still ask: the session he asks with lives, the entity was neither deleted nor given
  * away meanwhile, and he has not left its team. Both rows are held until the end of the transaction, so each
  * of these comes wholly before or wholly after, and then ends this session too. A session that nobody asked
- * for (a login, an operator's) needs none of this.
+ * for (a login, an operator's) needs none of this, or only that the entity is there.
  */
 const mayStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
   const { target, mintedBy, mintedWith } = session;
-  if (mintedBy === '' && mintedWith === null) return true;
+  if (mintedBy === '' && mintedWith === null && session.onlyIfThere !== true) return true;
   if (!(await holdTarget(transaction, target))) return false;
   const rows = await transaction`
     select from (

@@ -60,7 +60,11 @@ export type ShopOutcome =
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
   /** Ids of the rows that still name it. */
   | { readonly kind: 'in_use'; readonly by: readonly string[] }
-  | { readonly kind: 'not_found' | 'code_taken' };
+  /** `full`: there are as many as there may be. */
+  | { readonly kind: 'not_found' | 'code_taken' | 'full' };
+
+/** Benefits, items and coupons, each. */
+export const shopRowsMax = 1_000;
 
 /** Rows of one list; the object lives as long as the snapshot. */
 export interface ShopList<Row> {
@@ -126,30 +130,30 @@ const upsert = async (
   sql: Queryable,
   table: Table,
   { row, by }: { readonly row: Readonly<Record<string, unknown>>; readonly by: string | null },
-): Promise<void> => {
-  const { id: _id, ...change }: Record<string, unknown> = { ...row, updated_by: by };
+): Promise<ShopOutcome> => {
+  const { id, ...change }: Record<string, unknown> = { ...row, updated_by: by };
+  const [others] = await sql<{ count: number }[]>`
+    select count(*) from ${sql(table)} where id <> ${String(id)}`;
+  if (others !== undefined && others.count >= shopRowsMax) return { kind: 'full' };
   await sql`
     insert into ${sql(table)} ${sql({ ...row, created_by: by, updated_by: by })}
     on conflict (id) do update set ${sql(change)}, last_updated = now()`;
+  return done;
 };
 
 /** Makes a benefit, or changes it whole. Ledger when it resolves, as all that follow. */
-export const upsertBenefit = async (
-  sql: Queryable,
-  fields: BenefitFields,
-  by: string | null,
-): Promise<ShopOutcome> => {
-  await upsert(sql, 'shop_benefits', { row: { ...fields }, by });
-  return done;
-};
+export const upsertBenefit = (sql: Sql, fields: BenefitFields, by: string | null): Promise<ShopOutcome> =>
+  sql.begin(async (transaction): Promise<ShopOutcome> => {
+    await lockShop(transaction);
+    return upsert(transaction, 'shop_benefits', { row: { ...fields }, by });
+  });
 
 export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
     const ids = await unknownIds(transaction, 'shop_benefits', fields.benefits);
     if (ids.length > 0) return { kind: 'unknown', ids };
-    await upsert(transaction, 'shop_items', { row: { ...fields }, by });
-    return done;
+    return upsert(transaction, 'shop_items', { row: { ...fields }, by });
   });
 
 export const upsertCoupon = (sql: Sql, fields: CouponFields, by: string | null): Promise<ShopOutcome> =>
@@ -160,8 +164,7 @@ export const upsertCoupon = (sql: Sql, fields: CouponFields, by: string | null):
     const taken = await transaction`
       select from shop_coupons where code = ${fields.code} and id <> ${fields.id}`;
     if (taken.length > 0) return { kind: 'code_taken' };
-    await upsert(transaction, 'shop_coupons', { row: { ...fields }, by });
-    return done;
+    return upsert(transaction, 'shop_coupons', { row: { ...fields }, by });
   });
 
 /** Edits of the shop are rare: one at a time keeps what rows name of each other right. */

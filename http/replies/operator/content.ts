@@ -17,6 +17,9 @@ import { notFound, timestamp } from '../values.ts';
 const faulty = (pointer: string, words: string): DomainError =>
   new DomainError('validation_failed', `The body is not valid: ${pointer}.`, { [pointer]: words });
 
+const full = (noun: string): DomainError =>
+  new DomainError('limit_reached', `There are as many ${noun} as there may be: delete one first.`);
+
 /** `written` or `deleted` in words, or the refusal as an error. */
 export const shopReply = (
   outcome: ShopOutcome,
@@ -31,6 +34,8 @@ export const shopReply = (
         noun === 'item' ? '/benefits' : '/applicable_items',
         `there is no ${outcome.ids.join(', ')}`,
       );
+    case 'full':
+      throw full(`${noun}s`);
     case 'code_taken':
       throw new DomainError('already_exists', 'Another coupon has this code.', { '/code': 'is taken' });
     case 'in_use':
@@ -58,7 +63,7 @@ export const listTiers = async (app: App): Promise<Reply> => {
 };
 
 export const putTier = async (app: App, id: string, body: TierBody): Promise<Reply> => {
-  await app.catalogue.operator.tiers.put({ id, ...body });
+  if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw full('tiers');
   return message(`tier ${id} is written.`);
 };
 

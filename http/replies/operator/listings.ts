@@ -5,9 +5,14 @@
 import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { ListingType, Review, Reviewed } from '../../../storage/catalogue/listing-edits.ts';
-import { type App, message, ok, type Reply } from '../../route.ts';
-import type { PremiumBody, ServerBody } from '../../schema/operator.ts';
+import { type App, type Caller, message, ok, type Reply } from '../../route.ts';
+import type { BotBody } from '../../schema/bot-edits.ts';
+import type { AddBotBody, PremiumBody, ServerBody } from '../../schema/operator.ts';
+import { createBot } from '../bot-edits.ts';
+import { deletePack } from '../pack-edits.ts';
+import { deleteTeam } from '../team-edits.ts';
 import { notFound, timestamp } from '../values.ts';
+import { momentOf } from './moment.ts';
 
 const dropProfile = (app: App, kind: EntityKind, id: string): void => {
   if (kind === 'bot') app.catalogue.bots.drop(id);
@@ -48,7 +53,7 @@ export const setPremium = async (
   body: PremiumBody,
 ): Promise<Reply> => {
   const { kind, id } = target;
-  const startAt = body.start_at === undefined ? null : new Date(body.start_at);
+  const startAt = body.start_at === undefined ? null : momentOf('/start_at', body.start_at);
   const found = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
   return changed(
     app,
@@ -118,4 +123,44 @@ export const removeListing = async (
   app.sessions.forgetTarget(kind, id);
   await app.engine.deliver(kind, id);
   return message(`${kind} ${id} is deleted.`);
+};
+
+/** Somebody who may do everything he is asked to: whose limits the operator has none of. */
+const actingFor = (kind: 'user' | 'team', id: string): Caller => ({
+  kind,
+  id,
+  limits: [],
+  sessionId: '',
+  sessionType: 'login',
+  voteBanned: false,
+});
+
+const checkOwner = ({ owner = '', team_owner: team = '' }: AddBotBody): void => {
+  if ((owner === '') !== (team === '')) return;
+  throw new DomainError('validation_failed', 'The body is not valid: /owner.', {
+    '/owner': 'must be given, or /team_owner, and not both',
+  });
+};
+
+/** As its owner would add it: pending. Ledger when it resolves. */
+export const addBot = async (app: App, id: string, body: AddBotBody): Promise<Reply> => {
+  checkOwner(body);
+  const { owner, team_owner: team, ...fields } = body;
+  const bot: BotBody = { ...fields, bot_id: id };
+  await createBot(app, team ? actingFor('team', team) : actingFor('user', owner ?? ''), bot);
+  return message(`bot ${id} is added, pending.`);
+};
+
+/** Refused while it owns bots or servers. Unknown everywhere when this resolves. */
+export const removeTeam = async (app: App, id: string): Promise<Reply> => {
+  await deleteTeam(app, id, actingFor('team', id));
+  return message(`team ${id} is deleted.`);
+};
+
+/** Unknown everywhere when this resolves. */
+export const removePack = async (app: App, url: string): Promise<Reply> => {
+  const [pack] = (await app.catalogue.packs.find(url)).packs;
+  if (pack === undefined) throw notFound('pack');
+  await deletePack(app, { uid: pack.owner_id, id: pack.url });
+  return message(`pack ${pack.url} is deleted.`);
 };

@@ -46,26 +46,16 @@ export const setBan = async (
   id: string,
   { ban, value }: { readonly ban: Ban; readonly value: boolean },
 ): Promise<Reply> => {
-  await app.catalogue.operator.people.setBan(id, ban, value);
+  const stranger = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
-  return message(`User ${id} ${banWords[ban][value ? 0 : 1]}.`);
+  const words = `User ${id} ${banWords[ban][value ? 0 : 1]}.`;
+  return message(stranger ? `${words} Nobody knew this id before: is it right?` : words);
 };
 
 const thirtyDaysSeconds = 30 * 86_400;
 const secretBytes = 32;
 
-const assertExists = async (app: App, kind: TokenKind, id: string): Promise<void> => {
-  if (kind === 'user') {
-    await app.catalogue.operator.people.put(id, {
-      username: null,
-      displayName: null,
-      avatar: null,
-      flags: null,
-    });
-    return;
-  }
-  if ((await app.catalogue.permissionsOn(kind, id, '')) === null) throw notFound(kind);
-};
+const unchanged = { username: null, displayName: null, avatar: null, flags: null } as const;
 
 /** The token is in this reply and nowhere else. A user whom nobody knew comes into being. */
 export const issueToken = async (
@@ -79,7 +69,7 @@ export const issueToken = async (
       '/perm_limits': `there is no permission ${word}`,
     });
   });
-  await assertExists(app, target.kind, target.id);
+  if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchanged);
   const token = formatToken(target, randomBytes(secretBytes));
   const id = uuidv7();
   const outcome = await app.catalogue.sessions.insert(
@@ -93,10 +83,12 @@ export const issueToken = async (
       lastsSeconds: body.expiry ?? thirtyDaysSeconds,
       mintedBy: '',
       mintedWith: null,
+      onlyIfThere: true,
     },
     app.settings.sessionsPerEntityMax,
   );
-  if (outcome !== 'created') {
+  if (outcome === 'refused') throw notFound(target.kind);
+  if (outcome === 'limit_reached') {
     throw new DomainError('limit_reached', 'It has as many sessions as it may have: revoke one first.');
   }
   return created({ session_id: id, target_id: target.id, token });

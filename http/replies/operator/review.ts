@@ -6,7 +6,7 @@ import { foldVanityCode } from '../../../engine/rules/vanity.ts';
 import type { AppState } from '../../../storage/catalogue/applications.ts';
 import { type App, message, ok, type Reply } from '../../route.ts';
 import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
-import { notFound, timestamp, timestampOrNull } from '../values.ts';
+import { notFound, timestamp } from '../values.ts';
 
 export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.positions.put({
@@ -27,8 +27,9 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
     cooldown_hours: body.cooldown ?? 0,
   });
   if (outcome === 'done') return message(`position ${id} is written.`);
-  if (outcome === 'limit_reached')
-    throw new DomainError('limit_reached', 'There are as many as there may be.');
+  if (outcome === 'limit_reached') {
+    throw new DomainError('limit_reached', 'There are as many positions as there may be: delete one first.');
+  }
   throw new DomainError('validation_failed', 'The body is not valid: /questions.', {
     '/questions': 'must have a short question with the id bot_id: this position is about a bot',
   });
@@ -61,8 +62,11 @@ export const reviewApplication = async (app: App, id: string, body: ReviewBody):
 
 export const addWord = async (app: App, word: string): Promise<Reply> => {
   const folded = foldVanityCode(word);
-  const added = await app.catalogue.operator.words.add(folded);
-  return message(added ? `${folded} is reserved.` : `${folded} was reserved already.`);
+  const outcome = await app.catalogue.operator.words.add(folded);
+  if (outcome === 'full') {
+    throw new DomainError('limit_reached', 'There are as many words as there may be: delete one first.');
+  }
+  return message(outcome === 'added' ? `${folded} is reserved.` : `${folded} was reserved already.`);
 };
 
 export const removeWord = async (app: App, word: string): Promise<Reply> => {
@@ -80,7 +84,7 @@ export const showAudit = async (app: App, page: number): Promise<Reply> => {
       operation: row.operation,
       target: row.target,
       outcome: row.outcome,
-      ended_at: timestampOrNull(row.ended_at),
+      took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
       details: row.details,
     })),
   });

@@ -3,12 +3,12 @@
  * the hot store hears of the decision before the answer goes (`engine.deliver`); a crash in between loses
  * nothing, since the ledger's adjustments stay open until they were heard.
  */
-
 import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { type App, message, type Reply } from '../../route.ts';
-import type { ResetBody } from '../../schema/operator.ts';
+import type { ResetAllBody, ResetBody } from '../../schema/operator.ts';
 import { notFound } from '../values.ts';
+import { momentOf } from './moment.ts';
 
 /** A vote still on its way has no itag that anybody could know. */
 export const voidVote = async (app: App, itag: string): Promise<Reply> => {
@@ -19,9 +19,9 @@ export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   return message(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };
 
-const momentOf = (app: App, { before }: ResetBody): number => {
+const momentBefore = (app: App, { before }: ResetBody): number => {
   const nowMs = app.clock.nowMs();
-  const atMs = before === undefined ? nowMs : Date.parse(before);
+  const atMs = before === undefined ? nowMs : momentOf('/before', before).getTime();
   if (atMs <= nowMs) return atMs;
   throw new DomainError('validation_failed', 'The body is not valid: /before.', {
     '/before': 'must not be in the future',
@@ -36,11 +36,20 @@ export const resetListing = async (
 ): Promise<Reply> => {
   const { votes } = app.catalogue.operator;
   const id = target.kind === 'pack' ? target.id.toLowerCase() : target.id;
-  const atMs = momentOf(app, body);
+  const atMs = momentBefore(app, body);
   await app.engine.flushed(target.kind, id);
   const scope = await votes.incarnationOf(target.kind, id);
   if (scope === null) throw notFound(target.kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
   await app.engine.deliver(target.kind, id);
   return message(`The votes of ${target.kind} ${id} are void.`, { before: new Date(atMs).toISOString() });
+};
+
+/** What the monthly job does, at a moment of the operator's: the flusher tells the hot store soon after. */
+export const resetAll = async (app: App, body: ResetAllBody): Promise<Reply> => {
+  const atMs = momentBefore(app, body);
+  const before = new Date(atMs).toISOString();
+  const changed = await app.catalogue.operator.votes.reset({ scope: 'all', atMs, reason: 'monthly_reset' });
+  if (changed < 0) return message('This very reset was made before.', { before });
+  return message(`The votes of ${changed} listings become void.`, { before, listings: String(changed) });
 };

@@ -2,28 +2,36 @@
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
 import {
+  addBot,
   claimBot,
   putServer,
   removeListing,
+  removePack,
+  removeTeam,
   review,
   setPremium,
   setVoteBan,
   showBotsOfType,
 } from '../../replies/operator/listings.ts';
 import { pageOf } from '../../replies/request.ts';
+import { checkBotAddresses } from '../../schema/bot-edits.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
+  AddBotBody,
   BotParams,
   BotSummaries,
   BotsQuery,
   ClaimBody,
   Done,
   ListingParams,
+  NewBotParams,
   NoteBody,
+  PackParams,
   PremiumBody,
   ReasonBody,
   ServerBody,
   ServerParams,
+  TeamParams,
 } from '../../schema/operator.ts';
 import { type Operation, operation } from './operation.ts';
 
@@ -118,6 +126,19 @@ export const listingOperations: readonly Operation[] = [
     replies: { 200: BotSummaries },
     handle: (app, { query }) => showBotsOfType(app, query.type ?? 'pending', pageOf(query)),
   }),
+  operation({
+    command: 'bots add',
+    name: 'addBot',
+    method: 'PUT',
+    path: '/bots/{id}',
+    summary: 'Adds a bot, pending, for a user or a team; long text is best given in a file.',
+    asksOutside: true,
+    params: NewBotParams,
+    body: AddBotBody,
+    check: ({ body }) => checkBotAddresses(body),
+    replies: { 200: Done },
+    handle: (app, { params, body }) => addBot(app, params.id, body),
+  }),
   ...reviewOperations,
   operation({
     command: 'bots claim',
@@ -152,4 +173,24 @@ export const listingOperations: readonly Operation[] = [
     handle: (app, { params, body }) => putServer(app, params.id, body),
   }),
   ...voteBanOperations,
+  operation({
+    command: 'teams delete',
+    name: 'removeTeam',
+    method: 'DELETE',
+    path: '/teams/{id}',
+    summary: 'Deletes a team that owns no bots or servers; its votes become void, its tokens die.',
+    params: TeamParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => removeTeam(app, params.id),
+  }),
+  operation({
+    command: 'packs delete',
+    name: 'removePack',
+    method: 'DELETE',
+    path: '/packs/{id}',
+    summary: 'Deletes a pack; its votes become void.',
+    params: PackParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => removePack(app, params.id),
+  }),
 ];

@@ -22,11 +22,22 @@ type Told<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
 > & { readonly command: string; readonly errors?: Row['errors'] };
 
 const textCharactersMax = 500;
+const itemsMax = 20;
 
-/** Details for the record: long text is cut, so that a server's description does not fill the table. */
+/** Never between the two halves of a character, which SQL refuses. */
+const briefText = (text: string): string => {
+  if (text.length <= textCharactersMax) return text;
+  return `${[...text.slice(0, textCharactersMax)].slice(0, -1).join('')}… (${text.length} characters)`;
+};
+
+/** Details for the record: what is long is cut, so that a server's description does not fill the table. */
 const brief = (value: unknown): unknown => {
-  if (typeof value !== 'string' || value.length <= textCharactersMax) return value;
-  return `${value.slice(0, textCharactersMax)}… (${value.length} characters)`;
+  if (typeof value === 'string') return briefText(value);
+  if (Array.isArray(value)) {
+    const rest = value.length > itemsMax ? [`… (${value.length} items)`] : [];
+    return [...value.slice(0, itemsMax).map(brief), ...rest];
+  }
+  return typeof value === 'object' && value !== null ? briefly(value) : value;
 };
 
 const briefly = (fields: object | undefined): Record<string, unknown> =>
@@ -66,7 +77,7 @@ export const operation = <P extends TObject, Q extends TObject, B extends TSchem
     handle: (app, request) =>
       told.method === 'GET'
         ? told.handle(app, request)
-        : recorded(app, told.name, {
+        : recorded(app, command, {
             request: request as unknown as AnyRequest,
             task: () => told.handle(app, request),
           }),

@@ -3,10 +3,12 @@
  */
 import { issueToken, putUser, setBan, showUser, showUsers } from '../../replies/operator/people.ts';
 import { pageOf } from '../../replies/request.ts';
+import { revokeSession, showSessions } from '../../replies/sessions.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
   Done,
   OperatorUser,
+  SessionParams,
   TokenBody,
   TokenIssued,
   TokenParams,
@@ -15,6 +17,7 @@ import {
   Users,
   UsersQuery,
 } from '../../schema/operator.ts';
+import { Sessions } from '../../schema/sessions.ts';
 import { type Operation, operation } from './operation.ts';
 
 const bans = [
@@ -94,5 +97,26 @@ export const peopleOperations: readonly Operation[] = [
     replies: { 201: TokenIssued },
     handle: (app, { params, body }) =>
       issueToken(app, { kind: params.target_type, id: params.target_id }, body),
+  }),
+  operation({
+    command: 'tokens list',
+    name: 'listTokens',
+    method: 'GET',
+    path: '/{target_type}/{target_id}/tokens',
+    summary: 'Its living sessions, without their tokens, which nobody knows.',
+    params: TokenParams,
+    replies: { 200: Sessions },
+    handle: (app, { params }) => showSessions(app, { kind: params.target_type, id: params.target_id }),
+  }),
+  operation({
+    command: 'tokens revoke',
+    name: 'revokeToken',
+    method: 'DELETE',
+    path: '/{target_type}/{target_id}/tokens/{session_id}',
+    summary: 'Ends a session: its token is refused, on every node within a second.',
+    params: SessionParams,
+    replies: { 200: Done },
+    handle: (app, { params }) =>
+      revokeSession(app, { kind: params.target_type, id: params.target_id }, params.session_id),
   }),
 ];

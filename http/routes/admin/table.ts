@@ -7,6 +7,7 @@ import { listingOperations } from './listings.ts';
 import type { Operation } from './operation.ts';
 import { peopleOperations } from './people.ts';
 import { reviewOperations } from './review.ts';
+import { troubleOperations } from './troubles.ts';
 import { voteOperations } from './votes.ts';
 
 export const operations: readonly Operation[] = [
@@ -15,4 +16,5 @@ export const operations: readonly Operation[] = [
   ...voteOperations,
   ...contentOperations,
   ...reviewOperations,
+  ...troubleOperations,
 ];

@@ -1,8 +1,9 @@
 /**
  * Operations on past votes (docs/operating.md, "The operator's side"). The monthly reset is a job.
  */
-import { resetListing, voidVote } from '../../replies/operator/votes.ts';
-import { Done, ListingParams, ResetBody, VoteParams } from '../../schema/operator.ts';
+import { resetAll, resetListing, voidVote } from '../../replies/operator/votes.ts';
+import { NoParams } from '../../schema/common.ts';
+import { Done, ListingParams, ResetAllBody, ResetBody, VoteParams } from '../../schema/operator.ts';
 import { type Operation, operation } from './operation.ts';
 
 export const voteOperations: readonly Operation[] = [
@@ -27,5 +28,17 @@ export const voteOperations: readonly Operation[] = [
     replies: { 200: Done },
     handle: (app, { params, body }) =>
       resetListing(app, { kind: params.target_type, id: params.target_id }, body),
+  }),
+  operation({
+    command: 'votes reset-all',
+    name: 'resetAllVotes',
+    method: 'POST',
+    path: '/votes/reset-all',
+    summary: 'The monthly reset by hand: votes of all listings become void, but for immutable ones.',
+    asksOutside: true,
+    params: NoParams,
+    body: ResetAllBody,
+    replies: { 200: Done },
+    handle: (app, { body }) => resetAll(app, body),
   }),
 ];

@@ -5,7 +5,9 @@
  * DATA_DIR). Never opens a store: a running node does the work, so caches and other nodes hear of it.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
+import { parameterNames } from '../../../http/match.ts';
+import type { Operation } from '../../../http/routes/admin/operation.ts';
 import type { Config } from '../../config.ts';
 import { operatorTokenFile } from '../../operator-token.ts';
 import { CommandError, type Terminal } from '../command.ts';
@@ -16,18 +18,29 @@ import {
   groups,
   operationNamed,
   operationsOf,
+  optionWords,
+  parametersOf,
+  parameterWord,
   sayable,
+  shortUsageOf,
+  unsayable,
   usageOf,
   valueWord,
 } from './words.ts';
 
 const answerMsMax = 30_000;
 
-const tokenOf = (config: Config): string => {
-  if (config.adminToken !== '') return config.adminToken;
-  const path = join(config.dataDir, operatorTokenFile);
+interface Key {
+  readonly token: string;
+  /** Where it is from. */
+  readonly source: string;
+}
+
+const keyOf = (config: Config): Key => {
+  if (config.adminToken !== '') return { token: config.adminToken, source: 'ADMIN_TOKEN' };
+  const path = resolve(config.dataDir, operatorTokenFile);
   try {
-    return readFileSync(path, 'utf8').trim();
+    return { token: readFileSync(path, 'utf8').trim(), source: path };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandError(
@@ -38,44 +51,81 @@ const tokenOf = (config: Config): string => {
 };
 
 const addressOf = ({ adminHost, adminPort }: Config): string => {
-  const host = adminHost === '0.0.0.0' ? '127.0.0.1' : adminHost;
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[adminHost] ?? adminHost;
   return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
 };
 
 const bodyOf = ({ body, bodyFile }: Asked): string | undefined => {
   if (bodyFile === '') return body === undefined ? undefined : JSON.stringify(body);
   try {
-    return JSON.stringify({ ...JSON.parse(readFileSync(bodyFile, 'utf8')), ...body });
+    const fields: unknown = JSON.parse(readFileSync(bodyFile, 'utf8'));
+    if (typeof fields === 'object' && !Array.isArray(fields)) return JSON.stringify({ ...fields, ...body });
+    throw new Error('it must hold one JSON object, the fields of the request');
   } catch (error) {
     throw new CommandError(`--file ${bodyFile}: ${(error as Error).message}`);
   }
 };
 
-const ask = async (
-  asked: Asked,
-  config: Config,
-): Promise<{ status: number; answer: Record<string, unknown> }> => {
+interface Answered {
+  readonly status: number;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+/** What is not ours has no `message`, or no JSON at all. */
+const answerOf = async (response: Response, url: string): Promise<Answered> => {
+  const answer: unknown = await response.json().catch(() => null);
+  const isObject = typeof answer === 'object' && answer !== null;
+  if (isObject && (response.ok || 'message' in answer)) {
+    return { status: response.status, answer: answer as Answered['answer'] };
+  }
+  throw new CommandError(
+    `What answers at ${url} is no operator's listener (HTTP ${response.status}). Is ADMIN_PORT right?`,
+  );
+};
+
+const noAnswer = (error: Error, url: string): CommandError => {
+  if (error.name === 'TimeoutError') {
+    const words = `${url} took longer than ${answerMsMax / 1_000} s. It may have done it all the same`;
+    return new CommandError(`${words}: look at "audit list".`);
+  }
+  const why = (error.cause as { code?: string } | undefined)?.code ?? error.message;
+  return new CommandError(
+    `No node answers at ${url} (${why}). Start it, or say where it is with ADMIN_HOST and ADMIN_PORT.`,
+  );
+};
+
+const ask = async (asked: Asked, config: Config, { token }: Key): Promise<Answered> => {
   const url = addressOf(config);
   const body = bodyOf(asked);
   const response = await fetch(`${url}${asked.path}`, {
     method: asked.operation.row.method,
-    headers: { authorization: `Operator ${tokenOf(config)}`, 'content-type': 'application/json' },
+    headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
     signal: AbortSignal.timeout(answerMsMax),
     ...(body === undefined ? {} : { body }),
   }).catch((error: Error) => {
-    const why = (error.cause as { code?: string } | undefined)?.code ?? error.message;
-    throw new CommandError(
-      `No node answers at ${url} (${why}). Start it, or say where it is with ADMIN_HOST and ADMIN_PORT.`,
-    );
+    throw noAnswer(error, url);
   });
-  return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
+  return answerOf(response, url);
 };
 
-/** `/short` of a refusal as the option that can be given. */
-const faultLines = (context: Record<string, string>): string[] =>
-  Object.entries(context)
-    .filter(([name]) => name.startsWith('/'))
-    .map(([name, words]) => `  --${name.slice(1).replaceAll('_', '-')} ${words}`);
+/** `/short` of a refusal as what the operator wrote, or can write. */
+const asTyped = ({ operation }: Asked, pointer: string): string => {
+  const [name = ''] = pointer.slice(1).split('/');
+  if (parameterNames(operation.row.path).includes(name)) return parameterWord(name);
+  const isOption = sayable(operation).some((field) => field.name === name);
+  return isOption ? `--${name.replaceAll('_', '-')}` : `"${pointer.slice(1)}" in --file`;
+};
+
+const refusalText = (asked: Asked, { status, answer }: Answered, { source }: Key): string => {
+  const context = (answer.context ?? {}) as Record<string, string>;
+  const faults = Object.entries(context).filter(([name]) => name.startsWith('/'));
+  const lines = faults.map(([name, words]) => `  ${asTyped(asked, name)} ${words}`);
+  if (context.code === 'route_not_found') lines.push("  Is this the operator's listener? See ADMIN_PORT.");
+  if (status === 401) lines.push(`  The token is from ${source}. Is this the node that it belongs to?`);
+  if (context.outcome === 'unknown') lines.push('  It may have been done all the same: see "audit list".');
+  if (status === 500) lines.push(`  The node's log tells more, with the request id ${context.request_id}.`);
+  return `${[String(answer.message), ...lines].join('\n')}\n`;
+};
 
 /** Runs one operator's command. Resolves to the exit code; rejects with `CommandError`. */
 export const runOperation = async (
@@ -84,14 +134,15 @@ export const runOperation = async (
   config: Config,
 ): Promise<number> => {
   const asked = askedBy(argv);
-  const { status, answer } = await ask(asked, config);
+  const key = keyOf(config);
+  const answered = await ask(asked, config, key);
+  const { status, answer } = answered;
   if (asked.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
   if (status < 300) {
     if (!asked.json) terminal.out.write(answerText(answer));
     return 0;
   }
-  const context = (answer.context ?? {}) as Record<string, string>;
-  terminal.err.write(`${[String(answer.message), ...faultLines(context)].join('\n')}\n`);
+  terminal.err.write(refusalText(asked, answered, key));
   return 1;
 };
 
@@ -100,20 +151,28 @@ export const operationHelp = (words: readonly string[]): string => {
   const [group = '', verb] = words;
   if (verb === undefined) {
     const listed = operationsOf(group);
-    const width = Math.max(...listed.map(({ command }) => command.length));
-    const lines = listed.map(({ command, row }) => `  ${command.padEnd(width)}   ${row.summary}`);
-    return ['Usage: npm run ops -- COMMAND', '', ...lines, '', 'More: npm run ops -- help COMMAND', ''].join(
-      '\n',
-    );
+    const lines = listed.map((one) => `  ${shortUsageOf(one)}\n      ${one.row.summary}`);
+    const more = `More: npm run ops -- help ${listed[0]?.command}`;
+    return ['Usage: npm run ops -- COMMAND', '', ...lines, '', more, ''].join('\n');
   }
   const operation = operationNamed(words);
-  const fields = sayable(operation);
-  const width = Math.max(0, ...fields.map((field) => field.option.length + valueWord(field).length));
-  const lines = fields.map((field) => {
-    const said = field.schema.type === 'boolean' ? field.option : `${field.option} ${valueWord(field)}`;
-    return `  --${said.padEnd(width + 1)}   ${field.schema.description ?? ''}`.trimEnd();
-  });
-  return [`Usage: npm run ops -- ${usageOf(operation)}`, '', operation.row.summary, ...lines, ''].join('\n');
+  const named = sayable(operation).map((field) => ({
+    said: field.schema.type === 'boolean' ? `--${field.option}` : `--${field.option} ${valueWord(field)}`,
+    told: optionWords(field),
+  }));
+  const options = [...parametersOf(operation), ...named];
+  if (operation.row.body !== undefined) options.push({ said: '--file FILE', told: fileWords(operation) });
+  options.push({ said: '--json', told: 'The answer as JSON, for programs.' });
+  const width = Math.max(...options.map(({ said }) => said.length));
+  const lines = options.map(({ said, told }) => `  ${said.padEnd(width)}   ${told}`.trimEnd());
+  const usage = `Usage: npm run ops -- ${usageOf(operation)}`;
+  return [usage, '', operation.row.summary, '', ...lines, ''].join('\n');
+};
+
+const fileWords = (operation: Operation): string => {
+  const only = unsayable(operation).map(({ name }) => name);
+  const words = 'A JSON object of fields; options come before it.';
+  return only.length === 0 ? words : `${words} Only there: ${only.join(', ')}.`;
 };
 
 export const isOperatorGroup = (word: string): boolean => groups.includes(word);

@@ -1,35 +1,72 @@
 /**
  * An answer for eyes: a list as a table, an object as lines, an operation's message as a sentence. Pure.
+ *
+ * A table is as wide as a terminal: columns of prose give way, the widest first. What was cut ends with `…`;
+ * `--json` has all of it.
  */
 
 type Row = Readonly<Record<string, unknown>>;
-const cellCharactersMax = 48;
+const lineCharactersMax = 110;
+const columnCharactersMin = 8;
+const gap = 2;
 
-const cell = (value: unknown): string => {
+/** Seconds are enough for eyes. */
+const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/;
+
+const textOf = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-';
+  if (value === true) return 'yes';
+  if (value === false) return 'no';
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || '-';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const line = text.replace(/\s+/g, ' ');
-  return line.length > cellCharactersMax ? `${line.slice(0, cellCharactersMax - 1)}…` : line;
+  return text.replace(/\s+/g, ' ').replace(timestamp, '$1T$2Z');
 };
 
+const cut = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, width - 1)}…` : text;
+
+interface Column {
+  readonly width: number;
+  /** Ids, codes and times are of no use when they are cut. */
+  readonly prose: boolean;
+}
+
+/** Widths that fit in a line, as far as prose has something to give. */
+const fitted = (columns: readonly Column[]): readonly number[] => {
+  const widths = columns.map(({ width }) => width);
+  const room = lineCharactersMax - gap * (widths.length - 1);
+  const used = (): number => widths.reduce((sum, width) => sum + width, 0);
+  while (used() > room) {
+    const widest = Math.max(0, ...widths.filter((_, index) => columns[index]?.prose));
+    if (widest <= columnCharactersMin) break;
+    widths[widths.findIndex((width, index) => width === widest && columns[index]?.prose)] = widest - 1;
+  }
+  return widths;
+};
+
+/** Columns in which nobody has anything are left out. */
+const namesOf = (rows: readonly Row[]): readonly string[] =>
+  Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => textOf(row[name]) !== '-'));
+
 const tableText = (rows: readonly Row[]): string => {
-  const [first] = rows;
-  if (first === undefined) return 'None.\n';
-  const names = Object.keys(first);
+  if (rows.length === 0) return 'None.\n';
+  const names = namesOf(rows);
   const lines = [
     names.map((name) => name.replaceAll('_', ' ')),
-    ...rows.map((row) => names.map((name) => cell(row[name]))),
+    ...rows.map((row) => names.map((name) => textOf(row[name]))),
   ];
-  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => text.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
+  const columns = names.map((_, column) => {
+    const cells = lines.map((line) => line[column] ?? '');
+    const prose = cells.slice(1).some((text) => /[\s{[]/.test(text));
+    return { width: Math.max(...cells.map((text) => text.length)), prose };
+  });
+  const widths = fitted(columns);
+  const lineOf = (line: readonly string[]): string =>
+    line
+      .map((text, column) => cut(text, widths[column] ?? 0).padEnd(widths[column] ?? 0))
+      .join(' '.repeat(gap))
+      .trimEnd();
+  return lines.map((line) => `${lineOf(line)}\n`).join('');
 };
 
 const isRows = (value: unknown): value is readonly Row[] =>
@@ -38,10 +75,7 @@ const isRows = (value: unknown): value is readonly Row[] =>
 const linesText = (fields: Row): string => {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   return Object.entries(fields)
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll('_', ' ').padEnd(width)}  ${typeof value === 'string' ? value : cell(value)}\n`,
-    )
+    .map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}\n`)
     .join('');
 };
 
@@ -54,5 +88,5 @@ export const answerText = (answer: Row): string => {
     return linesText(answer);
   }
   if (isRows(list)) return tableText(list);
-  return list.map((item) => `${cell(item)}\n`).join('') || 'None.\n';
+  return list.map((item) => `${textOf(item)}\n`).join('') || 'None.\n';
 };

@@ -10,6 +10,7 @@ import { parameterNames } from '../../../http/match.ts';
 import type { Operation } from '../../../http/routes/admin/operation.ts';
 import { operations } from '../../../http/routes/admin/table.ts';
 import { CommandError } from '../command.ts';
+import { nearest } from '../nearest.ts';
 
 export interface Asked {
   readonly operation: Operation;
@@ -70,25 +71,66 @@ const isSayable = ({ schema }: Field): boolean =>
 
 export const sayable = (operation: Operation): readonly Field[] => fieldsOf(operation).filter(isSayable);
 
-/** `bots approve ID [--note TEXT]`. */
-export const usageOf = (operation: Operation): string => {
-  const words = parameterNames(operation.row.path).map((name) => name.toUpperCase());
-  const options = sayable(operation).map((field) => {
-    const value = field.schema.type === 'boolean' ? '' : ` ${valueWord(field)}`;
-    return field.required ? `--${field.option}${value}` : `[--${field.option}${value}]`;
-  });
-  const file = operation.row.body === undefined ? [] : ['[--file BODY.json]'];
-  return [operation.command, ...words, ...options, ...file, '[--json]'].join(' ');
+/** `target_type` as it stands in a usage: `TARGET-TYPE`. */
+export const parameterWord = (name: string): string => name.replaceAll('_', '-').toUpperCase();
+
+const wordsAndCommand = ({ command, row }: Operation): string =>
+  [command, ...parameterNames(row.path).map(parameterWord)].join(' ');
+
+/** `bots approve ID`, with the options that cannot be left out. */
+export const shortUsageOf = (operation: Operation): string => {
+  const needed = sayable(operation).filter((field) => field.required);
+  const options = needed.map((field) => `--${field.option} ${valueWord(field)}`);
+  const file = fieldsOf(operation).some((field) => field.required && !isSayable(field));
+  return [wordsAndCommand(operation), ...options, ...(file ? ['--file FILE'] : [])].join(' ');
 };
+
+/** `bots approve ID [options]`. */
+export const usageOf = (operation: Operation): string => `${shortUsageOf(operation)} [options]`;
+
+const isNumber = ({ type }: Field['schema']): boolean => type === 'integer' || type === 'number';
 
 export const valueWord = ({ schema }: Field): string => {
-  if (schema.enum !== undefined) return schema.enum.join('|');
-  return schema.type === 'integer' || schema.type === 'number' ? 'N' : 'TEXT';
+  const item = (schema as { items?: Field['schema'] }).items ?? schema;
+  if (item.enum !== undefined) return item.enum.join('|');
+  return isNumber(item) ? 'N' : 'TEXT';
 };
 
+const lengthWords = ({ minLength, maxLength }: { minLength?: number; maxLength?: number }): string => {
+  if (maxLength === undefined) return '';
+  return minLength ? `${minLength} to ${maxLength} characters.` : `Up to ${maxLength} characters.`;
+};
+
+/** What one line of help says about an option. */
+export const optionWords = (field: Field): string => {
+  const { schema, required } = field;
+  const item = (schema as { items?: Field['schema'] }).items ?? schema;
+  const told = schema.description ?? item.description ?? '';
+  const example = (item as { examples?: readonly unknown[] }).examples?.[0];
+  const words = [
+    required ? 'Needed.' : '',
+    told || lengthWords(item as { maxLength?: number }),
+    told === '' && typeof example === 'string' && example.length <= 40 ? `For example "${example}".` : '',
+    schema.type === 'array' ? 'Once for each.' : '',
+  ];
+  return words.filter(Boolean).join(' ');
+};
+
+/** Parameters of the path with what is known of them: `ID` and `Id of a user.` */
+export const parametersOf = ({ row }: Operation): readonly { said: string; told: string }[] => {
+  const { properties = {} } = row.params as { properties?: Record<string, Field['schema']> };
+  return parameterNames(row.path).map((name) => ({
+    said: parameterWord(name),
+    told: properties[name]?.description ?? '',
+  }));
+};
+
+/** Fields that only a file can give. */
+export const unsayable = (operation: Operation): readonly Field[] =>
+  fieldsOf(operation).filter((field) => !isSayable(field));
+
 const typedOf = (field: Field, given: string | boolean | readonly (string | boolean)[]): unknown => {
-  const { type } = field.schema;
-  if (type !== 'integer' && type !== 'number') return given;
+  if (!isNumber(field.schema)) return given;
   const number = Number(given);
   if (given !== '' && Number.isFinite(number)) return number;
   throw new CommandError(`--${field.option} must be a number, not "${String(given)}".`, 2);
@@ -126,17 +168,20 @@ export const operationNamed = (words: readonly string[]): Operation => {
   const [group = '', verb = ''] = words;
   const found = operations.find(({ command }) => command === `${group} ${verb}`);
   if (found !== undefined) return found;
-  const verbs = operationsOf(group).map(({ command }) => command.split(' ')[1]);
-  throw new CommandError(
-    `There is no command "${group} ${verb}". After "${group}" comes one of ${verbs.join(', ')}.`,
-    2,
-  );
+  const verbs = operationsOf(group).map(({ command }) => command.split(' ')[1] ?? '');
+  const meant = nearest(verb, verbs);
+  const hint =
+    meant === null
+      ? `After "${group}" comes one of ${verbs.join(', ')}.`
+      : `Did you mean "${group} ${meant}"?`;
+  throw new CommandError(`There is no command "${group} ${verb}". ${hint}`, 2);
 };
 
 /** Throws words for the operator, exit code 2, when they cannot be turned into a request. */
 export const askedBy = (argv: readonly string[]): Asked => {
   const operation = operationNamed(argv);
-  const usage = `Usage: npm run ops -- ${usageOf(operation)}`;
+  const usage =
+    `Usage: npm run ops -- ${usageOf(operation)}\n` + `More: npm run ops -- help ${operation.command}`;
   const parsed = parse(argv.slice(2), operation, usage);
   const names = parameterNames(operation.row.path);
   if (parsed.positionals.length !== names.length) throw new CommandError(usage, 2);

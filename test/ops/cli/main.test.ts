@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCommandLine } from '../../../ops/cli/main.ts';
-import { commandHelps, nearest } from '../../../ops/cli/usage.ts';
+import { nearest } from '../../../ops/cli/nearest.ts';
+import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
@@ -43,10 +44,14 @@ const run = async (words: string, signal = new AbortController().signal): Promis
   out.on('data', (chunk) => (texts.out += chunk));
   err.on('data', (chunk) => (texts.err += chunk));
   let opened = false;
-  const code = await runCommandLine(words.split(' ').filter(Boolean), { out, err, signal }, (_, task) => {
-    opened = true;
-    return task(stores);
-  });
+  const code = await runCommandLine(
+    words.split(' ').filter(Boolean),
+    { out, err, signal },
+    (_terminal, _words, task) => {
+      opened = true;
+      return task(stores);
+    },
+  );
   return { code, opened, ...texts };
 };
 
@@ -78,7 +83,7 @@ for (const words of ['help import', 'import --help', 'import FILE --help']) {
 for (const [words, expected] of [
   ['improt file', /no command "improt"\. Did you mean "import"\?/],
   ['help exprot', /Did you mean "export"\?/],
-  ['destroy', /no command "destroy"\. Commands are import, export, inspect, help\./],
+  ['destroy', /no command "destroy"\. Commands are import, export, inspect, help, and those for/],
   ['import', /Usage: npm run ops -- import FILE/],
   ['import one two', /Usage: npm run ops -- import FILE/],
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
