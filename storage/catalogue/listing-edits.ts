@@ -162,7 +162,9 @@ export const createListingEdits = (sql: Sql): ListingEdits => ({
     asStorage(
       'listings.bots',
       () => sql<BotSummary[]>`
-        select bots.bot_id, coalesce(users.username, bots.bot_id) as name, bots.type, bots.claimed_by,
+        select bots.bot_id, coalesce(users.username, bots.bot_id) as name, bots.type,
+          case when bots.last_claimed > now() - interval '1 hour' then bots.claimed_by else '' end
+            as claimed_by,
           coalesce(bots.owner_id, 'team ' || bots.team_id) as owner, bots.created_at
         from bots left join users on users.id = bots.bot_id where bots.type = ${type}
         order by bots.created_at, bots.bot_id limit ${botsPerPage} offset ${(page - 1) * botsPerPage}`,

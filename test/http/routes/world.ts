@@ -15,7 +15,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import type { Clock, CommitRules, EngineMeters } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
-import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
+import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/clients/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade } from '../../../http/facade.ts';
@@ -114,6 +114,8 @@ export interface World {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
+  /** What the rows reach, for a second listener over it. */
+  readonly app: App;
   /** Mints a session in SQL and returns its token. */
   token(kind: TokenKind, id: string, fields?: TokenFields): Promise<string>;
   ask(method: string, path: string, options?: AskOptions): Promise<Asked>;
@@ -127,7 +129,7 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
-  readonly sessions: SessionCache;
+  readonly app: App;
   readonly facade: Facade;
   readonly closeStores: () => Promise<void>;
 }
@@ -194,7 +196,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     await hot.close();
     await embedded.close();
   };
-  return { folder, sql: embedded.sql, engine, catalogue, clock, push, sessions, facade, closeStores };
+  return { folder, sql: embedded.sql, engine, catalogue, clock, push, app, facade, closeStores };
 };
 
 const mint = async (
@@ -235,7 +237,7 @@ const ask = async (url: string, method: string, options: AskOptions): Promise<As
 export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const parts = await openParts(options);
   const port = await parts.facade.listen('127.0.0.1', 0);
-  const { sql, engine, catalogue, clock, push } = parts;
+  const { sql, engine, catalogue, clock, push, app } = parts;
   return {
     port,
     sql,
@@ -243,6 +245,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     catalogue,
     clock,
     push,
+    app,
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
       const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);

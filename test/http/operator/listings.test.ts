@@ -1,0 +1,277 @@
+/**
+ * What operators decide about bots, servers, teams and packs, and what clients see of it.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  addBot,
+  addMember,
+  addPack,
+  addServer,
+  addTeam,
+  addUser,
+} from '../../storage/catalogue/directory.ts';
+import { type OperatedWorld, openOperated } from './world.ts';
+
+const test = suite('operations on listings');
+let world: OperatedWorld;
+const hourMs = 3_600_000;
+const serverId = '758641373074423808';
+const harbour = { name: 'Harbour', short: 'Where ships and their crews meet at night.' };
+
+test.before(async () => {
+  world = await openOperated();
+  const { sql } = world;
+  for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+  await addTeam(sql, 'team1');
+  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+});
+test.after(() => world.close());
+
+const show = (path: string) => world.read(path);
+const operate = (words: string, body?: unknown) => {
+  const [method = '', path = ''] = words.split(' ');
+  return world.operate(method, path, body);
+};
+const done = async (words: string, body?: unknown): Promise<string> => {
+  const { status, json } = await operate(words, body);
+  assert.is(status, 200, JSON.stringify(json));
+  return json.message;
+};
+const listedBots = async (): Promise<string[]> =>
+  (await show('/bots/@all')).results.map((bot: { bot_id: string }) => bot.bot_id);
+/** Lists are at most as old as their snapshots, which this world keeps for a millisecond. */
+const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+  const endMs = performance.now() + 10_000;
+  while (!(await look())) assert.ok(performance.now() < endMs, what);
+};
+
+test('bots approve: listed and votable at once, with the note; deny: neither', async () => {
+  await addBot(world.sql, 'fresh', { type: 'pending' });
+  assert.is((await world.vote('ann', 'bots/fresh')).json.context.code, 'not_votable');
+
+  assert.is(await done('POST /bots/fresh/approve', { note: 'Tested.\nWorks.' }), 'bot fresh is approved.');
+  assert.is((await world.vote('ann', 'bots/fresh')).status, 204);
+  const { type, approval_note } = await show('/bots/fresh');
+  assert.equal([type, approval_note], ['approved', 'Tested.\nWorks.']);
+  await eventually('listed', async () => (await listedBots()).includes('fresh'));
+
+  await done('POST /bots/fresh/deny', { note: 'It stopped answering.' });
+  assert.is((await world.vote('ben', 'bots/fresh')).json.context.code, 'not_votable');
+  assert.is((await show('/bots/fresh')).votes, 1, 'what was counted stays');
+  await eventually('not listed', async () => !(await listedBots()).includes('fresh'));
+});
+
+test('bots certify and pend: the reason comes and goes with the type', async () => {
+  await addBot(world.sql, 'steady');
+  await done('POST /bots/steady/certify', { reason: 'Reliable for a year.' });
+  const certified = await show('/bots/steady');
+  await done('POST /bots/steady/pend', {});
+  const pending = await show('/bots/steady');
+
+  assert.equal([certified.type, certified.cert_reason], ['certified', 'Reliable for a year.']);
+  assert.equal([pending.type, pending.cert_reason], ['pending', '']);
+});
+
+test('bots premium: the window is 4 hours, and 0 hours end it', async () => {
+  await addBot(world.sql, 'shiny');
+  const start_at = new Date(world.clock.nowMs() - hourMs).toISOString();
+  await done('PUT /bots/shiny/premium', { hours: 24, start_at });
+  const { premium, premium_period_length } = await show('/bots/shiny');
+  await world.vote('ann', 'bots/shiny');
+  const { vote_info } = await show('/users/ann/bots/shiny/votes');
+  await done('PUT /bots/shiny/premium', { hours: 0 });
+  const after = await show('/bots/shiny');
+
+  assert.equal([premium, premium_period_length, vote_info.vote_time], [true, 24, 4]);
+  assert.equal([after.premium, after.start_premium_period], [false, null]);
+  assert.is((await show('/users/ann/bots/shiny/votes')).vote_info.vote_time, 12);
+});
+
+test('bots premium → 400 for hours and moments that cannot be', async () => {
+  await addBot(world.sql, 'plain');
+  for (const body of [
+    {},
+    { hours: -1 },
+    { hours: 1.5 },
+    { hours: 1e9 },
+    { hours: 1, start_at: 'now' },
+    { hours: 1, start_at: '0000-01-01T00:00:00Z' },
+    { hours: 1, start_at: '2026-12-31T23:59:60Z' },
+  ]) {
+    const { status, json } = await operate('PUT /bots/plain/premium', body);
+    assert.equal([status, json.context.code], [400, 'validation_failed'], JSON.stringify(body));
+  }
+  assert.is((await show('/bots/plain')).premium_period_length, 0);
+});
+
+test('listings vote-ban: no vote on a bot, a server, a team, a pack in any case; unvote-ban: again', async () => {
+  await addBot(world.sql, 'shunned');
+  await addServer(world.sql, 'server1', { team_id: 'team1' });
+  await addPack(world.sql, 'night-owls');
+  for (const target of ['bot/shunned', 'server/server1', 'team/team1', 'pack/Night-Owls']) {
+    await done(`PUT /${target}/vote-ban`);
+    const refused = await world.vote('ben', target);
+    await done(`DELETE /${target}/vote-ban`);
+
+    assert.equal([refused.status, refused.json.context.code], [403, 'entity_vote_banned'], target);
+    assert.is((await world.vote('ben', target)).status, 204, target);
+  }
+});
+
+const claimedAt = async (at: Date): Promise<void> => {
+  await world.sql`update bots set last_claimed = ${at} where bot_id = 'waiting'`;
+  world.catalogue.bots.drop('waiting');
+};
+const claimantListed = async (): Promise<string> =>
+  (await operate('GET /bots')).json.bots.find((one: { bot_id: string }) => one.bot_id === 'waiting')
+    .claimed_by;
+
+test('bots claim: seen by clients for an hour, then nobody has it; unclaim: at once', async () => {
+  await addBot(world.sql, 'waiting', { type: 'pending' });
+  await done('PUT /bots/waiting/claim', { user_id: 'robin' });
+  assert.is((await show('/bots/waiting')).claimed_by, 'robin');
+  assert.is(await claimantListed(), 'robin');
+  await done('DELETE /bots/waiting/claim');
+  assert.is((await show('/bots/waiting')).claimed_by, '');
+
+  await done('PUT /bots/waiting/claim', { user_id: 'robin' });
+  // SQL has the time of the machine; this world's clock is up to a week behind it.
+  await claimedAt(new Date(world.clock.nowMs()));
+  assert.is((await show('/bots/waiting')).claimed_by, 'robin');
+  world.clock.skip(hourMs);
+  assert.is((await show('/bots/waiting')).claimed_by, '');
+  assert.is(await claimantListed(), '', 'by the clock of SQL, which is a day ahead at least');
+});
+
+test('bots list: those that wait, the oldest first; another type when asked for', async () => {
+  await addBot(world.sql, 'old', { type: 'denied', created_at: new Date('2020-01-01T00:00:00Z') });
+  await addBot(world.sql, 'older', { type: 'denied', created_at: new Date('2019-01-01T00:00:00Z') });
+  const { json } = await operate('GET /bots?type=denied');
+  const ids = json.bots.map((bot: { bot_id: string }) => bot.bot_id);
+
+  assert.equal(ids.slice(0, 2), ['older', 'old']);
+  assert.equal((await operate('GET /bots?type=denied&page=2')).json.bots, []);
+  assert.is((await operate('GET /bots?page=0')).json.context.code, 'page_invalid');
+  assert.is((await operate('GET /bots?type=odd')).status, 400);
+});
+
+const bot = {
+  invite: 'https://example.org/invite',
+  library: 'any',
+  long: 'Long words. '.repeat(50),
+  prefix: '!',
+  short: 'Keeps watch over your server, day and night.',
+  tags: ['moderation'],
+};
+
+test('bots add: pending, for a user nobody knew or for a team; once only', async () => {
+  const [mine, ours] = ['815553000470478850', '815553000470478851'];
+  await done(`PUT /bots/${mine}`, { ...bot, owner: 'newcomer' });
+  await done(`PUT /bots/${ours}`, { ...bot, team_owner: 'team1' });
+  const shown = await show(`/bots/${mine}`);
+
+  assert.equal([shown.type, shown.owner.id], ['pending', 'newcomer']);
+  assert.is((await show(`/bots/${ours}`)).owner, null);
+  const again = await operate(`PUT /bots/${mine}`, { ...bot, owner: 'robin' });
+  assert.equal([again.status, again.json.context.code], [409, 'already_exists']);
+});
+
+test('bots add → 400 for a bad id, bad fields, no owner or two, 404 for an unknown team', async () => {
+  const id = '815553000470478852';
+  for (const [path, body] of [
+    ['12', { ...bot, owner: 'robin' }],
+    [id, { ...bot, owner: 'robin', short: 'short' }],
+    [id, { ...bot, owner: 'robin', invite: 'https://' }],
+    [id, bot],
+    [id, { ...bot, owner: 'robin', team_owner: 'team1' }],
+  ] as const) {
+    assert.is((await operate(`PUT /bots/${path}`, body)).status, 400);
+  }
+  assert.is((await operate(`PUT /bots/${id}`, { ...bot, team_owner: 'no' })).json.context.code, 'not_found');
+  assert.is((await world.ask('GET', `/bots/${id}`)).status, 404);
+});
+
+test('servers put: added pending, public after its approval, changed whole; 400 for an unknown team', async () => {
+  const body = { ...harbour, team_owner: 'team1', total_members: 90 };
+  assert.is(await done(`PUT /servers/${serverId}`, body), `server ${serverId} is added.`);
+  assert.is((await show(`/servers/${serverId}`)).type, 'pending');
+  await done(`POST /servers/${serverId}/approve`, {});
+  assert.is((await world.vote('ann', `servers/${serverId}`)).status, 204);
+  assert.is(
+    await done(`PUT /servers/${serverId}`, { ...body, name: 'Port', total_members: 91 }),
+    `server ${serverId} is changed.`,
+  );
+  const { name, total_members, type, votes } = await show(`/servers/${serverId}`);
+  assert.equal([name, total_members, type, votes], ['Port', 91, 'approved', 1]);
+
+  await done(`PUT /servers/${serverId}`, { ...body, state: 'private' });
+  assert.is((await world.vote('ben', `servers/${serverId}`)).json.context.code, 'not_votable');
+  const { json } = await operate(`PUT /servers/${serverId}`, { ...body, team_owner: 'nobody' });
+  assert.is(json.context['/team_owner'], 'there is no such team');
+});
+
+test('bots delete: unknown at once, its sessions dead, its votes void, its id free for another', async () => {
+  await addBot(world.sql, 'doomed', { vanity: 'doomed-one' });
+  const token = await world.token('bot', 'doomed');
+  assert.is((await world.ask('POST', '/bots/stats', { token, body: { servers: 3 } })).status, 200);
+  await world.vote('ann', 'bots/doomed');
+
+  await done('DELETE /bots/doomed');
+  assert.is((await world.ask('GET', '/bots/doomed')).status, 404);
+  assert.is((await world.ask('GET', '/vanity/doomed-one')).status, 404);
+  assert.is((await world.ask('POST', '/bots/stats', { token, body: { servers: 3 } })).status, 401);
+  assert.is((await operate('DELETE /bots/doomed')).status, 404);
+  await addBot(world.sql, 'doomed');
+  assert.is((await show('/bots/doomed')).votes, 0);
+});
+
+test('servers, teams and packs delete: 404 afterwards; a team that owns something stays', async () => {
+  await addTeam(world.sql, 'empty');
+  await addServer(world.sql, 'server2', { team_id: 'team1' });
+  await addPack(world.sql, 'gone');
+  const token = await world.token('team', 'empty');
+  await done('DELETE /servers/758641373074423808');
+  await done('DELETE /teams/empty');
+  await done('DELETE /packs/GONE');
+
+  for (const path of [`/servers/${serverId}`, '/teams/empty?targets=bot', '/packs/gone']) {
+    assert.is((await world.ask('GET', path)).status, 404, path);
+  }
+  assert.is((await world.ask('PATCH', '/teams/empty', { token, body: {} })).status, 401);
+  const kept = await operate('DELETE /teams/team1');
+  assert.equal([kept.status, kept.json.context.code], [409, 'team_not_empty']);
+  assert.is((await operate('DELETE /packs/gone')).status, 404);
+});
+
+test('what is unknown → 404, and nothing comes into being', async () => {
+  for (const words of [
+    'POST /bots/ghost/approve',
+    'POST /servers/758641373074423809/deny',
+    'PUT /team/ghost/vote-ban',
+    'DELETE /pack/ghost/vote-ban',
+    'DELETE /bots/ghost',
+    'DELETE /bots/ghost/claim',
+    'DELETE /teams/ghost',
+  ]) {
+    const { status, json } = await operate(words, words.startsWith('POST') ? {} : undefined);
+    assert.equal([status, json.context.code], [404, 'not_found'], words);
+  }
+});
+
+// Last, because it moves the clock over the wait of everybody's votes.
+test('bots approve: uptime is checked from then on', async () => {
+  await addBot(world.sql, 'checked', { type: 'pending' });
+  await done('POST /bots/checked/approve', {});
+  world.clock.skip(8 * 24 * hourMs);
+  const token = await world.token('bot', 'checked');
+  await world.ask('POST', '/bots/stats', { token, body: { servers: 3 } });
+  world.clock.skip(600_000);
+  await world.ask('POST', '/bots/stats', { token, body: { servers: 3 } });
+  const { uptime, total_uptime } = await show('/bots/checked');
+
+  assert.ok(total_uptime > 0, 'checks were made');
+  assert.ok(uptime > 0, 'and passed');
+});
+
+test.run();

@@ -1,0 +1,184 @@
+/**
+ * What operators do about users, tokens and past votes, and what clients see of it.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { type OperatedWorld, openOperated } from './world.ts';
+
+const test = suite('operations on people and votes');
+let world: OperatedWorld;
+
+test.before(async () => {
+  world = await openOperated();
+  const { sql } = world;
+  for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+  await addTeam(sql, 'team1');
+  for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
+});
+test.after(() => world.close());
+
+const show = (path: string) => world.read(path);
+const operate = (words: string, body?: unknown) => {
+  const [method = '', path = ''] = words.split(' ');
+  return world.operate(method, path, body);
+};
+const done = async (words: string, body?: unknown): Promise<string> => {
+  const { status, json } = await operate(words, body);
+  assert.is(status, 200, JSON.stringify(json));
+  return json.message;
+};
+
+test('users put: makes one, then changes what is given; show and list tell it', async () => {
+  await done('PUT /users/wren', { username: 'wren', flags: ['staff'] });
+  await done('PUT /users/wren', { display_name: 'Wren the Second' });
+  const { json } = await operate('GET /users/wren');
+
+  assert.equal([json.username, json.display_name, json.flags], ['wren', 'Wren the Second', ['staff']]);
+  assert.is((await operate('GET /users/nobody')).status, 404);
+  const { users } = (await operate('GET /users')).json;
+  const ids = users.map((user: { id: string }) => user.id);
+  assert.equal(ids, [...ids].sort());
+  assert.ok(ids.includes('wren'));
+});
+
+test('users put → 400 for control characters, a NUL, half a character, and what is too long', async () => {
+  for (const username of ['a\nb', 'a\u0000b', '\ud83d', 'x'.repeat(65), '']) {
+    assert.is((await operate('PUT /users/odd', { username })).status, 400, JSON.stringify(username));
+  }
+  assert.is((await operate(`PUT /users/${'x'.repeat(129)}`, {})).status, 400);
+  assert.is((await operate('PUT /users/a%00b', {})).status, 404);
+  assert.is((await operate('GET /users/odd')).status, 404);
+});
+
+test('users ban: a session in use is refused at once with 403; unban: it works again', async () => {
+  const token = await world.token('user', 'ann');
+  const reminders = () => world.ask('GET', '/users/ann/reminders', { token });
+  assert.is((await reminders()).status, 200);
+  assert.is(await done('PUT /users/ann/ban'), 'User ann is banned.');
+  const refused = await reminders();
+  assert.equal([refused.status, refused.json.context.code], [403, 'banned']);
+  assert.equal(
+    (await operate('GET /users?ban=banned')).json.users.map((user: { id: string }) => user.id),
+    ['ann'],
+  );
+
+  await done('DELETE /users/ann/ban');
+  assert.is((await reminders()).status, 200);
+});
+
+test('users ban: of somebody unknown holds when he comes, and is said to be of somebody unknown', async () => {
+  assert.match(await done('PUT /users/stranger/ban'), /Nobody knew this id before/);
+  const token = await world.token('user', 'stranger');
+  assert.is((await world.ask('GET', '/users/stranger/reminders', { token })).status, 403);
+});
+
+test('users vote-ban: may do all but vote; unvote-ban: may vote', async () => {
+  await done('PUT /users/ben/vote-ban');
+  const refused = await world.vote('ben', 'bots/bot1');
+  const token = await world.token('user', 'ben');
+  assert.equal([refused.status, refused.json.context.code], [403, 'vote_banned']);
+  assert.is((await world.ask('GET', '/users/ben/reminders', { token })).status, 200);
+
+  await done('DELETE /users/ben/vote-ban');
+  assert.is((await world.vote('ben', 'bots/bot1')).status, 204);
+});
+
+test('tokens issue: works for a user nobody knew, a bot, a team; 404 for what is not there', async () => {
+  const { status, json } = await operate('POST /user/newcomer/tokens', {});
+  assert.is(status, 201);
+  const { token } = json;
+  assert.is((await world.ask('GET', '/users/newcomer/reminders', { token })).status, 200);
+  const bot = (await operate('POST /bot/bot2/tokens', { name: 'bot two', expiry: 60 })).json.token;
+  assert.is((await world.ask('POST', '/bots/stats', { token: bot, body: { servers: 1 } })).status, 200);
+  assert.is((await operate('POST /team/team1/tokens', { perm_limits: ['edit_team'] })).status, 201);
+
+  for (const target of ['bot/ghost', 'server/758641373074423808', 'team/ghost']) {
+    assert.is((await operate(`POST /${target}/tokens`, {})).status, 404, target);
+  }
+  assert.is((await operate('POST /pack/ghost/tokens', {})).status, 400);
+  assert.is((await operate('POST /bot/bot2/tokens', { perm_limits: ['fly'] })).status, 400);
+});
+
+test('tokens list and revoke: the session is named, its token dead at once; five per entity', async () => {
+  const { json } = await operate('POST /bot/bot3/tokens', { name: 'the first' });
+  const post = () => world.ask('POST', '/bots/stats', { token: json.token, body: { servers: 1 } });
+  assert.is((await post()).status, 200);
+  const { text, sessions } = await operate('GET /bot/bot3/tokens').then((listed) => ({
+    text: JSON.stringify(listed.json),
+    sessions: listed.json.sessions,
+  }));
+  assert.equal([sessions.length, sessions[0].id, sessions[0].name], [1, json.session_id, 'the first']);
+  assert.not.match(text, /rc_bot/);
+
+  await done(`DELETE /bot/bot3/tokens/${json.session_id}`);
+  assert.is((await post()).status, 401);
+  assert.is((await operate(`DELETE /bot/bot3/tokens/${json.session_id}`)).status, 404);
+  for (let count = 0; count < 5; count++) await operate('POST /bot/bot3/tokens', {});
+  assert.is((await operate('POST /bot/bot3/tokens', {})).json.context.code, 'limit_reached');
+});
+
+test('votes void: the total falls, the voter may vote again; once, and 404 for an unknown vote', async () => {
+  const bot = 'bots/bot2';
+  assert.is((await world.vote('ann', bot)).status, 204);
+  assert.is((await world.vote('ann', bot)).status, 429);
+  const { results } = await show('/users/ann/bots/bot2/votes/@all');
+  const { itag } = results[0];
+  assert.match(await done(`DELETE /votes/${itag}`), /is void/);
+
+  assert.is((await show('/bots/bot2')).votes, 0);
+  assert.equal((await show('/users/ann/bots/bot2/votes/@all')).results[0].void_reason, 'operator');
+  assert.is((await world.vote('ann', bot)).status, 204);
+  assert.match(await done(`DELETE /votes/${itag}`), /void already/);
+  assert.is((await show('/bots/bot2')).votes, 1);
+  assert.is((await operate('DELETE /votes/018f3b7e-0000-7000-8000-000000000001')).status, 404);
+  assert.is((await operate('DELETE /votes/one')).status, 400);
+});
+
+test('votes reset: one listing begins at 0 and its voters may vote again; not in the future', async () => {
+  await world.vote('ann', 'bots/bot3');
+  await world.vote('ben', 'bots/bot3');
+  const before = await show('/bots/bot2');
+  const later = new Date(world.clock.nowMs() + 60_000).toISOString();
+  assert.is((await operate('POST /bot/bot3/votes/reset', { before: later })).status, 400);
+  await done('POST /bot/bot3/votes/reset', {});
+
+  assert.is((await show('/bots/bot3')).votes, 0);
+  assert.is((await show('/bots/bot2')).votes, before.votes);
+  assert.is((await world.vote('ann', 'bots/bot3')).status, 204);
+  assert.is((await operate('POST /bot/ghost/votes/reset', {})).status, 404);
+  assert.is((await operate('POST /bot/bot3/votes/reset', { before: '0000-01-01T00:00:00Z' })).status, 400);
+});
+
+test('votes reset-all: must be confirmed; then every listing begins at 0', async () => {
+  await world.vote('cat', 'bots/bot1');
+  await world.vote('cat', 'bots/bot2');
+  for (const bot of ['bot1', 'bot2']) await world.engine.flushed('bot', bot);
+  assert.is((await operate('POST /votes/reset-all', {})).status, 400);
+  const { json } = await operate('POST /votes/reset-all', { confirm: 'all' });
+  assert.ok(Number(json.context.listings) >= 2, JSON.stringify(json));
+
+  const endMs = performance.now() + 20_000;
+  const votes = async () => [(await show('/bots/bot1')).votes, (await show('/bots/bot2')).votes];
+  while ((await votes()).some((count) => count !== 0)) {
+    assert.ok(performance.now() < endMs, 'the flusher tells the hot store');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.is((await world.vote('cat', 'bots/bot1')).status, 204);
+});
+
+test('jobs list and dead-letters list: the newest first, with the last error', async () => {
+  await world.sql`
+    insert into job_runs (name, due_at, node, lease_until, error) values
+      ('purge', '2026-01-01T00:17:00Z', 'a', now(), ''),
+      ('purge', '2026-01-01T01:17:00Z', 'b', now(), 'no room')`;
+  await world.sql`
+    insert into dead_letters (source, body, reason) values ('outbox', '{"user": "ann"}', 'too long')`;
+  const { runs } = (await operate('GET /jobs')).json;
+  const { dead_letters } = (await operate('GET /dead-letters')).json;
+
+  assert.equal([runs[0].node, runs[0].error, runs[1].finished_at], ['b', 'no room', null]);
+  assert.equal([dead_letters[0].reason, dead_letters[0].body], ['too long', { user: 'ann' }]);
+});
+
+test.run();

@@ -1,0 +1,75 @@
+/**
+ * A whole Rollcall with its private listener too: what operators do there, clients see at the public one.
+ *
+ * Used by the tests beside this file; each opens one and closes it.
+ */
+import { createAdmin } from '../../../http/admin.ts';
+import { createMetrics } from '../../../http/metrics.ts';
+import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
+
+export const operatorToken = 'operator-of-this-test-operator-of-this-test';
+
+export interface OperatedWorld extends World {
+  readonly adminPort: number;
+  /** Asks the private listener, with the operator's token unless told otherwise. */
+  operate(method: string, path: string, body?: unknown, token?: string): Promise<Operated>;
+  /** What clients read, as JSON; a node that is too busy to answer is asked again. */
+  read(path: string): Promise<Operated['json']>;
+  /** A user's vote, from a session of his own. */
+  vote(user: string, target: string): Promise<Asked>;
+}
+export interface Operated {
+  readonly status: number;
+  /** Looked into freely by tests. */
+  readonly json: ReturnType<typeof JSON.parse>;
+}
+
+const busyMsMax = 20_000;
+
+const readFrom = async (world: World, path: string): Promise<Operated['json']> => {
+  const endMs = performance.now() + busyMsMax;
+  for (;;) {
+    const { status, json } = await world.ask('GET', path);
+    if (status !== 503 || performance.now() > endMs) return json;
+  }
+};
+
+const longSeconds = 90 * 86_400;
+
+export const openOperated = async (): Promise<OperatedWorld> => {
+  const world = await openWorld();
+  const admin = createAdmin({
+    app: world.app,
+    metrics: createMetrics([]),
+    logger: {
+      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
+      info: () => {},
+    },
+    operatorToken,
+    draining: () => false,
+  });
+  const adminPort = await admin.listen('127.0.0.1', 0);
+  const operate = async (method: string, path: string, body?: unknown, token = operatorToken) => {
+    const response = await fetch(`http://127.0.0.1:${adminPort}${path}`, {
+      method,
+      headers: token === '' ? {} : { authorization: `Operator ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: await response.json() };
+  };
+  return {
+    ...world,
+    adminPort,
+    operate,
+    read: (path) => readFrom(world, path),
+    token: (kind, id, fields) => world.token(kind, id, { lastsSeconds: longSeconds, ...fields }),
+    vote: async (user, target) => {
+      const options: AskOptions = { token: await world.token('user', user, { lastsSeconds: longSeconds }) };
+      return world.ask('PUT', `/users/${user}/${target}/votes?upvote=true`, options);
+    },
+    close: async () => {
+      await admin.drain(500);
+      await world.close();
+    },
+  };
+};
