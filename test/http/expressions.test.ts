@@ -52,8 +52,8 @@ test('no expression of the product is slow on any input', () => {
 
   const found: string[] = [];
   for (const [literal, where] of all) {
-    const { status, complexity } = judge(literal);
-    if (status !== 'safe') found.push(`${where}: ${literal} is ${status}, ${complexity?.summary}`);
+    const { status } = judge(literal);
+    if (status !== 'safe') found.push(`${where}: ${literal} is ${status}`);
   }
 
   assert.ok(all.size > 60, String(all.size));

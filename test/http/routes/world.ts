@@ -18,7 +18,7 @@ import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/clients/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
-import { createFacade, type Facade } from '../../../http/facade.ts';
+import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
 import { rows } from '../../../http/table.ts';
@@ -77,6 +77,9 @@ const meters: EngineMeters = {
   backlog: silent,
   buried: silent,
   gateBroken: silent,
+  ring: silent,
+  resent: silent,
+  healed: silent,
   refreshed: silent,
 };
 
@@ -106,6 +109,10 @@ export interface WorldOptions {
   readonly login?: Login;
   /** Otherwise nobody is looked up. */
   readonly botLookup?: Partial<BotLookupOptions>;
+  /** Otherwise this machine is one, and a test can be many visitors. */
+  readonly trustedProxies?: readonly string[];
+  /** Otherwise failures are written to the standard error. */
+  readonly logger?: FacadeOptions['logger'];
 }
 export interface World {
   readonly port: number;
@@ -185,12 +192,12 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     sessions,
     permissions: catalogue,
     meters: { answered: silent },
-    logger: {
+    logger: options.logger ?? {
       error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
       info: silent,
     },
     limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
-    trustedProxies: ['127.0.0.1'],
+    trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
   });
   const closeStores = async (): Promise<void> => {
     await hot.close();

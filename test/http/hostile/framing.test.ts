@@ -1,0 +1,136 @@
+/**
+ * Framing, continued from request-headers.test.ts: every spelling of a chunk, targets that are no plain path,
+ * and a body before the next request. One answer for each request, or an error and the end of the connection;
+ * what is hidden inside a body is never served.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { answersIn, raw, untilClosed } from '../raw.ts';
+import { openWorld } from '../world.ts';
+
+const test = suite('hostile framing');
+const world = await openWorld({ deadlines: { readingMs: 300, workingMs: 300, askingMs: 600, sweepMs: 20 } });
+test.after(() => world.close());
+
+const host = 'Host: a\r\n';
+const smuggled = `GET /things/smuggled HTTP/1.1\r\n${host}\r\n`;
+const chunked = (body: string, coding = 'Transfer-Encoding: chunked\r\n'): string =>
+  `POST /echo HTTP/1.1\r\n${host}${coding}\r\n${body}`;
+const rest = `\r\n{}\r\n0\r\n\r\n${smuggled}`;
+
+const chunks: readonly [string, string][] = [
+  ['an extension', chunked(`2;a=b${rest}`)],
+  ['an extension with quotes', chunked(`2;a="\r\n0\r\n\r\n${smuggled}"${rest}`)],
+  ['a bare semicolon', chunked(`2;${rest}`)],
+  ['a sign', chunked(`+2${rest}`)],
+  ['a minus', chunked(`-2${rest}`)],
+  ['a hexadecimal mark', chunked(`0x2${rest}`)],
+  ['a space before', chunked(` 2${rest}`)],
+  ['a space behind', chunked(`2 ${rest}`)],
+  ['a tab behind', chunked(`2\t${rest}`)],
+  ['a letter that is no digit', chunked(`g${rest}`)],
+  ['a colon for a digit', chunked(`:${rest}`)],
+  ['an at sign for a digit', chunked(`@${rest}`)],
+  ['no size', chunked(rest)],
+  ['a bare line feed behind the size', chunked(`2\n{}\r\n0\r\n\r\n${smuggled}`)],
+  ['a bare line feed behind the data', chunked(`2\r\n{}\n0\r\n\r\n${smuggled}`)],
+  ['a bare carriage return', chunked(`2\r{}\r\n0\r\n\r\n${smuggled}`)],
+  ['data longer than said', chunked(`2\r\n{}abc\r\n0\r\n\r\n${smuggled}`)],
+  ['data shorter than said', chunked(`8\r\n{}\r\n0\r\n\r\n${smuggled}`)],
+  ['a size of 17 digits', chunked(`00000000000000002${rest}`)],
+  ['a size beyond all numbers', chunked(`FFFFFFFFFFFFFFFFF${rest}`)],
+  ['a size that wraps around', chunked(`100000002${rest}`)],
+  ['trailers', chunked(`2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n${smuggled}`)],
+  ['a last chunk of many zeros', chunked(`2\r\n{}\r\n0000\r\n\r\n${smuggled}`)],
+  ['no end of the last chunk', chunked(`2\r\n{}\r\n0\r\n${smuggled}`)],
+  ['a vertical tab before the coding', chunked(`2${rest}`, 'Transfer-Encoding:\x0bchunked\r\n')],
+  ['quotes around the coding', chunked(`2${rest}`, 'Transfer-Encoding: "chunked"\r\n')],
+  ['a parameter of the coding', chunked(`2${rest}`, 'Transfer-Encoding: chunked;a=b\r\n')],
+  ['an empty coding', chunked(`2${rest}`, 'Transfer-Encoding: \r\n')],
+  ['a coding in the header above', chunked(`2${rest}`, 'X-A: b\rTransfer-Encoding: chunked\r\n')],
+  ['a name with an underscore', chunked(`2${rest}`, 'Transfer_Encoding: chunked\r\nContent-Length: 2\r\n')],
+];
+
+/** Statuses in what came back, whatever their framing. */
+const statuses = (text: string): string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((each) => each[1] ?? '');
+
+for (const [name, bytes] of chunks) {
+  test(`a chunk with ${name}: at most one answer, then the end; nothing hidden is served`, async () => {
+    world.seen.length = 0;
+
+    const answer = await raw(world.port, bytes, untilClosed, 3_000);
+
+    // Without an answer it may be open: a header that never ends is closed with the other slow clients.
+    assert.ok(answer.closed || answer.text === '', answer.text);
+    assert.ok(statuses(answer.text).length <= 1, answer.text);
+    const served = world.seen.filter(({ name: row }) => row === 'getThing');
+    assert.equal(served, [], answer.text);
+  });
+}
+
+const targets: readonly string[] = [
+  'http://evil/things/a',
+  'https://evil/things/a',
+  'evil:443',
+  '*',
+  '//evil/things/a',
+  '/things//a',
+  '/things/a/',
+  '/./things/a',
+  '/nothing/../things/a',
+  '/nothing/%2e%2e/things/a',
+  '/things%2fa',
+  '/things\\a',
+  '/things/%00',
+  '/things;x=y/a',
+];
+for (const method of ['GET', 'OPTIONS', 'POST', 'CONNECT', 'TRACE']) {
+  test(`${method} of a target that is no plain path is never another row`, async () => {
+    for (const target of targets) {
+      world.seen.length = 0;
+      const request = `${method} ${target} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
+      const answer = await raw(world.port, request, (text) => text.includes('\r\n\r\n'));
+      const [found = ''] = statuses(answer.text);
+      assert.ok(['', '400', '404', '405', '505'].includes(found), `${target}: ${answer.text.slice(0, 200)}`);
+      assert.equal(world.seen, [], target);
+    }
+  });
+}
+
+test('a parameter of a segment is part of the id, and a fragment names nothing else', async () => {
+  for (const [target, id] of [
+    ['/things/a;b=c', 'a;b=c'],
+    ['/things/a%3Bb', 'a;b'],
+    ['/things/a%3Fpage=2', 'a?page=2'],
+    ['/things/a%252f', 'a%2f'],
+  ]) {
+    const answer = await raw(world.port, `GET ${target} HTTP/1.1\r\n${host}\r\n`);
+    assert.is(JSON.parse(answersIn(answer.text)[0]?.body ?? '{}').id, id);
+  }
+});
+
+test('a GET behind the body of a POST is a request of its own, inside it is none', async () => {
+  const inside = `POST /echo HTTP/1.1\r\n${host}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`;
+  world.seen.length = 0;
+
+  const answer = await raw(
+    world.port,
+    `${inside}GET /things/behind HTTP/1.1\r\n${host}\r\n`,
+    (text) => answersIn(text).length === 2,
+  );
+
+  assert.equal(statuses(answer.text), ['400', '200']);
+  const ids = world.seen.map(({ value }) => (value as { params: { id: string } }).params.id);
+  assert.equal(ids, ['behind']);
+});
+
+test('a chunked body without an end is refused at the cap, and memory is not asked for more', async () => {
+  const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`;
+
+  const answer = await raw(world.port, [chunked(''), chunk.repeat(4_000)], untilClosed, 5_000);
+
+  assert.ok(['', '413'].includes(statuses(answer.text)[0] ?? ''), answer.text);
+});
+
+test.run();

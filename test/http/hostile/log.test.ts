@@ -1,0 +1,95 @@
+/**
+ * The log under attack: what a client sends never becomes a line of its own, never fills the log, and no
+ * token or secret is ever in it.
+ */
+import pino from 'pino';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createSparingLog, failuresPerSecondMax } from '../../../http/sparing-log.ts';
+import { fuzz } from '../fuzz/run.ts';
+import { answersIn, raw } from '../raw.ts';
+import { openWorld as openRollcall } from '../routes/world.ts';
+import { ask, openWorld, realClock } from '../world.ts';
+
+const test = suite('hostile log');
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
+
+/** A logger as the product makes it, at its most talkative, into memory. */
+const keep = () => {
+  let text = '';
+  const into = {
+    write: (line: string) => {
+      text += line;
+    },
+  };
+  const logger = pino({ level: 'trace' }, into);
+  return { logger, text: () => text, lines: () => text.split('\n').slice(0, -1) };
+};
+
+test('one failure is one line, whatever its words and its client hold', async () => {
+  const log = keep();
+  const world = await openWorld({ logger: log.logger });
+  try {
+    const nasty = 'first\nsecond\r\n{"level":60,"msg":"forged"}\u001b[31m red \u0007\u2028';
+    const token = world.token('user', 'u1');
+    const waiting = ask(world, 'PUT', '/users/u1/slow', {
+      headers: { 'user-auth': token, 'user-agent': 'y'.repeat(2_000) },
+    });
+    for (let look = 0; world.facade.inFlight === 0 && look < 2_000; look++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    world.break(new Error(nasty));
+
+    assert.is((await waiting).status, 500);
+    const lines = log.lines();
+    assert.is(lines.length, 1);
+    assert.match(JSON.parse(lines[0] ?? '').err.message, 'forged');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what no line may hold.
+    assert.not.match(lines[0] ?? '', /[\u0000-\u001f\u007f]/);
+    assert.not.match(log.text(), token);
+    assert.not.match(log.text(), 'yyyy');
+  } finally {
+    await world.close();
+  }
+});
+
+test('a flood of failures is a few lines', async () => {
+  const log = keep();
+  const world = await openWorld({ logger: createSparingLog(log.logger, realClock) });
+  try {
+    const request = 'GET /things/broken HTTP/1.1\r\nHost: a\r\n\r\n';
+    const startedMs = performance.now();
+    const answer = await raw(
+      world.port,
+      request.repeat(500),
+      (text) => answersIn(text).length === 500,
+      20_000,
+    );
+    const seconds = Math.ceil((performance.now() - startedMs) / 1_000) + 1;
+
+    assert.is(answersIn(answer.text).length, 500);
+    assert.ok(log.lines().length >= 1 && log.lines().length <= failuresPerSecondMax * seconds);
+  } finally {
+    await world.close();
+  }
+});
+
+test(`2,000 generated requests leave no token and no secret in the log (SEED=${seed})`, async () => {
+  const log = keep();
+  const world = await openRollcall({ logger: log.logger });
+  try {
+    const before = log.text();
+    await fuzz(world, { requests: 2_000, seed });
+    log.logger.error({ err: new Error('the end') }, 'request failed');
+
+    assert.is(before, '');
+    assert.match(log.text(), 'the end');
+    assert.not.match(log.text(), /rc_(user|bot|server|team)_/);
+    assert.not.match(log.text(), /authorization|user-auth|p256dh|token_hash/i);
+    for (const line of log.lines()) assert.type(JSON.parse(line), 'object');
+  } finally {
+    await world.close();
+  }
+});
+
+test.run();

@@ -1,0 +1,40 @@
+/**
+ * Slow clients, 56 in seven kinds: others are served meanwhile, and in the end the server closes them all.
+ * A thousand of each kind are in test/faults/hostile.fault.ts. Time limit: 120 s.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ask, openWorld } from '../world.ts';
+import { openSlowClients, slowKinds } from './slow-clients.ts';
+
+const test = suite('slow clients');
+const perKind = 8;
+/** The server takes about 12 s; this is for machines that are busy with other work. */
+const closedWithinMs = 60_000;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('slow clients are closed, and nobody else waits for them', async () => {
+  const world = await openWorld();
+  const slow = openSlowClients(world.port, slowKinds('/things/@stream?pieces=1000000', '/echo'), perKind);
+  try {
+    await slow.connected;
+    const untilMs = performance.now() + closedWithinMs;
+    let served = 0;
+    // A deaf client is not told of the end: that its stream has ended on the server is what counts.
+    const streamsEnded = (): number => world.seen.filter(({ name }) => name === 'streamEnded').length;
+    while ((slow.open() > perKind || streamsEnded() < perKind) && performance.now() < untilMs) {
+      assert.is((await ask(world, 'GET', '/things/a')).status, 200);
+      served += 1;
+      await pause(100);
+    }
+
+    assert.ok(served > 0);
+    assert.is(streamsEnded(), perKind);
+    assert.ok(slow.open() <= perKind, `${slow.open()} are open`);
+  } finally {
+    slow.close();
+    await world.close();
+  }
+});
+
+test.run();

@@ -1,0 +1,174 @@
+/**
+ * Text that must never get in, tried in every place of every row that takes text: each string of each body
+ * (found in the schemas), each parameter of each path, each word of each query, and the headers.
+ *
+ * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header.
+ */
+import type { TSchema } from 'typebox';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { TokenKind } from '../../../engine/rules/token.ts';
+import { parameterNames } from '../../../http/match.ts';
+import type { AnyRow } from '../../../http/route.ts';
+import { rows } from '../../../http/table.ts';
+import { expected } from '../authorisation/expected.ts';
+import { newPeople, type People, settle } from '../authorisation/people.ts';
+import { sampleOf } from '../authorisation/requests.ts';
+import { raw } from '../raw.ts';
+import { openWorld, type World } from '../routes/world.ts';
+
+const test = suite('hostile texts');
+let world: World;
+let people: People;
+const tokens = new Map<TokenKind, string>();
+
+test.before(async () => {
+  world = await openWorld();
+  people = await settle(world.sql, newPeople());
+  for (const kind of ['user', 'bot', 'server', 'team'] as const) {
+    tokens.set(kind, await world.token(kind, people[kind]));
+  }
+});
+test.after(() => world.close());
+
+const kindFor = (row: AnyRow): TokenKind => expected[row.name]?.kinds[0] ?? 'user';
+const sample = (row: AnyRow) => sampleOf(row, people, kindFor(row));
+let asked = 0;
+/** Another address for every request, so that no limit answers first. */
+const address = (): string => {
+  asked += 1;
+  return `198.${18 + (asked >> 16)}.${(asked >> 8) & 255}.${asked & 255}`;
+};
+const tokenFor = (row: AnyRow): string => tokens.get(kindFor(row)) ?? '';
+
+interface Shape {
+  readonly type?: string;
+  readonly anyOf?: readonly Shape[];
+  readonly items?: Shape;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+}
+
+/** Values with `text` in one place each: every string below `shape`, members of lists and of maps as well. */
+const placesOf = (shape: Shape, text: string): unknown[] => {
+  if (shape.anyOf !== undefined) return shape.anyOf.flatMap((each) => placesOf(each, text));
+  if (shape.type === 'string') return [text];
+  if (shape.items !== undefined) return placesOf(shape.items, text).map((value) => [value]);
+  const named = Object.entries(shape.properties ?? {});
+  const inNamed = named.flatMap(([name, each]) => placesOf(each, text).map((value) => ({ [name]: value })));
+  const inMaps = Object.values(shape.patternProperties ?? {}).flatMap((each) => [
+    ...placesOf(each, text).map((value) => ({ word: value })),
+    { [text]: 'word' },
+  ]);
+  return [...inNamed, ...inMaps];
+};
+
+const refusedTexts: readonly [string, string][] = [
+  ['a NUL', 'Words and \u0000 more words.'],
+  ['half a surrogate pair', 'Words and \ud83d more words.'],
+];
+for (const [name, text] of refusedTexts) {
+  test(`${name} in any text of any body → 400`, async () => {
+    let places = 0;
+    for (const row of rows) {
+      if (row.body === undefined) continue;
+      const { path, body } = sample(row);
+      for (const spoilt of placesOf(row.body as TSchema as Shape, text)) {
+        const whole = { ...(body as object), ...(spoilt as object) };
+        const reply = await world.ask(row.method, path, {
+          token: tokenFor(row),
+          body: whole,
+          headers: { 'x-forwarded-for': address() },
+        });
+        assert.equal([reply.status, reply.json.context.code], [400, 'malformed_json'], row.name);
+        places += 1;
+      }
+    }
+    assert.ok(places > 50, String(places));
+  });
+}
+
+test('bytes that are not UTF-8 in a body of any row → 400', async () => {
+  const host = `Host: a\r\nConnection: close\r\n`;
+  for (const row of rows.filter(({ body }) => body !== undefined)) {
+    for (const bytes of ['\xc0\xaf', '\xe0\x80\xaf', '\xed\xa0\x80', '\xf8\x88\x80\x80\x80', '\xff']) {
+      const text = `{"name":"${bytes}"}`;
+      const from = `Authorization: ${tokenFor(row)}\r\nX-Forwarded-For: ${address()}\r\n`;
+      const head = `${row.method} ${sample(row).path} HTTP/1.1\r\n${host}${from}`;
+      const answer = await raw(world.port, `${head}Content-Length: ${text.length}\r\n\r\n${text}`);
+      assert.match(answer.text, /^HTTP\/1\.1 400 /, row.name);
+      assert.match(answer.text, /"code":"malformed_json"/, row.name);
+    }
+  }
+});
+
+const segments = [
+  '%00',
+  'a%00b',
+  '%0d%0aX-Evil:1',
+  '%c0%af',
+  '%ed%a0%80',
+  '%ff',
+  '%',
+  '%2f',
+  '%2e%2e',
+  '..',
+  '',
+];
+test('no parameter of a path holds a control character, half a character, a slash or a way up', async () => {
+  for (const row of rows) {
+    for (const name of parameterNames(row.path)) {
+      for (const segment of segments) {
+        const path = row.path.replace(`{${name}}`, segment).replaceAll(/\{[a-z_]+\}/g, 'word');
+        const request = `${row.method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+        const { text } = await raw(world.port, request);
+        assert.match(text, /^HTTP\/1\.1 (404|405) /, `${row.method} ${path}: ${text}`);
+        assert.not.match(text, /\r\nX-Evil/i);
+      }
+    }
+  }
+});
+
+test('no word of a query breaks anything, or a header', async () => {
+  const words = [
+    '%00',
+    '%0d%0aX-Evil:1',
+    '%ed%a0%80',
+    '%ff',
+    '%',
+    'x'.repeat(2_000),
+    '%F0%9F%91%BB',
+    '__proto__',
+  ];
+  for (const row of rows) {
+    const named = Object.keys((row.query as Shape | undefined)?.properties ?? {});
+    const names = row.method === 'GET' ? [...named, '__proto__', 'constructor'] : named;
+    for (const name of names) {
+      for (const word of words) {
+        const path = `${sample(row).path.split('?')[0]}?${name}=${word}`;
+        const from = { token: tokenFor(row), headers: { 'x-forwarded-for': address() } };
+        const { status, headers } = await world.ask(row.method, path, from);
+        assert.ok(status < 500, `${path} → ${status}`);
+        assert.is(headers.get('x-evil'), null);
+      }
+    }
+  }
+});
+
+test('no origin is told back, and no reply allows credentials', async () => {
+  for (const row of rows) {
+    for (const origin of ['null', 'https://evil.example']) {
+      const plain = await world.ask('GET', sample(row).path, { headers: { origin } });
+      const before = await world.ask('OPTIONS', sample(row).path, {
+        headers: { origin, 'access-control-request-method': row.method },
+      });
+      for (const { headers } of [plain, before]) {
+        assert.is(headers.get('access-control-allow-origin'), '*', row.name);
+        assert.is(headers.get('access-control-allow-credentials'), null, row.name);
+        assert.is(headers.get('set-cookie'), null, row.name);
+      }
+    }
+  }
+});
+
+test.run();
