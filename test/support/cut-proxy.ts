@@ -7,12 +7,15 @@
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface CutProxy {
   readonly port: number;
   /** Ends every connection with a reset. */
   cut(): void;
   silence(): void;
+  /** Holds every piece of data back for so long, in order; 0 ends it. */
+  delay(milliseconds: number): void;
   /** Passes on again; what was silenced is reset, as after a partition. */
   restore(): void;
   close(): Promise<void>;
@@ -21,7 +24,7 @@ export interface CutProxy {
 /** A proxy before a port of 127.0.0.1. */
 export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
   const sockets = new Set<Socket>();
-  const state = { silent: false };
+  const state = { silent: false, delayMs: 0 };
   const keep = (socket: Socket, other: Socket): void => {
     sockets.add(socket);
     socket.setNoDelay(true);
@@ -30,8 +33,22 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
       sockets.delete(socket);
       other.destroy();
     });
+    let held: Promise<unknown> | null = null;
+    const pass = (data: Buffer): void => {
+      if (!state.silent && !other.destroyed) other.write(data);
+    };
     socket.on('data', (data) => {
-      if (!state.silent) other.write(data);
+      if (held === null && state.delayMs === 0) {
+        pass(data);
+        return;
+      }
+      const last = Promise.resolve(held)
+        .then(() => pause(state.delayMs))
+        .then(() => {
+          pass(data);
+          if (held === last) held = null;
+        });
+      held = last;
     });
   };
   const server = createServer((client) => {
@@ -49,6 +66,9 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     cut,
     silence: () => {
       state.silent = true;
+    },
+    delay: (milliseconds) => {
+      state.delayMs = milliseconds;
     },
     restore: () => {
       state.silent = false;

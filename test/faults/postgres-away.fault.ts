@@ -1,0 +1,54 @@
+/**
+ * Postgres stopped `immediate` 20 times under the load of two nodes, away for a minute, locked, slow, and
+ * without room. Time limit: 900 s.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import { printFigures } from './figures.ts';
+import { canMount } from './full.ts';
+import { seed } from './plans.ts';
+import {
+  awayFor,
+  locked,
+  onSmallDisk,
+  runPostgresFaults,
+  slow,
+  stopped,
+  withoutRoomOn,
+} from './postgres-away.ts';
+
+const test = suite('postgres away, again and again');
+
+test('stopped immediate 20 times under load: nothing is lost or doubled', async () => {
+  const stops = Array.from({ length: 20 }, () => stopped);
+  printFigures(`Postgres stopped immediate (seed ${seed})`, await runPostgresFaults({ seed }, stops));
+});
+
+test('away for a minute: counting goes on, what needs SQL is refused, all is flushed after', async () => {
+  printFigures(`Postgres away for 60 s (seed ${seed})`, await runPostgresFaults({ seed }, [awayFor(60_000)]));
+});
+
+test('locked and slow, three times each: counting goes on, all is flushed after', async () => {
+  const faults = [locked, slow, locked, slow, locked, slow];
+  printFigures(`Postgres locked and slow (seed ${seed})`, await runPostgresFaults({ seed }, faults));
+});
+
+test('without room: counting goes on, all is flushed once there is some', async () => {
+  const disk = mkdtempSync(join(tmpdir(), 'rollcall-small-'));
+  try {
+    if (!canMount(disk)) {
+      console.log('\nfigures: Postgres without room | left out: no right to mount a small disk');
+      return;
+    }
+    const figures = await onSmallDisk(disk, () =>
+      runPostgresFaults({ seed, parent: disk }, [withoutRoomOn(disk)]),
+    );
+    printFigures(`Postgres without room (seed ${seed})`, figures);
+  } finally {
+    rmSync(disk, { recursive: true, force: true });
+  }
+});
+
+test.run();

@@ -1,0 +1,175 @@
+/**
+ * The shared hot store fails under the load of two nodes: killed and started again, or refusing with each of
+ * the words Redis has for that. What it refuses was not counted, and it goes on by itself.
+ *
+ * Each fault is done to a real server and undone again. Used with small counts in `npm test` and with the
+ * promised ones in `npm run test:faults`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import * as assert from 'uvu/assert';
+import { startPostgres } from '../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { nowMs } from './client-log.ts';
+import type { Figures } from './figures.ts';
+import {
+  acknowledged,
+  type JudgeOptions,
+  openStack,
+  probe,
+  type Stack,
+  silenceSeconds,
+  until,
+  untilAll,
+} from './stack.ts';
+
+export interface AwayFigures extends Figures {
+  readonly silenceSecondsMax: number;
+}
+
+export interface World {
+  readonly stack: Stack;
+  readonly server: RedisServer;
+  /** A connection to do harm with. */
+  readonly redis: Redis;
+}
+
+const password = 'a-password-nobody-told-the-nodes';
+
+/** Runs on two nodes and servers of its own; judges at the end. */
+export const onRedis = async (
+  options: JudgeOptions & { readonly seed: number; readonly settings?: readonly string[] },
+  task: (world: World) => Promise<number>,
+): Promise<AwayFigures> => {
+  const postgres = await startPostgres();
+  const server = await startRedis({ settings: options.settings });
+  const redis = new Redis(server.url);
+  redis.on('error', () => undefined);
+  try {
+    const databaseUrl = await postgres.database('away');
+    const { seed } = options;
+    const stack = await openStack({ redisUrls: [server.url], databaseUrl, nodes: 2, seed });
+    try {
+      const silenceSecondsMax = Number((await task({ stack, server, redis })).toFixed(2));
+      return { ...(await stack.judge(options)), silenceSecondsMax };
+    } finally {
+      await stack.close();
+    }
+  } finally {
+    redis.disconnect();
+    await server.dispose();
+    await postgres.close();
+  }
+};
+
+/** Load, then the fault, until it is over; clicks in between are nobody's. Returns seconds of silence. */
+export const duringFault = async (stack: Stack, fault: () => Promise<void>): Promise<number> => {
+  await acknowledged(stack.log, 80);
+  const fromMs = nowMs();
+  await fault();
+  await untilAll(stack, 200);
+  const toMs = nowMs();
+  stack.log.withoutRoom.push({ fromMs, toMs });
+  await acknowledged(stack.log, 50);
+  return silenceSeconds(stack.log, { fromMs, toMs: nowMs() });
+};
+
+/** While sixteen connections ask. */
+export const underLoad = async (stack: Stack, task: () => Promise<number>): Promise<number> => {
+  const load = stack.load(16);
+  try {
+    return await task();
+  } finally {
+    await load.stop();
+  }
+};
+
+/** SIGKILL to Redis and a start, so many times. */
+export const runRedisKills = (kills: number, seed: number): Promise<AwayFigures> =>
+  onRedis({ seed }, ({ stack, server }) =>
+    underLoad(stack, async () => {
+      let silenceMax = 0;
+      for (let round = 0; round < kills; round++) {
+        const silence = await duringFault(stack, async () => {
+          await sleep(stack.dice.below(50));
+          await server.kill();
+          await sleep(stack.dice.below(300));
+          await server.start();
+        });
+        silenceMax = Math.max(silenceMax, silence);
+      }
+      return silenceMax;
+    }),
+  );
+
+export interface Refusal {
+  readonly word: string;
+  begin(world: World): Promise<unknown>;
+  end(world: World): Promise<unknown>;
+}
+
+export const refusals: readonly Refusal[] = [
+  {
+    word: 'OOM',
+    begin: ({ redis }) => redis.config('SET', 'maxmemory', '1'),
+    end: ({ redis }) => redis.config('SET', 'maxmemory', '0'),
+  },
+  {
+    // As after its replica was promoted and it was told to follow.
+    word: 'READONLY',
+    begin: ({ redis }) => redis.replicaof('127.0.0.1', 9),
+    end: ({ redis }) => redis.replicaof('NO', 'ONE'),
+  },
+  {
+    word: 'BUSY',
+    begin: async ({ redis, server }) => {
+      await redis.config('SET', 'busy-reply-threshold', '1');
+      const other = new Redis(server.url);
+      other
+        .eval('while true do end', 0)
+        .catch(() => undefined)
+        .finally(() => other.disconnect());
+    },
+    end: ({ redis }) => redis.script('KILL'),
+  },
+  {
+    word: 'NOAUTH',
+    begin: async ({ redis }) => {
+      await redis.config('SET', 'requirepass', password);
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub', 'SKIPME', 'yes');
+    },
+    end: ({ redis }) => redis.config('SET', 'requirepass', ''),
+  },
+];
+
+/** Every word, one after the other. */
+export const runRefusals = (seed: number, chosen = refusals): Promise<AwayFigures> =>
+  onRedis({ seed }, (world) =>
+    underLoad(world.stack, async () => {
+      let silenceMax = 0;
+      for (const one of chosen) {
+        const refused = () => refusedBy(world, one);
+        silenceMax = Math.max(silenceMax, await duringFault(world.stack, refused));
+      }
+      return silenceMax;
+    }),
+  );
+
+/** Both nodes refuse and say that nothing was counted. */
+const refusedBy = async (world: World, { word, begin, end }: Refusal): Promise<void> => {
+  await begin(world);
+  try {
+    for (const life of world.stack.alive()) {
+      await until(`a node says that nothing was counted (${word})`, async () => {
+        const { status, text, headers } = await probe(world.stack, life);
+        assert.is(status, 503, text);
+        assert.match(text, '"outcome":"not_applied"');
+        assert.ok(Number(headers['retry-after']) >= 1, 'says when to come again');
+        return true;
+      });
+    }
+  } finally {
+    await end(world);
+  }
+};
