@@ -4,13 +4,25 @@
  */
 import { type Static, Type } from 'typebox';
 import { BotBody } from './bot-edits.ts';
-import { Flag, orNull, PackUrl, plainText, Text, Timestamp, UserId, Uuid, Words } from './common.ts';
+import {
+  BotId,
+  Flag,
+  orNull,
+  PackUrl,
+  plainText,
+  TargetId,
+  Text,
+  Timestamp,
+  UserId,
+  Uuid,
+  Words,
+} from './common.ts';
 import { lineOf, proseOf, tagsOf } from './fields.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 
 export const UserParams = Type.Object({ id: UserId });
-export const BotParams = Type.Object({ id: UserId });
+export const BotParams = Type.Object({ id: BotId });
 /** Of a bot that is to be added. */
 export const NewBotParams = Type.Object({
   id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the bot: 15 to 20 digits.' }),
@@ -18,7 +30,7 @@ export const NewBotParams = Type.Object({
 export const ServerParams = Type.Object({
   id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the server: 15 to 20 digits.' }),
 });
-export const TeamParams = Type.Object({ id: UserId });
+export const TeamParams = Type.Object({ id: TargetId });
 export const PackParams = Type.Object({ id: PackUrl });
 export const PageOnly = Type.Object({
   page: Type.Optional(Type.String({ description: 'Page from 1.' })),
@@ -52,7 +64,7 @@ export type UserBody = Static<typeof UserBody>;
 
 export const TokenParams = Type.Object({
   target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
-  target_id: UserId,
+  target_id: TargetId,
 });
 export const SessionParams = Type.Object({ ...TokenParams.properties, session_id: Uuid });
 export const TokenBody = Type.Object({
@@ -134,7 +146,7 @@ export type ServerBody = Static<typeof ServerBody>;
 export const VoteParams = Type.Object({ itag: Uuid });
 export const ListingParams = Type.Object({
   target_type: Type.Enum(['bot', 'server', 'team', 'pack'], { description: 'bot, server, team or pack.' }),
-  target_id: UserId,
+  target_id: TargetId,
 });
 export const ResetBody = Type.Object({
   before: Type.Optional(

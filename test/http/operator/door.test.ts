@@ -33,7 +33,7 @@ test('every operation has a command of its own, of two words', () => {
   assert.is(new Set(operations.map(({ row }) => row.name)).size, commands.length);
 });
 
-test('every operation → 401 without a token, with a wrong one, with a client’s; nothing is recorded', async () => {
+test('every operation → 401 without the operator’s token, and is not recorded', async () => {
   const robin = await world.token('user', 'robin');
   for (const { row } of operations) {
     for (const [token, code] of [

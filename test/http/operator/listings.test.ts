@@ -192,7 +192,7 @@ test('bots add → 400 for a bad id, bad fields, no owner or two, 404 for an unk
   assert.is((await world.ask('GET', `/bots/${id}`)).status, 404);
 });
 
-test('servers put: added pending, public after its approval, changed whole; 400 for an unknown team', async () => {
+test('servers put: pending, public when approved, changed whole; 400 for an unknown team', async () => {
   const body = { ...harbour, team_owner: 'team1', total_members: 90 };
   assert.is(await done(`PUT /servers/${serverId}`, body), `server ${serverId} is added.`);
   assert.is((await show(`/servers/${serverId}`)).type, 'pending');

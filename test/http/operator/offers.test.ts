@@ -163,7 +163,7 @@ test('words add: nobody can take the word, nor is it given; delete: free again',
   assert.is((await operate('PUT /words/x')).status, 400);
 });
 
-test('each list has an end: one tier more than there may be → 409, an old one can still be written', async () => {
+test('lists have an end: one more → 409 limit_reached; what is there can be written', async () => {
   await world.sql`
     insert into vote_credit_tiers (id, target_type, position, votes, cents)
     select 'tier-' || n, 'bot', n, 1, 1 from generate_series(1, 200) as n`;

@@ -67,7 +67,7 @@ test('users ban: a session in use is refused at once with 403; unban: it works a
   assert.is((await reminders()).status, 200);
 });
 
-test('users ban: of somebody unknown holds when he comes, and is said to be of somebody unknown', async () => {
+test('users ban: of somebody unknown is said to be so, and holds when he comes', async () => {
   assert.match(await done('PUT /users/stranger/ban'), /Nobody knew this id before/);
   const token = await world.token('user', 'stranger');
   assert.is((await world.ask('GET', '/users/stranger/reminders', { token })).status, 403);

@@ -1,0 +1,224 @@
+/**
+ * The operator's commands against a running node: what is typed, what is shown, exit codes.
+ *
+ * Most run in this process, with the settings of the node; two as the real program.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CommandError } from '../../../ops/cli/command.ts';
+import { operationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
+import { answerText } from '../../../ops/cli/operator/table.ts';
+import { type Config, readConfig } from '../../../ops/config.ts';
+import { type Running, start } from '../../../ops/rollcall.ts';
+import { makeSqlFolder } from '../../support/sql-template.ts';
+
+const test = suite('commands for a running node');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-operator-'));
+const settings = {
+  DATA_DIR: join(folder, 'data'),
+  PORT: '0',
+  ADMIN_PORT: '0',
+  DEMO: 'off',
+  LOG_LEVEL: 'silent',
+};
+let node: Running;
+let config: Config;
+test.before(async () => {
+  await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
+  node = await start(readConfig(settings));
+  config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
+});
+test.after(async () => {
+  await node.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+/** Words of a line are parted by blanks; `_` in them stands for one. */
+const run = async (line: string, asked: Partial<Config> = {}): Promise<Ran> => {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const texts = { out: '', err: '' };
+  out.on('data', (chunk) => (texts.out += chunk));
+  err.on('data', (chunk) => (texts.err += chunk));
+  const words = line.split(' ').map((word) => word.replaceAll('_', ' '));
+  const { signal } = new AbortController();
+  const code = await runOperation(words, { out, err, signal }, { ...config, ...asked }).catch(
+    (error: unknown) => {
+      if (!(error instanceof CommandError)) throw error;
+      texts.err += error.message;
+      return error.exitCode;
+    },
+  );
+  return { code, ...texts };
+};
+const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
+/** The real program; the node is in this process, so nothing here may stand still meanwhile. */
+const spawnOps = (...words: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, ...settings, PORT: '1', ADMIN_PORT: String(config.adminPort) };
+    execFile(process.execPath, [program, ...words], { env }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
+    );
+  });
+
+test('the program finds the node and its token by the settings', async () => {
+  const made = await spawnOps(
+    'users',
+    'put',
+    '728871946456137770',
+    '--username',
+    'robin',
+    '--flags',
+    'staff',
+  );
+  const mistaken = await spawnOps('users', 'bann', '1');
+
+  assert.equal([made.status, made.stdout], [0, 'User 728871946456137770 is written.\n'], made.stderr);
+  assert.equal([mistaken.status, mistaken.stdout], [2, '']);
+  assert.match(mistaken.stderr, /Did you mean "users ban"\?/);
+});
+
+test('an object is shown as lines, a list as a table, and as JSON for programs', async () => {
+  await run('users put 5 --username wren --flags staff --flags judge');
+  const one = await run('users show 5');
+  const all = await run('users list');
+  const json = await run('users list --json');
+
+  assert.match(one.out, /^username +wren$/m);
+  assert.match(one.out, /^flags +staff, judge$/m);
+  assert.match(all.out, /^id +username .*\n(.*\n)*5 +wren +wren/);
+  assert.is(JSON.parse(json.out).users.find((user: { id: string }) => user.id === '5').username, 'wren');
+});
+
+test('a command says what is the case now', async () => {
+  assert.equal(await run('users ban 5'), { code: 0, out: 'User 5 is banned.\n', err: '' });
+  assert.match((await run('users list --ban banned')).out, /^5 +wren/m);
+  assert.equal(await run('users unban 5'), { code: 0, out: 'User 5 is no longer banned.\n', err: '' });
+});
+
+test('a refusal is told in the words that were typed: exit code 1', async () => {
+  for (const [line, expected] of [
+    ['bots approve 123', /^There is no such bot\.$/m],
+    ['votes void one', /^ {2}ITAG must be a UUID$/m],
+    ['bots premium 1 --hours -1', /--hours/],
+    ['bots premium 1 --hours=-1', /^ {2}--hours must be 0 or more$/m],
+    ['bots premium 1', /^ {2}--hours is missing$/m],
+    ['bots list --type odd', /^ {2}--type must be one of "pending"/m],
+    ['positions put staff --name Staff', /^ {2}"questions" in --file is missing$/m],
+    ['users list --page 0', /^ {2}--page must be a whole number from 1$/m],
+  ] as const) {
+    const { code, out, err } = await run(line);
+    assert.match(err, expected, line);
+    assert.equal([out, code], ['', line.includes('-1') && !line.includes('=') ? 2 : 1], line);
+  }
+});
+
+test('words that cannot be sent are not sent: exit code 2 and the usage', async () => {
+  for (const [line, expected] of [
+    [
+      'bots approve',
+      /^Usage: npm run ops -- bots approve ID \[options\]\nMore: npm run ops -- help bots approve/,
+    ],
+    ['bots approve 1 2', /^Usage/],
+    ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
+    ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
+    ['bots fly 1', /no command "bots fly"\. After "bots" comes one of list, add/],
+  ] as const) {
+    const { code, out, err } = await run(line);
+    assert.match(err, expected, line);
+    assert.equal([code, out], [2, ''], line);
+  }
+});
+
+test('a file gives what has no words, and options come before it', async () => {
+  const file = join(folder, 'position.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ name: 'From the file', questions: [{ id: 'why', question: 'Why?' }] }),
+  );
+  const put = await run(`positions put artist --name Artist --file ${file}`);
+  const shown = (await (await fetch(`${node.url}/apps/meta`)).json()) as { positions: { name: string }[] };
+  writeFileSync(file, '[]');
+  const list = await run(`positions put artist --file ${file}`);
+  const none = await run(`positions put artist --file ${join(folder, 'none')}`);
+
+  assert.equal([put.code, put.err], [0, '']);
+  assert.ok(JSON.stringify(shown).includes('"Artist"'));
+  assert.match(list.err, /must hold one JSON object/);
+  assert.match(none.err, /--file .*none: ENOENT/);
+  assert.equal([list.code, none.code], [1, 1]);
+});
+
+test('a token that is issued works, and the record does not have it', async () => {
+  const { out } = await run('tokens issue user 5 --json');
+  const { token } = JSON.parse(out);
+  const reply = await fetch(`${node.url}/users/5/reminders`, { headers: { authorization: token } });
+  const { out: record } = await run('audit list --json');
+
+  assert.is(reply.status, 200);
+  assert.match(record, /"operation": "tokens issue"/);
+  assert.not.match(record, /rc_user/);
+});
+
+test('a wrong token says where it is from, a missing one where it was looked for', async () => {
+  const wrong = await run('users list', { adminToken: 'x'.repeat(40) });
+  const missing = await run('users list', { adminToken: '', dataDir: join(folder, 'elsewhere') });
+
+  assert.equal([wrong.code, missing.code], [1, 1]);
+  assert.match(wrong.err, /not the operator token\.\n {2}The token is from ADMIN_TOKEN\./);
+  assert.match(missing.err, /token is not in .*elsewhere.*\(ENOENT\).*DATA_DIR/);
+});
+
+const portOf = async (answer: string): Promise<{ port: number; close: () => void }> => {
+  const server = createServer((_, response) => response.end(answer));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+};
+
+test('where no node answers, or something else does, the address and the setting are named', async () => {
+  const stranger = await portOf('<h1>Hello</h1>');
+  const other = await run('users list', { adminPort: stranger.port });
+  stranger.close();
+  const nobody = await run('users list', { adminPort: stranger.port });
+  const openPort = await run('users list', { adminPort: Number(new URL(node.url).port) });
+
+  assert.match(other.err, /is no operator's listener.*ADMIN_PORT/);
+  assert.match(nobody.err, /No node answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\).*ADMIN_PORT/);
+  assert.match(openPort.err, /no such path\.\n {2}Is this the operator's listener\? See ADMIN_PORT\./);
+  assert.equal([other.code, nobody.code, openPort.code], [1, 1, 1]);
+});
+
+test('help tells the words of a group, and the options of a command', () => {
+  assert.match(operationHelp(['bots']), /^ {2}bots approve ID\n {6}Lists it\.$/m);
+  const help = operationHelp(['bots', 'premium']);
+  assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
+  assert.match(help, /^ {2}ID +Id of a bot\.$/m);
+  assert.match(help, /^ {2}--hours N +Needed\. Length; 0 ends it\.$/m);
+  for (const line of help.split('\n')) assert.ok(line.length <= 120, line);
+});
+
+test('a table cuts prose and never ids, codes or times; empty columns are left out', () => {
+  const id = '018f3b7e-0000-7000-8000-000000000001';
+  const words = 'many words '.repeat(40);
+  const text = answerText({ rows: [{ id, at: '2026-03-01T12:00:00.000Z', note: words, nothing: '' }] });
+  const [head, row = ''] = text.split('\n');
+
+  assert.match(head ?? '', /^id +at +note$/);
+  assert.ok(row.startsWith(`${id}  2026-03-01T12:00:00Z  many words`), row);
+  assert.ok(row.length <= 110 && row.endsWith('…'), row);
+  assert.is(answerText({ rows: [] }), 'None.\n');
+});
+
+test.run();
