@@ -8,6 +8,7 @@ import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { createTurns } from '../sql/turns.ts';
 import { type Applications, createApplications } from './applications.ts';
 import { type Blog, createBlog } from './blog.ts';
 import { type BotEdits, createBotEdits } from './bot-edits.ts';
@@ -67,6 +68,7 @@ import {
   type VotePair,
   type VoteRow,
   validVotes,
+  voterStepsAtOnceMax,
 } from './votes.ts';
 
 export type { Listing };
@@ -217,16 +219,19 @@ const createSessions = (sql: Sql): Catalogue['sessions'] => ({
   remove: (target, sessionId) => asStorage('sessions.remove', () => deleteSession(sql, target, sessionId)),
 });
 
-const createVotes = (sql: Sql): Catalogue['votes'] => ({
-  valid: (pair) => asStorage('votes.valid', () => validVotes(sql, pair)),
-  page: (pair, page) =>
-    asStorage('votes.page', async () => ({
-      count: await countVotes(sql, pair),
-      rows: await listVotes(sql, pair, page),
-    })),
-  voters: (ref, page) => asStorage('votes.voters', () => listVoters(sql, ref, page)),
-  eachVoters: (ref) => eachVoters(sql, ref),
-});
+const createVotes = (sql: Sql): Catalogue['votes'] => {
+  const turns = createTurns(voterStepsAtOnceMax);
+  return {
+    valid: (pair) => asStorage('votes.valid', () => validVotes(sql, pair)),
+    page: (pair, page) =>
+      asStorage('votes.page', async () => ({
+        count: await countVotes(sql, pair),
+        rows: await listVotes(sql, pair, page),
+      })),
+    voters: (ref, page) => asStorage('votes.voters', () => listVoters(sql, ref, page)),
+    eachVoters: (ref) => eachVoters(sql, ref, turns),
+  };
+};
 
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),

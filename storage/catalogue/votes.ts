@@ -8,6 +8,7 @@
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Queryable } from '../sql/client.ts';
+import type { Turns } from '../sql/turns.ts';
 
 export interface VoteRow {
   readonly author: string;
@@ -33,6 +34,8 @@ export interface VotePair {
 const validVotesMax = 2_000;
 /** Voters fetched by one statement while the whole list is streamed. */
 const votersPerStep = 1_000;
+/** Such statements at once, of all lists that are being streamed. */
+export const voterStepsAtOnceMax = 2;
 
 /** The empty string keeps planners without statistics off the target's index: a target has far more votes. */
 const isOf = (sql: Queryable, pair: VotePair) => sql`
@@ -133,19 +136,20 @@ export const listVoters = async (
 };
 
 /**
- * All voters in steps, each its own short statement: a slow reader holds nothing in the database. A voter who
- * votes again while the list is read stays in his old place.
+ * All voters in steps, each its own short statement: a slow reader holds nothing in the database. Steps take
+ * turns, so that many such lists at once leave room for other statements. A voter who votes again while the
+ * list is read stays in his old place.
  */
-export async function* eachVoters(sql: Queryable, ref: EntityRef): AsyncGenerator<readonly string[]> {
+export async function* eachVoters(
+  sql: Queryable,
+  ref: EntityRef,
+  turns: Turns,
+): AsyncGenerator<readonly string[]> {
   let top: Cursor | null = null;
   let after: Cursor | null = null;
   for (;;) {
-    const rows: readonly VoterRow[] = await selectVoters(sql, ref, {
-      top,
-      after,
-      limit: votersPerStep,
-      offset: 0,
-    });
+    const range: VoterRange = { top, after, limit: votersPerStep, offset: 0 };
+    const rows: readonly VoterRow[] = await turns(() => selectVoters(sql, ref, range));
     if (rows.length > 0) yield rows.map((row) => row.author);
     if (rows.length < votersPerStep) return;
     top ??= rows[0] as Cursor;
