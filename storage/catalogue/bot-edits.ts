@@ -199,15 +199,21 @@ const endSessions = async (transaction: Transaction, botId: string): Promise<voi
   await transaction`delete from sessions where target_type = 'bot' and target_id = ${botId}`;
 };
 
+/** The bot is locked, so no session is made meanwhile. */
+const endBot = async (transaction: Transaction, botId: string): Promise<void> => {
+  await endSessions(transaction, botId);
+  await deleteListing(transaction, { kind: 'bot', id: botId });
+  await transaction`delete from vanity where target_type = 'bot' and target_id = ${botId}`;
+};
+
 /**
  * Ends a listing inside the caller's transaction, with everything that hangs on it: sessions, votes (void),
  * totals and what refers to them, and the vanity code. Resolves to whether there was one.
  */
 export const removeBot = async (transaction: Transaction, botId: string): Promise<boolean> => {
-  await endSessions(transaction, botId);
-  const listing = await deleteListing(transaction, { kind: 'bot', id: botId });
-  await transaction`delete from vanity where target_type = 'bot' and target_id = ${botId}`;
-  return listing !== null;
+  if ((await lockBot(transaction, botId)) === null) return false;
+  await endBot(transaction, botId);
+  return true;
 };
 
 const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest): Promise<BotOutcome> => {
@@ -215,7 +221,7 @@ const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest)
   if (bot === null) return { kind: 'unknown_bot' };
   const permission = lackingOn(bot, actor, 'delete_bots');
   if (permission !== null) return missing(permission);
-  await removeBot(transaction, botId);
+  await endBot(transaction, botId);
   return { kind: 'done' };
 };
 

@@ -1,0 +1,157 @@
+/**
+ * What operators do while many connections of a Postgres server ask at once. The embedded store runs one
+ * transaction at a time, so only here do two decisions ever meet.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { ServerFields } from '../../../storage/catalogue/listing-edits.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { addBot, addTeam, addUser } from '../catalogue/directory.ts';
+
+const test = suite('operators on postgres');
+const server = await startPostgres();
+const opened = await openServerSql(await server.database('operators'));
+const { sql } = opened;
+let catalogue: Catalogue;
+let count = 0;
+const rounds = 8;
+
+test.before(async () => {
+  await migrate(sql);
+  catalogue = createCatalogue(sql);
+  await addUser(sql, 'robin');
+  await addTeam(sql, 'team1');
+});
+test.after(async () => {
+  await opened.close();
+  await server.close();
+});
+
+const harbour: ServerFields = {
+  teamId: 'team1',
+  name: 'Harbour',
+  avatar: '',
+  short: 'Where ships meet.',
+  long: '',
+  invite: '',
+  tags: [],
+  nsfw: false,
+  state: 'public',
+  totalMembers: 0,
+  onlineMembers: 0,
+};
+const newServer = (): string => `7586413730744${String(++count).padStart(5, '0')}`;
+const put = (id: string, name: string) => catalogue.operator.listings.putServer(id, { ...harbour, name });
+const mint = async (kind: 'bot' | 'user', id: string) => {
+  const tokenHash = randomBytes(32);
+  const outcome = await catalogue.sessions.insert(
+    {
+      id: randomUUID(),
+      target: { kind, id },
+      type: kind === 'user' ? 'login' : 'api',
+      name: 'by the operator',
+      permLimits: [],
+      tokenHash,
+      lastsSeconds: 3_600,
+      mintedBy: '',
+      mintedWith: null,
+      onlyIfThere: true,
+    },
+    100,
+  );
+  return { outcome, tokenHash };
+};
+
+test('of many who put one new server one adds it, and all others change it', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const id = newServer();
+    const outcomes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => put(id, name)));
+    const rows = await sql`
+      select from servers join totals on totals.incarnation = servers.incarnation
+      join vanity on vanity.itag = servers.vanity_ref where server_id = ${id}`;
+
+    assert.equal(outcomes.sort(), ['added', ...Array(4).fill('changed')]);
+    assert.is(rows.length, 1);
+  }
+});
+
+test('a server put and deleted at once is there whole, or not at all', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const id = newServer();
+    await put(id, 'first');
+    const [outcome, removed] = await Promise.all([
+      put(id, 'second'),
+      catalogue.operator.listings.remove('server', id),
+    ]);
+    const [left] = await sql<{ servers: number; totals: number; codes: number }[]>`
+      select (select count(*) from servers where server_id = ${id}) as servers,
+        (select count(*) from totals where kind = 'server' and entity_id = ${id}) as totals,
+        (select count(*) from vanity where target_type = 'server' and target_id = ${id}) as codes`;
+
+    assert.ok(removed);
+    const there = outcome === 'added' ? 1 : 0;
+    assert.equal(left, { servers: there, totals: there, codes: there });
+  }
+});
+
+test('a session made while its user is banned is banned, whichever came first', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const user = `user-${++count}`;
+    const [{ outcome, tokenHash }, stranger] = await Promise.all([
+      mint('user', user),
+      catalogue.operator.people.setBan(user, 'banned', true),
+    ]);
+    const found = await catalogue.sessions.byTokenHash(tokenHash);
+
+    assert.equal([outcome, stranger, found?.banned], ['created', true, true]);
+  }
+});
+
+test('no session outlives a bot that is deleted while it is made', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const bot = `bot-${++count}`;
+    await addBot(sql, bot);
+    const [removed, ...minted] = await Promise.all([
+      catalogue.operator.listings.remove('bot', bot),
+      ...Array.from({ length: 4 }, () => mint('bot', bot)),
+    ]);
+    const left = await sql`select from sessions where target_type = 'bot' and target_id = ${bot}`;
+
+    assert.ok(removed);
+    assert.equal([left.length, (await mint('bot', bot)).outcome], [0, 'refused']);
+    for (const { outcome } of minted) assert.ok(['created', 'refused'].includes(outcome));
+  }
+});
+
+test('an application is reviewed once, whoever of many does it', async () => {
+  const id = randomUUID();
+  await sql`
+    insert into apps (app_id, user_id, position, questions, answers)
+    values (${id}, 'robin', 'staff', '[]', '{}')`;
+  const outcomes = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((feedback) =>
+      catalogue.operator.applications.review(id, { state: 'approved', feedback }),
+    ),
+  );
+  assert.equal(outcomes.sort(), [...Array(3).fill('already_reviewed'), 'done']);
+});
+
+test('records made at once are all kept, each with its own end', async () => {
+  const { audit } = catalogue.operator;
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      audit.begin({ operation: 'users ban', target: `user ${index}`, details: {} }),
+    ),
+  );
+  await Promise.all(ids.map((id, index) => audit.end(id, index % 2 === 0 ? 'done' : 'not_found')));
+  const entries = await audit.page(1);
+
+  assert.is(new Set(ids).size, 20);
+  assert.is(entries.filter(({ outcome }) => outcome === 'done').length, 10);
+});
+
+test.run();
