@@ -12,6 +12,7 @@ import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
+import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { runExport } from './export.ts';
 import { runImport } from './import.ts';
@@ -19,6 +20,7 @@ import { kindOf, runInspect } from './inspect.ts';
 import { nearest } from './nearest.ts';
 import { isOperatorGroup, operationHelp, runOperation } from './operator/run.ts';
 import { groups } from './operator/words.ts';
+import { runReflush, runRestore } from './restore.ts';
 import { commandHelps, commandText, usageText } from './usage.ts';
 
 interface Words {
@@ -29,7 +31,14 @@ interface Words {
   readonly help: boolean;
 }
 
-const operandCounts: Readonly<Record<string, number>> = { import: 1, export: 1, inspect: 2 };
+const operandCounts: Readonly<Record<string, number>> = {
+  import: 1,
+  export: 1,
+  inspect: 2,
+  backup: 1,
+  restore: 1,
+  reflush: 0,
+};
 
 const parse = (argv: readonly string[]): Words => {
   try {
@@ -74,6 +83,11 @@ export type WithStores = (
   task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
 ) => Promise<number>;
 
+/** These open and close the stores themselves, for they copy or replace them. */
+const keepers: Readonly<
+  Record<string, (config: Config, terminal: Terminal, operand: string) => Promise<number>>
+> = { backup: runBackup, restore: runRestore, reflush: runReflush };
+
 /** Runs one command line. Resolves to the exit code; never rejects. */
 export const runCommandLine = async (
   argv: readonly string[],
@@ -94,6 +108,8 @@ export const runCommandLine = async (
     }
     if (words.command === '' || words.command === 'help' || words.help) return showHelp(words, terminal);
     assertWords(words);
+    const keeping = keepers[words.command];
+    if (keeping !== undefined) return await keeping(readConfig(), terminal, words.operands[0] ?? '');
     return await withStores(terminal, words, (stores) => run(words, stores, terminal));
   } catch (error) {
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -42,6 +42,30 @@ export const commandHelps: readonly CommandHelp[] = [
       '  --json   the same as one JSON object',
     ],
   },
+  {
+    name: 'backup',
+    usage: 'backup DIR',
+    summary: 'copy everything into a new folder, checked and synced',
+    details: [
+      'On the embedded stores: both, so stop the server first. On servers: Postgres, by pg_dump, while nodes',
+      'go on; what Redis has not flushed yet is flushed first. The folder appears when it is complete.',
+    ],
+  },
+  {
+    name: 'restore',
+    usage: 'restore DIR',
+    summary: 'put a backup in place, where nothing is yet',
+    details: [
+      'All of it or nothing. DATA_DIR must be empty, or the database that DATABASE_URL names; stop all nodes',
+      'first. A Redis that holds newer counters keeps them, an older one is refused (docs/operating.md).',
+    ],
+  },
+  {
+    name: 'reflush',
+    usage: 'reflush',
+    summary: 'write all totals of the hot store to SQL anew, after SQL was brought back from an older copy',
+    details: ['Needed only after other means than `restore`. Stop all nodes first.'],
+  },
   { name: 'help', usage: 'help [COMMAND]', summary: 'show this, or more about one command', details: [] },
 ];
 

@@ -69,6 +69,9 @@ const readLeft = (place: Place): Left => {
 const writeLeft = (place: Place, open: boolean): void =>
   writeFileSync(place.state, JSON.stringify({ open, boot: bootId() }), { mode: 0o600, flush: true });
 
+/** Says of a database that was put in place whole that nothing is to be mended. */
+export const markClosed = (dataDirectory: string): void => writeLeft(placeOf(dataDirectory), false);
+
 /** Reads every row of every table: pages carry checksums, so damage shows. */
 const readAll = async (sql: Sql): Promise<void> => {
   const tables = await sql<{ name: string }[]>`

@@ -1,0 +1,74 @@
+/**
+ * Opens the stores for commands that look after them, and brings to SQL what the hot store holds for it.
+ *
+ * Flushing twice is harmless, so it does not matter whether nodes run beside it. Called by backup.ts and
+ * restore.ts.
+ */
+import { createFlusher } from '../../engine/flusher.ts';
+import { reconcileGenerations } from '../../engine/generations.ts';
+import { shardCount, toShard } from '../../engine/ids.ts';
+import { createMetrics } from '../../http/metrics.ts';
+import { createLedger } from '../../storage/ledger.ts';
+import { openStores, type Stores } from '../../storage/open.ts';
+import { migrate } from '../../storage/sql/migrate.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { CommandError, type Terminal } from './command.ts';
+
+const flushMsMax = 600_000;
+const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
+
+/** Opens the stores of the settings for one task. The schema is left as it is. */
+export const withStores = async <Result>(
+  config: Config,
+  terminal: Terminal,
+  task: (stores: Stores) => Promise<Result>,
+): Promise<Result> => {
+  const onTrouble = (words: string, error: unknown): void =>
+    void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
+  const stores = await openStores(config, { clock: systemClock.nowMs, onTrouble });
+  try {
+    for (const note of stores.notes) terminal.err.write(`${note}\n`);
+    return await task(stores);
+  } finally {
+    await stores.close();
+  }
+};
+
+/** Brings the schema up to date. Throws words where no directory is: an empty database stays empty. */
+export const assertDirectory = async ({ sql }: Stores): Promise<void> => {
+  const [found] = await sql`select to_regclass('totals') as totals`;
+  if (found?.totals === null)
+    throw new CommandError('There is no directory in this database. Say where it is with DATABASE_URL.');
+  await migrate(sql);
+};
+
+/**
+ * Ledger when it resolves: all that was hot before the call, or for embedded stores all there is. Throws
+ * words when the stores contradict each other, or when it takes too long.
+ */
+export const flushToSql = async (stores: Stores): Promise<void> => {
+  const { hot, sql, shared } = stores;
+  const ledger = createLedger(sql);
+  await reconcileGenerations(hot, ledger, stores.reflush);
+  const flusher = createFlusher({
+    hot,
+    ledger,
+    clock: systemClock,
+    meters: createMetrics([]).engine,
+    intervalMs: 1_000,
+    // Named shards: others may write on meanwhile, and the flush ends all the same.
+    shards: () => (shared ? allShards : null),
+    flushed: () => {},
+    deliver: async () => 0,
+  });
+  const deadlineMs = systemClock.monotonicMs() + flushMsMax;
+  await flusher.drain(deadlineMs);
+  const trouble = flusher.trouble();
+  if (trouble !== null) throw new CommandError(`What is counted could not be flushed to SQL: ${trouble}`);
+  if (systemClock.monotonicMs() >= deadlineMs) {
+    throw new CommandError(
+      'What is counted could not be flushed to SQL in ten minutes; no backup was taken.',
+    );
+  }
+};

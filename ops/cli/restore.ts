@@ -1,0 +1,47 @@
+/**
+ * `npm run ops -- restore DIR` and `reflush`: the way back from a backup, and from a database that was
+ * brought back by other means.
+ *
+ * Owns the order of the steps and the words. A restore never writes over anything; a hot store that is older
+ * than SQL is refused, never written back. Both are for stopped nodes.
+ */
+import { newestInSql, reflushAll, shardsBehind } from '../../storage/backup/age.ts';
+import { restoreFolder } from '../../storage/backup/embedded.ts';
+import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
+import { createLedger } from '../../storage/ledger.ts';
+import type { Config } from '../config.ts';
+import { CommandError, type Terminal } from './command.ts';
+import { assertDirectory, flushToSql, withStores } from './flush.ts';
+
+const keptWords =
+  'Redis holds counters that are newer than the backup. They were kept: the next node that starts writes all\n' +
+  'totals to SQL anew. Missing are the rows of votes, the edits and the sessions made since the backup.\n';
+
+/** Resolves to the exit code. */
+export const runRestore = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
+  const { manifest, hot } =
+    config.databaseUrl === ''
+      ? { manifest: await restoreFolder(directory, config.dataDir), hot: 'restored' }
+      : await restoreShared(config, terminal, directory);
+  terminal.out.write(`Restored the backup of ${manifest.takenAt}. The server can be started.\n`);
+  if (hot === 'kept') terminal.err.write(keptWords);
+  return 0;
+};
+
+const restoreShared = (config: Config, terminal: Terminal, directory: string) =>
+  withStores(config, terminal, ({ sql, hot }) =>
+    restoreServers({ sql, hot, databaseUrl: config.databaseUrl, signal: terminal.signal }, directory),
+  );
+
+/** Resolves to the exit code. */
+export const runReflush = async (config: Config, terminal: Terminal): Promise<number> => {
+  await withStores(config, terminal, async (stores) => {
+    await assertDirectory(stores);
+    const behind = await shardsBehind(stores.hot, await newestInSql(stores.sql));
+    if (behind.length > 0) throw new CommandError(hotIsOlder(behind.length));
+    await reflushAll(stores, createLedger(stores.sql));
+    await flushToSql(stores);
+  });
+  terminal.out.write('All totals of the hot store are in SQL.\n');
+  return 0;
+};

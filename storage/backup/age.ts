@@ -1,0 +1,84 @@
+/**
+ * Which of the two stores is the older one, and what puts SQL right when it is.
+ *
+ * A row in SQL names the (generation, version) of the hot store it was flushed from. A shard of the hot store
+ * that has not come so far has lost something. The other way round proves nothing by itself: SQL is always a
+ * flush behind. So who puts an older SQL in place says so, and all totals are written anew. Called by
+ * storage/backup/servers.ts and the command line.
+ */
+import { renewGenerations } from '../../engine/generations.ts';
+import { shardCount, toShard } from '../../engine/ids.ts';
+import type { HotStore, Ledger } from '../../engine/ports.ts';
+import type { Sql } from '../sql/client.ts';
+
+/** The newest a store knows of a shard. */
+export interface ShardPlace {
+  readonly shard: number;
+  readonly generation: number;
+  readonly version: number;
+}
+
+const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
+/**
+ * Incarnations given out after an older SQL was copied are in the hot store and must not be given out again.
+ */
+const incarnationsSkipped = 1_000_000;
+
+/** The newest row of every shard that has one. Reads all totals once. */
+export const newestInSql = (sql: Sql): Promise<readonly ShardPlace[]> =>
+  sql.begin('isolation level repeatable read read only', async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    return transaction<ShardPlace[]>`
+      select shard, generation, max(version) as version from totals
+      join (select shard, max(generation) as generation from totals group by shard) newest
+        using (shard, generation)
+      where generation > 0
+      group by shard, generation order by shard`;
+  }) as Promise<readonly ShardPlace[]>;
+
+/** Shards that the hot store holds at an older place than these. One never published is empty, not older. */
+export const shardsBehind = async (
+  hot: HotStore,
+  places: readonly ShardPlace[],
+): Promise<readonly number[]> => {
+  const known = await hot.versions(allShards);
+  return places
+    .filter(({ shard, generation, version }) => {
+      const place = known[shard];
+      if (place === undefined || place.generation === 0) return false;
+      return place.generation === generation ? place.version < version : place.generation < generation;
+    })
+    .map(({ shard }) => shard);
+};
+
+/** Whether the hot store was ever published to: it may hold counters. */
+export const holdsAny = async (hot: HotStore): Promise<boolean> =>
+  (await hot.generations()).some((generation) => generation > 0);
+
+/**
+ * Gives the hot store a generation that no SQL has seen: whichever database is there at the next start is
+ * another one, and gets all totals anew. Hot when it resolves.
+ */
+export const outrunSql = async (hot: HotStore, places: readonly ShardPlace[]): Promise<void> => {
+  const known = [...(await hot.generations()), ...places.map(({ generation }) => generation)];
+  const generation = Math.max(0, ...known) + 1;
+  await hot.publish(allShards.map((shard) => ({ shard, generation })));
+};
+
+/** Listings made from now on get incarnations that a newer hot store has not seen. Ledger. */
+export const skipIncarnations = async (sql: Sql): Promise<void> => {
+  await sql`
+    select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
+};
+
+/**
+ * After SQL was replaced by an older copy: every entity of the hot store becomes dirty under a generation
+ * that both stores know, so that its totals are written anew. Ledger and hot when it resolves.
+ */
+export const reflushAll = async (
+  { hot, sql }: { readonly hot: HotStore; readonly sql: Sql },
+  ledger: Ledger,
+): Promise<void> => {
+  await skipIncarnations(sql);
+  await renewGenerations(hot, ledger, allShards);
+};

@@ -1,0 +1,114 @@
+/**
+ * Backups of the servers: a dump of Postgres, with the place each shard had come to.
+ *
+ * Redis is not copied: after a restore it is either empty, and is filled from SQL, or it went on counting,
+ * and SQL gets its totals anew. Never the third thing: a Redis older than the dump is refused. The
+ * generations are moved before the dump goes in, in one transaction, so an interrupted restore is an empty
+ * database that no node starts on. Called by the command line, while no node runs.
+ */
+import { join } from 'node:path';
+import type { HotStore } from '../../engine/ports.ts';
+import { syncPath } from '../embedded/copy.ts';
+import type { Sql } from '../sql/client.ts';
+import { holdsAny, newestInSql, outrunSql, shardsBehind, skipIncarnations } from './age.ts';
+import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
+import { findPrograms } from './programs.ts';
+
+export interface Servers {
+  readonly sql: Sql;
+  readonly hot: HotStore;
+  readonly databaseUrl: string;
+  /** Ends the program under way. */
+  readonly signal: AbortSignal;
+}
+
+const dumpName = 'database.dump';
+
+const majorOf = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ version: number }[]>`
+    select current_setting('server_version_num')::int / 10000 as version`;
+  return row?.version ?? 0;
+};
+
+/** Dumps the database into a new folder. On disk when it resolves. Nodes may run and count on. */
+export const backupServers = async (
+  servers: Servers,
+  directory: string,
+  takenAt: string,
+): Promise<ServersBackup> => {
+  const { sql, databaseUrl, signal } = servers;
+  const postgres = await majorOf(sql);
+  const programs = findPrograms(databaseUrl, postgres);
+  return (await writeBackup(directory, async (draft) => {
+    const file = join(draft, dumpName);
+    // Before the dump: what it holds is at least as new.
+    const newest = await newestInSql(sql);
+    await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);
+    await syncPath(file, false);
+    return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), newest };
+  })) as ServersBackup;
+};
+
+/** What became of the counters that the hot store held. */
+export type HotFate = 'empty' | 'kept';
+
+/**
+ * Fills an empty database from a backup: all of it, or nothing. Ledger when it resolves. Rejects with words
+ * when the backup is damaged, the database is not empty, or the hot store is older than the backup.
+ */
+export const restoreServers = async (
+  servers: Servers,
+  directory: string,
+): Promise<{ readonly manifest: ServersBackup; readonly hot: HotFate }> => {
+  const { sql, hot, databaseUrl, signal } = servers;
+  const manifest = readManifest(directory);
+  if (manifest.kind !== 'servers') throw new BackupError(otherKind(directory));
+  const file = join(directory, dumpName);
+  await assertWhole(file, manifest);
+  const major = await majorOf(sql);
+  if (major < manifest.postgres) throw new BackupError(olderServer(manifest.postgres, major));
+  const programs = findPrograms(databaseUrl, major);
+  await assertEmpty(sql);
+  const kept = await holdsAny(hot);
+  if (kept) await moveOn(hot, manifest);
+  const words = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
+  await programs.run('pg_restore', words, signal);
+  if (kept) await skipIncarnations(sql);
+  return { manifest, hot: kept ? 'kept' : 'empty' };
+};
+
+const moveOn = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
+  const behind = await shardsBehind(hot, newest);
+  if (behind.length > 0) throw new BackupError(hotIsOlder(behind.length));
+  await outrunSql(hot, newest);
+};
+
+/** For a hot store that is older than SQL, wherever that is found. */
+export const hotIsOlder = (shards: number): string =>
+  `The hot store is older than SQL in ${shards} of its 128 shards, and would show and write back old numbers. ` +
+  'Stop all nodes and empty it (redis-cli FLUSHDB, on every node of a Cluster): the totals then come from SQL.';
+
+const assertWhole = async (file: string, { dump }: ServersBackup): Promise<void> => {
+  const found = await measureDump(file).catch(() => null);
+  if (found?.bytes !== dump.bytes || found.sha256 !== dump.sha256)
+    throw new BackupError(`Nothing was restored: ${file} is damaged, it is not as it was written.`);
+};
+
+const assertEmpty = async (sql: Sql): Promise<void> => {
+  const tables = await sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema') limit 3`;
+  if (tables.length > 0)
+    throw new BackupError(
+      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never writes over ` +
+        'anything: make a new database and name it in DATABASE_URL.',
+    );
+};
+
+const otherKind = (directory: string): string =>
+  `The backup in ${directory} is of the embedded stores and the settings name servers. Unset REDIS_URL and ` +
+  'DATABASE_URL, or bring the directory over with `export` and `import`.';
+
+const olderServer = (dumped: number, found: number): string =>
+  `The backup was taken of Postgres ${dumped} and this server is Postgres ${found}: restore into version ` +
+  `${dumped} or later.`;

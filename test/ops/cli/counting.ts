@@ -1,0 +1,75 @@
+/**
+ * A small directory that counts: what tests of back-up and restore do to it, and how they look at it.
+ *
+ * Called by backup.test.ts and by its twin on real servers.
+ */
+import { PassThrough } from 'node:stream';
+import * as assert from 'uvu/assert';
+import type { Terminal } from '../../../ops/cli/command.ts';
+import { type Config, readConfig } from '../../../ops/config.ts';
+import type { Stores } from '../../../storage/open.ts';
+import { type Directory, directoryOf, type Sizes, tokenOf } from '../../support/directory.ts';
+
+export const sizes: Sizes = { users: 4, bots: 3, servers: 1, teams: 1, packs: 1 };
+export const directory: Directory = directoryOf(sizes);
+const [firstBot = ''] = directory.bots;
+
+/** Posts stats beyond 2^53, views a page, and votes; everything is acknowledged when it resolves. */
+export const count = async (url: string, voter: number, servers: string): Promise<void> => {
+  const posted = await fetch(`${url}/bots/stats`, {
+    method: 'POST',
+    headers: { 'Bot-Auth': tokenOf('bot', firstBot) },
+    body: `{"servers":${servers}}`,
+  });
+  const viewed = await fetch(`${url}/bots/${firstBot}?target=page`);
+  await viewed.text();
+  assert.equal([posted.status, viewed.status, await vote(url, voter)], [200, 200, 204]);
+};
+
+/** The status of a vote: 204, or 429 while the one before holds the voter back. */
+export const vote = async (url: string, voter: number): Promise<number> => {
+  const user = directory.users[voter] ?? '';
+  const { status } = await fetch(`${url}/users/${user}/bots/${firstBot}/votes?upvote=true`, {
+    method: 'PUT',
+    headers: { 'User-Auth': tokenOf('user', user) },
+  });
+  return status;
+};
+
+/** The counted fields of the first bot as a reader gets them, to the digit. */
+export const shown = async (url: string): Promise<string> => {
+  const text = await (await fetch(`${url}/bots/${firstBot}`)).text();
+  const fields = ['servers', 'clicks', 'unique_clicks', 'votes'];
+  return fields.map((name) => new RegExp(`"${name}":\\d+`).exec(text)?.[0] ?? `no ${name}`).join(' ');
+};
+
+/** Totals of the first bot as SQL has them. */
+export const inSql = async ({ sql }: Pick<Stores, 'sql'>): Promise<string> => {
+  const [row] = await sql<{ servers: string; clicks: number; upvotes: number }[]>`
+    select servers, clicks, upvotes from totals where kind = 'bot' and entity_id = ${firstBot}`;
+  return `${row?.servers} ${row?.clicks} ${row?.upvotes}`;
+};
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+type Command = (config: Config, terminal: Terminal, operand: string) => Promise<number>;
+
+/** Runs one command with these settings, failures in words as the command line gives them. */
+export const run = async (
+  command: Command,
+  settings: Readonly<Record<string, string>>,
+  operand = '',
+): Promise<Ran> => {
+  const texts = { out: '', err: '' };
+  const streams = { out: new PassThrough(), err: new PassThrough() };
+  for (const name of ['out', 'err'] as const) streams[name].on('data', (chunk) => (texts[name] += chunk));
+  const terminal = { ...streams, signal: new AbortController().signal };
+  const code = await command(readConfig(settings), terminal, operand).catch((error: Error) => {
+    texts.err += error.message;
+    return 1;
+  });
+  return { code, ...texts };
+};
