@@ -1,5 +1,6 @@
 /**
- * Operations on past votes (docs/operating.md, "The operator's side"). The monthly reset is a job.
+ * Operations on past votes (docs/operating.md, "The operator's side"). The monthly reset is a job; here it is
+ * made by hand.
  */
 import { resetAll, resetListing, voidVote } from '../../replies/operator/votes.ts';
 import { NoParams } from '../../schema/common.ts';

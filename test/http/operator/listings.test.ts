@@ -105,7 +105,7 @@ test('bots premium → 400 for hours and moments that cannot be', async () => {
   assert.is((await show('/bots/plain')).premium_period_length, 0);
 });
 
-test('listings vote-ban: no votes on any kind of listing, a pack in any case; unvote-ban: again', async () => {
+test('listings vote-ban: no votes on any kind of listing; unvote-ban: votes again', async () => {
   await addBot(world.sql, 'shunned');
   await addServer(world.sql, 'server1', { team_id: 'team1' });
   await addPack(world.sql, 'night-owls');
