@@ -104,6 +104,16 @@ const runRaces = async (plan: RacePlan): Promise<Figures> => {
   return { acked, lost, doubled: Math.max(0, acked - plan.rounds), unknown: 0, rounds: plan.rounds, seconds };
 };
 
+/** A busy machine may answer 503, and then nothing was counted: such a vote is sent again. */
+const askUntilDecided = async (line: Line, vote: string): Promise<Reply> => {
+  let reply = await line.ask(vote);
+  for (let again = 0; again < 20 && isNotApplied(reply); again++) reply = await line.ask(vote);
+  return reply;
+};
+
+const isNotApplied = ({ status, body }: Reply): boolean =>
+  status === 503 && body.includes('"outcome":"not_applied"');
+
 const race = async (plan: RacePlan, lines: readonly Line[], round: number): Promise<number> => {
   const { users, targets } = plan.directory;
   const user = users[round % users.length] ?? '';
@@ -117,7 +127,7 @@ const race = async (plan: RacePlan, lines: readonly Line[], round: number): Prom
   await Promise.all(
     lines.map(async (line, index) => {
       const count = Math.min(share, plan.votes - index * share);
-      for (let sent = 0; sent < count; sent++) replies.push(await line.ask(vote));
+      for (let sent = 0; sent < count; sent++) replies.push(await askUntilDecided(line, vote));
     }),
   );
   const accepted = replies.filter(({ status }) => status === 204).length;

@@ -59,10 +59,10 @@ const position = (fields: Partial<PositionFields> = {}): PositionFields => ({
   ...fields,
 });
 
-/** Sends visitors until the bot has had so many different ones. */
+/** Sends visitors until the bot has had so many different ones: a click is counted after its reply. */
 const visit = async (bot: string, visitors: number): Promise<void> => {
   let counted = 0;
-  for (let attempt = 0; counted < visitors && attempt < 500; attempt++) {
+  for (const untilMs = performance.now() + 30_000; counted < visitors && performance.now() < untilMs; ) {
     const headers = { 'x-forwarded-for': `203.0.113.${Math.min(counted + 1, visitors)}` };
     counted = (await world.ask('GET', `/bots/${bot}?target=page`, { headers })).json.unique_clicks;
   }

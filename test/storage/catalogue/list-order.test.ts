@@ -1,5 +1,6 @@
 /**
- * Orders of the long lists on the embedded store: whatever comes and goes, pages are those of a plain statement.
+ * Orders of the long lists on the embedded store: whatever comes and goes, pages are those of a plain
+ * statement.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

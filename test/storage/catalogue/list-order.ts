@@ -37,7 +37,9 @@ export const editList = async (sql: Sql, list: ListName, dice: Dice): Promise<vo
       update bots set type = ${type}
       where bot_id in (select bot_id from bots order by md5(bot_id || ${id}) limit 1)`;
   else
-    await sql`delete from bots where bot_id in (select bot_id from bots order by md5(bot_id || ${id}) limit 2)`;
+    await sql`
+      delete from bots where bot_id in (
+        select bot_id from bots order by md5(bot_id || ${id}) limit 2)`;
 };
 
 /** The list as one plain statement sees it. */
