@@ -4,7 +4,7 @@
  * Most run in this process, with the settings of the node; two as the real program.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -65,13 +65,19 @@ const run = async (line: string, asked: Partial<Config> = {}): Promise<Ran> => {
 };
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 /** The real program; the node is in this process, so nothing here may stand still meanwhile. */
-const spawnOps = (...words: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
+const spawnIn = (
+  DATA_DIR: string,
+  ...words: string[]
+): Promise<{ status: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
-    const env = { ...process.env, ...settings, PORT: '1', ADMIN_PORT: String(config.adminPort) };
+    const ports = { PORT: '1', ADMIN_PORT: String(config.adminPort) };
+    const env = { ...process.env, ...settings, ...ports, DATA_DIR };
     execFile(process.execPath, [program, ...words], { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
   });
+
+const spawnOps = (...words: string[]) => spawnIn(settings.DATA_DIR, ...words);
 
 test('the program finds the node and its token by the settings', async () => {
   const made = await spawnOps(
@@ -88,6 +94,19 @@ test('the program finds the node and its token by the settings', async () => {
   assert.equal([made.status, made.stdout], [0, 'User 728871946456137770 is written.\n'], made.stderr);
   assert.equal([mistaken.status, mistaken.stdout], [2, '']);
   assert.match(mistaken.stderr, /Did you mean "users ban"\?/);
+});
+
+test('looking into a folder where nothing is makes nothing there', async () => {
+  const nowhere = join(folder, 'mistyped');
+  for (const words of [
+    ['inspect', 'bot', '1'],
+    ['export', '-'],
+  ]) {
+    const { status, stdout, stderr } = await spawnIn(nowhere, ...words);
+    assert.equal([status, stdout], [1, ''], words.join(' '));
+    assert.match(stderr, /There is no directory in .*mistyped\. Say where it is with DATA_DIR\./);
+  }
+  assert.not.ok(existsSync(nowhere));
 });
 
 test('an object is shown as lines, a list as a table, and as JSON for programs', async () => {
