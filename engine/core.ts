@@ -202,6 +202,18 @@ export const act = <Result>(
   return live === undefined ? core.registry.open(kind, id).then(turn) : turn(live);
 };
 
+/** Brings the entity of a lost item to life again. False when the ledger does not know it. */
+export const revive = async ({ registry }: Core, { target }: Item): Promise<boolean> => {
+  registry.discard(target.address);
+  try {
+    await registry.open(target.kind, target.id);
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') return false;
+    throw error;
+  }
+};
+
 /** Whether the store says that it does not hold this listing. */
 export const isGone = (decision: Decision): boolean =>
   decision.kind === 'absent' || decision.kind === 'forgotten';

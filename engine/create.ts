@@ -5,7 +5,16 @@
  * gate shut, the backlog flushed. Only the composition root and tests call this.
  */
 import { activate, createLoader } from './activation.ts';
-import { adopt, adoptFlushed, type Core, type EngineParts, send, sendKnown, sendUnawaited } from './core.ts';
+import {
+  adopt,
+  adoptFlushed,
+  type Core,
+  type EngineParts,
+  revive,
+  send,
+  sendKnown,
+  sendUnawaited,
+} from './core.ts';
 import { deliverAdjustments } from './delivery.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import { createFlusher } from './flusher.ts';
@@ -48,6 +57,7 @@ const wire = (parts: EngineParts): Core => {
       for (const shard of shards) registry.discardShard(shard, new Set());
       await renew(shards);
     },
+    revive: (item) => revive(core, item),
   });
   const activation = { ...parts, renew, send: (item: Parameters<typeof send>[1]) => send(core, item) };
   const registry = createRegistry({

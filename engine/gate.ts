@@ -9,31 +9,28 @@
  * - *resending*: the call's outcome is unknown. The same batches with the same numbers go out again, alone,
  *   after a pause, until the store answers (never renumbered: that would count twice). A refusal ends it only
  *   while no earlier copy can still take effect;
- * - *recovering*: a shard's store lost data. Nothing of that shard is sent before it has a new generation.
+ * - *recovering*: a shard's store lost data. Nothing of that shard is sent before it has a new generation;
+ *   first then goes what `ring.ts` kept of the lost work.
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, and every waiter is
  * answered by its deadline. Only the engine uses this file.
  */
 
-import { markAfter } from './entity/history.ts';
 import type { HotState } from './entity/state.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
 import { limits } from './limits.ts';
-import type {
-  Batch,
-  BatchReply,
-  Clock,
-  CommitRules,
-  Decision,
-  EngineMeters,
-  HotStore,
-  ShardVersion,
-} from './ports.ts';
+import type { Batch, BatchReply, Decision, ShardVersion } from './ports.ts';
+import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   answerTurn,
   createLine,
+  expireOpen,
   expireTurn,
   failTurn,
+  follows,
+  hasFallen,
+  hasMoved,
+  hasWork,
   putBack,
   restartLine,
   type SealedBatch,
@@ -41,15 +38,12 @@ import {
   seal,
   type Turn,
   type TurnFailure,
+  takeWaiting,
 } from './shard.ts';
 
-export interface GateParts {
-  readonly hot: HotStore;
-  readonly clock: Clock;
-  readonly meters: EngineMeters;
+export interface GateParts extends Omit<RingParts, 'resend' | 'ask'> {
   /** Unique for the life of this process: node name and start. */
   readonly producer: string;
-  readonly rules: () => CommitRules;
   /**
    * Adopts the states of a reply before any answer goes out. `foreign`: others wrote to the shard meanwhile.
    */
@@ -92,6 +86,8 @@ interface Lane {
 interface GateState extends GateParts {
   readonly lanes: Map<number, Lane>;
   readonly lineOf: readonly ShardLine[];
+  /** What the store may lose; `null` where it loses nothing. */
+  readonly ring: Ring | null;
   pendingCount: number;
   sweeping: boolean;
   refusing: boolean;
@@ -107,6 +103,11 @@ export const createGate = (parts: GateParts): Gate => {
     ...parts,
     lanes: new Map(),
     lineOf,
+    ring: createRing({
+      ...parts,
+      resend: (shard, turns) => resendLost(gate, shard, turns),
+      ask: (shard, producer) => ask(gate, shard, producer),
+    }),
     pendingCount: 0,
     sweeping: false,
     refusing: false,
@@ -139,7 +140,7 @@ const laneFor = (gate: GateState, shard: Shard): Lane => {
 };
 
 const submit = (gate: GateState, turn: Turn): void => {
-  if (gate.refusing || gate.pendingCount >= limits.pendingItemsMax) {
+  if (gate.refusing || gate.pendingCount >= limits.pendingItemsMax || gate.ring?.full()) {
     failTurn(turn, { outcome: 'not_applied', code: gate.refusing ? 'draining' : 'overloaded' });
     return;
   }
@@ -153,6 +154,29 @@ const submit = (gate: GateState, turn: Turn): void => {
   if (lane.mode === 'quiet') gather(gate, lane);
 };
 
+/** Lost work goes before what is open. */
+const resendLost = (gate: GateState, shard: Shard, turns: readonly Turn[]): boolean => {
+  if (gate.stopped) return false;
+  const line = gate.lineOf[shard] as ShardLine;
+  line.lost.push(...turns);
+  gate.pendingCount += turns.length;
+  wake(gate, line);
+  return true;
+};
+
+const ask = (gate: GateState, shard: Shard, producer: string): void => {
+  if (gate.stopped) return;
+  const line = gate.lineOf[shard] as ShardLine;
+  line.question = producer;
+  wake(gate, line);
+};
+
+const wake = (gate: GateState, line: ShardLine): void => {
+  const lane = laneFor(gate, line.shard);
+  lane.lines.add(line);
+  if (lane.mode === 'quiet') gather(gate, lane);
+};
+
 const gather = (gate: GateState, lane: Lane): void => {
   lane.mode = 'gathering';
   gate.clock.endOfTick(() => {
@@ -161,7 +185,7 @@ const gather = (gate: GateState, lane: Lane): void => {
 };
 
 const sealAndSend = (gate: GateState, lane: Lane): void => {
-  const broken = lane.broken ? [...lane.lines].filter((line) => line.broken && line.open.length > 0) : [];
+  const broken = lane.broken ? [...lane.lines].filter((line) => line.broken && hasWork(line)) : [];
   if (broken.length > 0) {
     recover(gate, lane, broken);
     return;
@@ -169,7 +193,7 @@ const sealAndSend = (gate: GateState, lane: Lane): void => {
   for (const line of lane.lines) {
     const sealed = seal(line, limits.batchItemsMax);
     if (sealed !== null) lane.sealed.push(sealed);
-    if (line.open.length === 0) lane.lines.delete(line);
+    if (!hasWork(line)) lane.lines.delete(line);
   }
   if (lane.sealed.length > 0) send(gate, lane);
   else rest(gate, lane);
@@ -204,12 +228,13 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
   for (const [index, one] of sealed.entries()) {
     const reply = replies[index] as BatchReply;
     const line = gate.lineOf[one.batch.shard] as ShardLine;
-    if (reply.outcome === 'applied' || reply.outcome === 'duplicate') {
+    const answered = reply.outcome === 'applied' || reply.outcome === 'duplicate';
+    if (answered && !gate.ring?.misses(one.batch, reply)) {
       settleBatch(gate, one, reply);
       if (line.broken) broken.push(line);
       continue;
     }
-    gate.meters.gateBroken(reply.outcome);
+    gate.meters.gateBroken(answered ? 'tail lost' : reply.outcome);
     restartLine(line);
     broken.push(line);
     if (doubtful) failBatch(gate, one, unknown);
@@ -219,19 +244,6 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
   }
   if (broken.length > 0) recover(gate, lane, broken);
   else rest(gate, lane);
-};
-
-/** The store lost its tail: it stands before a place where it was seen, or there with another past. */
-const hasFallen = (now: ShardVersion, known: ShardVersion): boolean => {
-  if (now.version < known.version || now.generation < known.generation) return true;
-  return now.generation === known.generation && now.version === known.version && now.mark !== known.mark;
-};
-
-/** Nothing but this batch came to what was known of the shard. */
-const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boolean => {
-  if (reply.generation !== line.generation) return false;
-  if (reply.version === line.version) return reply.mark === line.mark;
-  return reply.version === line.version + 1 && reply.mark === markAfter(line.mark, batch);
 };
 
 const observe = (
@@ -250,8 +262,7 @@ const observe = (
     lane.broken = true;
     gate.meters.gateBroken('version fell');
   }
-  const same = now.generation === line.generation;
-  const moved = fell || (same ? now.version > line.version : now.generation > line.generation);
+  const moved = fell || hasMoved(now, line);
   if (moved) [line.generation, line.version, line.mark] = [now.generation, now.version, now.mark];
   return moved;
 };
@@ -260,14 +271,19 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
   const line = gate.lineOf[sealed.batch.shard] as ShardLine;
   // Of the time before the first reply nothing is known, so others may have written then.
   const foreign = !follows(reply, line, sealed.batch);
-  if (hasFallen(reply, line)) {
+  const fell = hasFallen(reply, line);
+  if (fell) {
     line.broken = true;
     gate.meters.gateBroken('version fell');
   }
+  gate.ring?.forgetOld(line.shard);
+  const isQuestion = sealed.batch.sequence === 0;
+  // What others did is not asked here; what fell is dropped when the line recovers.
+  if (isQuestion && !fell) return;
+  gate.ring?.keep(line, sealed.batch, reply);
+  [line.generation, line.version, line.mark] = [reply.generation, reply.version, reply.mark];
+  if (isQuestion) return;
   line.sequence = sealed.batch.sequence;
-  line.generation = reply.generation;
-  line.version = reply.version;
-  line.mark = reply.mark;
   gate.adopt(sealed.batch, reply, foreign);
   gate.pendingCount -= sealed.turns.length;
   for (const [index, turn] of sealed.turns.entries()) {
@@ -282,7 +298,7 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
 const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void => {
   lane.mode = 'recovering';
   lane.broken = true;
-  gate.recover(lines.map((line) => line.shard)).then(
+  renew(gate, lines).then(
     () => {
       for (const line of lines) line.broken = false;
       rest(gate, lane);
@@ -293,6 +309,11 @@ const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void
       sealAndSend(gate, lane);
     },
   );
+};
+
+const renew = async (gate: GateState, lines: readonly ShardLine[]): Promise<void> => {
+  await gate.ring?.findLost(lines);
+  await gate.recover(lines.map((line) => line.shard));
 };
 
 const notApplied: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
@@ -330,10 +351,7 @@ const failBatch = (gate: GateState, sealed: SealedBatch, failure: TurnFailure): 
 };
 
 const failOpen = (gate: GateState, line: ShardLine, failure: TurnFailure): void => {
-  const open = line.open;
-  line.open = [];
-  for (const turn of open) {
-    if (turn.place === 'closed') continue;
+  for (const turn of takeWaiting(line)) {
     gate.pendingCount -= 1;
     failTurn(turn, failure);
   }
@@ -372,11 +390,6 @@ const sweep = (gate: GateState, nowMs: number): void => {
     for (const sealed of lane.sealed) {
       for (const turn of sealed.turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
     }
-    for (const line of lane.lines) {
-      let expired = 0;
-      for (const turn of line.open) if (turn.deadlineMs <= nowMs && expireTurn(turn)) expired += 1;
-      gate.pendingCount -= expired;
-      if (expired > 0) line.open = line.open.filter((turn) => turn.place === 'open');
-    }
+    for (const line of lane.lines) gate.pendingCount -= expireOpen(line, nowMs);
   }
 };

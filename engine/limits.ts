@@ -21,6 +21,12 @@ export const limits = {
   /** Pause before a batch of unknown outcome is sent again; doubles from the least to the most. */
   resendPauseMinMs: 10,
   resendPauseMaxMs: 500,
+  /** Confirmed work is kept so long where the store may lose it, counted while the store answers. */
+  ringKeptMs: 15_000,
+  /** Bytes of it, per process; above: 503 `overloaded` until some is old enough. */
+  ringBytesMax: 268_435_456,
+  /** Pause between two questions whether the store still has it; also before a lost item is tried again. */
+  ringPollMs: 400,
   /** Pause between two looks at the versions of the shards that other nodes may have changed (I9). */
   freshnessPollMs: 400,
   /** Live actors; the longest unused goes first. */
@@ -74,4 +80,9 @@ export const assertLimits = (): void => {
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
+  // A store that syncs every second is far behind when it answers two seconds late; many polls fit as well.
+  assert(limits.ringKeptMs >= 10 * limits.ringPollMs);
+  assert(limits.ringKeptMs > 2 * limits.requestDeadlineMs);
+  // The work in flight may come on top, at a few hundred bytes an item.
+  assert(limits.pendingItemsMax * 1_024 <= limits.ringBytesMax);
 };

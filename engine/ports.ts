@@ -33,6 +33,19 @@ export interface VoteMark {
   readonly atMs: number;
 }
 
+/** A place in a shard's history: which generation, which version. */
+export interface Place {
+  readonly generation: number;
+  readonly version: number;
+}
+/** What every item may carry beside its own fields. */
+interface Repeatable {
+  /**
+   * The item was applied and confirmed there once, and the store lost it: count it again, unless the row that
+   * the entity was initialised from since holds it already.
+   */
+  readonly lostAt?: Place;
+}
 /** Set-if-absent. Carries the SQL row; `row` is the (gen, ver) under which SQL last saw it. */
 export interface InitItem {
   readonly kind: 'init';
@@ -111,7 +124,7 @@ export interface ForgetItem {
   readonly kind: 'forget';
   readonly target: EntityRef;
 }
-export type Item =
+export type Item = (
   | InitItem
   | StatsItem
   | ClickItem
@@ -119,7 +132,9 @@ export type Item =
   | VoteItem
   | AdjustItem
   | FactsItem
-  | ForgetItem;
+  | ForgetItem
+) &
+  Repeatable;
 
 /* -------------------------------------------------------------- decisions */
 
@@ -274,6 +289,8 @@ export interface Settlement {
 export interface HotStore {
   /** What a confirmed commit survives, in words for the start message and `/readyz`. */
   readonly durability: string;
+  /** A confirmed commit may be lost by a crash or failover of the store: the engine keeps what is young. */
+  readonly mayLoseTail: boolean;
   /**
    * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
    */
@@ -283,7 +300,11 @@ export interface HotStore {
   /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
   publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
-  /** At most one batch per shard, all of one lane. Replies in the order given. Hot when it resolves. */
+  /**
+   * At most one batch per shard, all of one lane. A batch numbered 0 is a question: it changes nothing, and
+   * `lastSequence` of its `duplicate` is the answer. Replies in the order given. Hot when it
+   * resolves.
+   */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
   /**
    * Per shard: entities dirty longest first, votes by itag. At most the given numbers; `shards` narrows to
@@ -364,6 +385,12 @@ export interface EngineMeters {
   backlog(size: BacklogSize, oldestAgeMs: number): void;
   buried(rows: number): void;
   gateBroken(reason: string): void;
+  /** Bytes of confirmed work that is kept in case the store loses it. */
+  ring(bytes: number): void;
+  /** Confirmed items that the store lost and that are sent again. */
+  resent(items: number): void;
+  /** One of them is done with: counted; `merged` into a newer vote of the same user; its listing `gone`. */
+  healed(how: 'applied' | 'merged' | 'gone'): void;
   /** One look at the versions of so many shards; so many had been moved by other nodes. */
   refreshed(shards: number, moved: number): void;
 }

@@ -7,10 +7,11 @@
  * number is used for a new batch only after a definite refusal (I3).
  */
 import assert from 'node:assert/strict';
+import { markAfter } from './entity/history.ts';
 import type { HotState } from './entity/state.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Shard } from './ids.ts';
-import type { Batch, Decision, Item } from './ports.ts';
+import type { Batch, BatchReply, Decision, Item, ShardVersion } from './ports.ts';
 
 /**
  * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.
@@ -64,6 +65,10 @@ export interface ShardLine {
   /** The store lost data of this shard: it needs a new generation before anything is sent. */
   broken: boolean;
   open: Turn[];
+  /** Lost work, to be sent before what is open. */
+  lost: Turn[];
+  /** Asks the store for its last number when there is nothing to send; `null` when nothing is to be asked. */
+  question: string | null;
 }
 
 export const createLine = (shard: Shard, producer: string): ShardLine => ({
@@ -76,22 +81,30 @@ export const createLine = (shard: Shard, producer: string): ShardLine => ({
   mark: 0,
   broken: false,
   open: [],
+  lost: [],
+  question: null,
 });
 
-/** Turns the oldest open turns into the next numbered batch; `null` when none is left. */
+/** Turns the oldest open turns into the next numbered batch, or a question; `null` when nothing is left. */
 export const seal = (line: ShardLine, itemsMax: number): SealedBatch | null => {
-  const turns: Turn[] = [];
+  const turns: Turn[] = line.lost.splice(0, itemsMax);
+  const { shard, question } = line;
+  line.question = null;
   let taken = 0;
   while (taken < line.open.length && turns.length < itemsMax) {
     const turn = line.open[taken++] as Turn;
     if (turn.place === 'open') turns.push(turn);
   }
   line.open = taken === line.open.length ? [] : line.open.slice(taken);
-  if (turns.length === 0) return null;
+  if (turns.length === 0)
+    return question === null ? null : { turns, batch: { shard, producer: question, sequence: 0, items: [] } };
   for (const turn of turns) turn.place = 'sealed';
   const items = turns.map((turn) => turn.item);
-  return { turns, batch: { shard: line.shard, producer: line.producer, sequence: line.sequence + 1, items } };
+  return { turns, batch: { shard, producer: line.producer, sequence: line.sequence + 1, items } };
 };
+
+export const hasWork = ({ open, lost, question }: ShardLine): boolean =>
+  open.length > 0 || lost.length > 0 || question !== null;
 
 /**
  * The store does not know this line's numbers (it lost its tail, or all): numbering starts again under a new
@@ -149,4 +162,40 @@ export const expireTurn = (turn: Turn): boolean => {
     turn.fail({ outcome: 'unknown', code: 'deadline_passed' });
   }
   return false;
+};
+
+/** The store lost its tail: it stands before a place where it was seen, or there with another past. */
+export const hasFallen = (now: ShardVersion, known: ShardVersion): boolean => {
+  if (now.version < known.version || now.generation < known.generation) return true;
+  return now.generation === known.generation && now.version === known.version && now.mark !== known.mark;
+};
+
+/** Nothing but this batch came to what was known of the shard. */
+export const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boolean => {
+  if (reply.generation !== line.generation) return false;
+  if (reply.version === line.version) return reply.mark === line.mark;
+  return reply.version === line.version + 1 && reply.mark === markAfter(line.mark, batch);
+};
+
+/** Others wrote to the shard since. */
+export const hasMoved = (now: ShardVersion, line: ShardLine): boolean => {
+  const same = now.generation === line.generation;
+  return same ? now.version > line.version : now.generation > line.generation;
+};
+
+/** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
+export const takeWaiting = (line: ShardLine): readonly Turn[] => {
+  const waiting = [...line.lost, ...line.open].filter((turn) => turn.place !== 'closed');
+  line.lost = [];
+  line.open = [];
+  line.question = null;
+  return waiting;
+};
+
+/** Answers the waiters of open turns whose deadline has passed; the number of turns that left. */
+export const expireOpen = (line: ShardLine, nowMs: number): number => {
+  let expired = 0;
+  for (const turn of line.open) if (turn.deadlineMs <= nowMs && expireTurn(turn)) expired += 1;
+  if (expired > 0) line.open = line.open.filter((turn) => turn.place === 'open');
+  return expired;
 };

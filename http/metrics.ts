@@ -96,7 +96,32 @@ const batchMeters = (registers: Registry[]) => {
     },
     commitFailed: (outcome: string): void => failures.inc({ outcome }),
     gateBroken: (reason: string): void => broken.inc({ reason }),
+    ...ringMeters(registers),
     ...freshnessMeters(registers),
+  };
+};
+
+const ringMeters = (registers: Registry[]) => {
+  const bytes = new Gauge({
+    name: 'rollcall_ring_bytes',
+    help: 'Confirmed work kept in memory in case the hot store loses it.',
+    registers,
+  });
+  const resent = new Counter({
+    name: 'rollcall_ring_resent_items_total',
+    help: 'Confirmed items that the hot store lost and that were sent again.',
+    registers,
+  });
+  const healed = new Counter({
+    name: 'rollcall_ring_healed_items_total',
+    help: 'Lost items done with: counted again, merged into a newer vote, or of a listing that is gone.',
+    labelNames: ['how'],
+    registers,
+  });
+  return {
+    ring: (kept: number): void => bytes.set(kept),
+    resent: (items: number): void => resent.inc(items),
+    healed: (how: string): void => healed.inc({ how }),
   };
 };
 

@@ -10,7 +10,7 @@
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { AdjustItem, CommitRules, Decision, InitItem, Item, VoteItem } from '../ports.ts';
+import type { AdjustItem, CommitRules, Decision, InitItem, Item, Place, VoteItem } from '../ports.ts';
 import { countClick, countInvite, countsVisitor } from './clicks.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
@@ -23,6 +23,11 @@ import { decideVote, longestWaitMs } from './votes.ts';
 export interface Slot {
   readonly incarnation: Incarnation;
   readonly state: HotState | null;
+  /**
+   * The row it was initialised from: the work up to there is in its totals. Kept only by a store that may
+   * lose its tail; without it no item is taken for one that was lost and is in the row.
+   */
+  readonly base?: Place;
 }
 
 /** What holds for all items of one batch. */
@@ -74,7 +79,7 @@ const unchanged = (slot: Slot | null, decision: Decision): Outcome => ({ decisio
 
 /** The slot with a changed state: stamped with the batch's version. */
 const changed = (slot: Living, state: HotState, context: ApplyContext): Living => ({
-  incarnation: slot.incarnation,
+  ...slot,
   state: { ...state, version: context.version },
 });
 
@@ -91,11 +96,25 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): Ou
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: context.version };
-  const born: Slot = { incarnation: item.target.incarnation, state };
+  const born: Slot = { incarnation: item.target.incarnation, state, base: row };
   return { decision: applied, slot: born, effects: bury(slot) };
 };
 
-const applyVote = (slot: Living, item: VoteItem, context: ApplyContext): Outcome => {
+/** A lost item that the entity got back with the row it was initialised from. */
+const inRow = ({ base }: Slot, { lostAt }: Item): boolean =>
+  base !== undefined &&
+  lostAt !== undefined &&
+  (base.generation > lostAt.generation ||
+    (base.generation === lostAt.generation && base.version >= lostAt.version));
+
+/** Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice. */
+const isSettled = (slot: Living, item: Item): boolean => {
+  if (item.lostAt === undefined) return false;
+  if (item.kind === 'stats') return item.atMs < slot.state.lastStatsPostMs;
+  return (item.kind === 'click' || item.kind === 'invite') && inRow(slot, item);
+};
+
+const applyVote = (slot: Living, item: Item & VoteItem, context: ApplyContext): Outcome => {
   const { nowMs, rules } = context;
   const { atMs } = item;
   // A request from long ago is judged by the votes that are surely still kept, so that no look-up is long.
@@ -108,7 +127,9 @@ const applyVote = (slot: Living, item: VoteItem, context: ApplyContext): Outcome
   assert(item.itags.length >= count, `a vote needs ${count} itags`);
   const total = item.upvote ? slot.state.upvotes : slot.state.downvotes;
   if (total > limits.counterMax - count) return unchanged(slot, overflow);
-  const state: HotState = { ...slot.state, [item.upvote ? 'upvotes' : 'downvotes']: total + count };
+  // Its row and its mark may be lost although the total has it.
+  const added = inRow(slot, item) ? 0 : count;
+  const state: HotState = { ...slot.state, [item.upvote ? 'upvotes' : 'downvotes']: total + added };
   return {
     decision: { kind: 'voted', count },
     slot: changed(slot, state, context),
@@ -208,7 +229,7 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
     slot !== null && (slot.incarnation > incarnation || (slot.incarnation === incarnation && !slot.state));
   if (dead) return unchanged(slot, item.kind === 'forget' ? applied : forgotten);
   if (slot !== null && slot.incarnation === incarnation && isLiving(slot)) {
-    return applyLiving(slot, item, context);
+    return isSettled(slot, item) ? unchanged(slot, applied) : applyLiving(slot, item, context);
   }
   // Nothing is known of this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);

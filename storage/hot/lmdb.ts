@@ -167,6 +167,7 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => 
   const store: Store = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
   return {
     durability: 'synced to the disk of this machine',
+    mayLoseTail: false,
     laneOf: () => 0,
     ...readers(store),
     commit: (batches, rules) => commit(store, batches, rules),

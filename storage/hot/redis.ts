@@ -226,8 +226,14 @@ export const openRedisStore = async (
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
   assert(!/[{}]/.test(prefix), 'a prefix of keys has no braces');
   const library = readLibrary();
-  const { link, durability } = await openLink({ urls: options.urls, prefix, library, silenceMaxMs, onError })
-    .then(async (opened) => ({ link: opened, durability: await durabilityOf(opened) }))
+  const { link, durability, mayLoseTail } = await openLink({
+    urls: options.urls,
+    prefix,
+    library,
+    silenceMaxMs,
+    onError,
+  })
+    .then(async (opened) => ({ link: opened, ...(await durabilityOf(opened)) }))
     .catch((error: unknown) => {
       throw toOpenError(error);
     });
@@ -248,6 +254,7 @@ export const openRedisStore = async (
   };
   return {
     durability,
+    mayLoseTail,
     libraries: { version, dropOthers },
     laneOf: (shard) => link.laneOf(shard),
     ...readers(store),

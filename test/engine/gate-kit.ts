@@ -6,7 +6,16 @@
 import { createGate, type Gate } from '../../engine/gate.ts';
 import type { Batch, BatchReply } from '../../engine/ports.ts';
 import { rules } from '../sim/plan.ts';
-import { botRef, createKit, initOf, type Kit, publishAll, type RecordedTurn, recordedTurn } from './kit.ts';
+import {
+  botRef,
+  createKit,
+  initOf,
+  type Kit,
+  type KitOptions,
+  publishAll,
+  type RecordedTurn,
+  recordedTurn,
+} from './kit.ts';
 
 export const ref = botRef('one');
 
@@ -17,9 +26,11 @@ export interface World extends Kit {
   /** What `recover` does; the times it was called. */
   recovery: { run: () => Promise<void>; times: number };
   submit(turn: RecordedTurn): RecordedTurn;
+  /** What brings a lost entity to life again; says whether it lives. */
+  revive: () => Promise<boolean>;
 }
 
-export const createWorld = async (options: { published?: boolean } = {}): Promise<World> => {
+export const createWorld = async (options: KitOptions = {}): Promise<World> => {
   const kit = await createKit(options);
   const sent: Batch[] = [];
   kit.hot.hooks.beforeCommit = (batches) => {
@@ -38,17 +49,19 @@ export const createWorld = async (options: { published?: boolean } = {}): Promis
       recovery.times += 1;
       return recovery.run();
     },
+    revive: () => world.revive(),
   });
   const submit = (turn: RecordedTurn): RecordedTurn => {
     gate.submit(turn);
     return turn;
   };
-  return { ...kit, gate, sent, adopted, recovery, submit };
+  const world: World = { ...kit, gate, sent, adopted, recovery, submit, revive: async () => false };
+  return world;
 };
 
 /** The world with one initialised bot. */
-export const withBot = async (): Promise<World> => {
-  const world = await createWorld();
+export const withBot = async (options: KitOptions = {}): Promise<World> => {
+  const world = await createWorld(options);
   world.submit(recordedTurn(initOf(ref)));
   await world.pass(1);
   world.sent.length = 0;

@@ -9,11 +9,12 @@ import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { addressOf, entityRef, shardCount, toShard } from '../../engine/ids.ts';
-import type { EngineMeters, InitItem, Item } from '../../engine/ports.ts';
+import type { CommitRules, EngineMeters, InitItem, Item } from '../../engine/ports.ts';
 import type { Decided, Turn, TurnFailure } from '../../engine/shard.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
+import { rules } from '../sim/plan.ts';
 
 export const epochMs = Date.UTC(2026, 0, 6, 12);
 
@@ -25,17 +26,26 @@ export interface Kit {
   readonly meters: EngineMeters;
   /** What the meters were told, by name. */
   readonly told: Map<string, number>;
+  /** Bytes of the ring, each time they changed. */
+  readonly kept: number[];
+  readonly rules: CommitRules;
   /** Lets virtual time pass. */
   pass(ms: number): Promise<void>;
   /** Runs until the promise settles, and gives its value or throws its error. */
   until<Value>(promise: Promise<Value>): Promise<Value>;
 }
 
-export const createKit = async (options: { published?: boolean } = {}): Promise<Kit> => {
+export interface KitOptions {
+  readonly published?: boolean;
+  readonly mayLoseTail?: boolean;
+}
+
+export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
   const driver = createDriver(1);
   const clock = createNodeClock(driver, epochMs);
-  const hot = createHotModel({ clock: clock.nowMs });
+  const hot = createHotModel({ clock: clock.nowMs, mayLoseTail: options.mayLoseTail ?? false });
   const told = new Map<string, number>();
+  const kept: number[] = [];
   const count = (what: string, times = 1): void => {
     told.set(what, (told.get(what) ?? 0) + times);
   };
@@ -45,6 +55,8 @@ export const createKit = async (options: { published?: boolean } = {}): Promise<
     hot,
     ledger: createLedgerModel(),
     told,
+    kept,
+    rules,
     meters: {
       batchCommitted: (items) => count('items', items),
       gateWaited: () => {},
@@ -56,6 +68,9 @@ export const createKit = async (options: { published?: boolean } = {}): Promise<
       backlog: () => {},
       buried: (rows) => count('buried', rows),
       gateBroken: (reason) => count(reason),
+      ring: (bytes) => kept.push(bytes),
+      resent: (items) => count('resent', items),
+      healed: (how) => count(`healed: ${how}`),
       refreshed: (_shards, moved) => count('moved', moved),
     },
     pass: async (ms) => {

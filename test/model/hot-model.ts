@@ -70,6 +70,8 @@ export interface ModelOptions {
   readonly clock: () => number;
   /** The longest wait of any window; last votes are kept that long and a bucket more. */
   readonly voteWaitMaxMs?: number;
+  /** Whether tests take confirmed work away from it. Default: no. */
+  readonly mayLoseTail?: boolean;
 }
 
 export interface HotModel extends HotStore {
@@ -233,7 +235,7 @@ const settleShard = (shard: ModelShard, entity: Settlement['entities'][number]):
   if (slot?.state == null || slot.incarnation !== incarnation) return;
   if (!shard.dirty.has(address)) return;
   const { version } = slot.state;
-  shard.slots.set(address, { incarnation, state: { ...slot.state, flushedVotes: entity.flushedVotes } });
+  shard.slots.set(address, { ...slot, state: { ...slot.state, flushedVotes: entity.flushedVotes } });
   if (version === entity.version && shard.generation === entity.generation) shard.dirty.delete(address);
   else shard.dirty.set(address, version);
 };
@@ -340,6 +342,7 @@ export const createHotModel = (options: ModelOptions): HotModel => {
     shards,
     hooks: {},
     durability: 'the life of this process',
+    mayLoseTail: options.mayLoseTail ?? false,
     laneOf: () => 0,
     ...readersOf(parts),
     ...writersOf(parts),

@@ -4,9 +4,11 @@
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
  */
 import type { Mutant } from './mutant.ts';
+import { ringMutants } from './ring.ts';
 
 const apply = 'engine/entity/apply.ts';
 const gate = 'engine/gate.ts';
+const shard = 'engine/shard.ts';
 const flusher = 'engine/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const gateTest = 'test/engine/gate.test.ts';
@@ -161,16 +163,16 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'no new generation after a gap',
     file: gate,
-    find: `  gate.recover(lines.map((line) => line.shard)).then(`,
-    replace: `  Promise.resolve().then(`,
+    find: `  await gate.recover(lines.map((line) => line.shard));\n`,
+    replace: '',
     killers: [lossesTest],
     why: 'flushes of a store that fell back would lose against SQL (I10, I14)',
   },
   {
     name: 'a version that fell goes unnoticed',
     file: gate,
-    find: `  if (hasFallen(reply, line)) {`,
-    replace: `  if (reply.version < -2) {`,
+    find: `const fell = hasFallen(reply, line);`,
+    replace: `const fell = reply.version < -2;`,
     killers: [lossesTest],
     why: 'the same (I10, I14)',
   },
@@ -192,7 +194,7 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'another past at an equal version goes unnoticed',
-    file: gate,
+    file: shard,
     find: ` && now.mark !== known.mark;`,
     replace: ` && now.mark < 0;`,
     killers: [freshnessTest],
@@ -200,8 +202,8 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'a new generation at an equal version goes unnoticed',
-    file: gate,
-    find: `(same ? now.version > line.version : now.generation > line.generation)`,
+    file: shard,
+    find: `same ? now.version > line.version : now.generation > line.generation`,
     replace: `now.version > line.version`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node made good (I9)',
@@ -315,4 +317,9 @@ const flusherMutants: readonly Mutant[] = [
   },
 ];
 
-export const engineMutants: readonly Mutant[] = [...ruleMutants, ...gateMutants, ...flusherMutants];
+export const engineMutants: readonly Mutant[] = [
+  ...ruleMutants,
+  ...gateMutants,
+  ...ringMutants,
+  ...flusherMutants,
+];

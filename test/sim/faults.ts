@@ -144,6 +144,7 @@ const count = (wire: Wire, what: string): void => {
 /** A node's view of the hot store. */
 export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
   durability: hot.durability,
+  mayLoseTail: hot.mayLoseTail,
   laneOf: (shard) => hot.laneOf(shard),
   generations: () => overWire(wire, 'generations', () => hot.generations()),
   publish: (generations) => overWire(wire, 'publish', () => hot.publish(generations)),

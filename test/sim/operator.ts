@@ -116,10 +116,14 @@ const jump = async (world: World): Promise<void> => {
   world.driver.note(`the clock of ${node?.boot} jumps by ${byMs}`);
 };
 
+/**
+ * What one loss took never comes back with the next: a server that lost its tail is the truth from then on.
+ */
 const rollBack = async (world: World): Promise<void> => {
+  const losses = world.losses.length;
   const snapshot = snapshotHot(world);
   await world.driver.pause(world.driver.random.between(1, 1_200));
-  if (!world.healed) restoreHot(world, snapshot);
+  if (!world.healed && losses === world.losses.length) restoreHot(world, snapshot);
 };
 
 /** Plans everything that happens beside the clients; resolves when all of it has happened. */

@@ -77,7 +77,11 @@ export const violate = (world: World, invariant: string, detail: string): void =
 export const createWorld = (driver: Driver, plan: Plan, faults: LedgerFaults): World => {
   const poisoned = (row: { vote?: { user: string } }): boolean =>
     plan.poisonedUser && row.vote?.user === poisonedUser;
-  const hot = createHotModel({ clock: () => driver.nowMs() + plan.epochMs, voteWaitMaxMs: 1_500 });
+  const hot = createHotModel({
+    clock: () => driver.nowMs() + plan.epochMs,
+    voteWaitMaxMs: 1_500,
+    mayLoseTail: true,
+  });
   const ledger = createLedgerModel({ poisoned });
   const world: World = {
     driver,
@@ -139,6 +143,13 @@ const metersOf = (world: World): EngineMeters => ({
   backlog: () => {},
   buried: () => count(world, 'row buried'),
   gateBroken: (reason) => count(world, `gate broken: ${reason}`),
+  ring: (bytes) => {
+    if (bytes > limits.ringBytesMax) violate(world, 'I15', `${bytes} bytes are kept`);
+  },
+  resent: (items) => {
+    for (let item = 0; item < items; item++) count(world, 'lost item sent again');
+  },
+  healed: (how) => count(world, `lost item ${how}`),
   refreshed: () => {},
 });
 

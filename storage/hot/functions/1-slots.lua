@@ -18,6 +18,8 @@ local slotLength = 14
 -- Positions in the rest.
 local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
 local INVITES, UPVOTES, DOWNVOTES, RELEASED, ADJUSTMENT = 7, 8, 9, 10, 11
+-- The row of SQL that the listing was initialised from; earlier libraries kept none.
+local BASE_GENERATION, BASE_VERSION = 12, 13
 
 -- Short names of what Lua and Redis offer. Nothing of it exists while a library is loaded: the first call fills them.
 local floor, max, min, concat, format, byte, sub

@@ -83,6 +83,18 @@ local function holdingSinceOf(work, open, user, range)
   return sinceMs
 end
 
+-- The place where the item to be applied was applied once, before it was lost: a generation and a version, or nothing.
+local lostGeneration, lostVersion
+
+-- A lost item that came back with the row its listing was initialised from.
+local function inRow(open)
+  local generation = lostGeneration and restOf(open)[BASE_GENERATION]
+  if not generation or generation ~= lostGeneration then
+    return generation and generation > lostGeneration
+  end
+  return restOf(open)[BASE_VERSION] >= lostVersion
+end
+
 -- user, upvote, atMs, itags
 local function applyVote(work, open, at)
   local items, slot, rest = work.items, open.slot, restOf(open)
@@ -107,7 +119,9 @@ local function applyVote(work, open, at)
   if rest[position] > counterMax - count then
     return OVERFLOW
   end
-  rest[position] = rest[position] + count
+  if not inRow(open) then
+    rest[position] = rest[position] + count
+  end
   touch(work, open)
   mark(work, open, user, { atMs = atMs, flag = CAST })
   local tail = concat({ '', open.address, digits(slot[INCARNATION]), upvote and '1' or '0', digits(atMs) }, '\0')
@@ -256,10 +270,18 @@ local function applyInit(work, open, at)
   return APPLIED
 end
 
-local INIT, FORGET = 1, 8
+local INIT, STATS, CLICK, INVITE, FORGET = 1, 2, 3, 4, 8
 local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdjust, applyFacts, nil }
 -- Arguments of each kind, beside kind, address and incarnation.
 local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0 }
+
+-- Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice.
+local function isSettled(open, kind, atMs)
+  if kind == STATS then
+    return atMs < open.slot[LAST_POST]
+  end
+  return (kind == CLICK or kind == INVITE) and inRow(open)
+end
 
 -- `at` is the place of the item's first argument.
 local function applyItem(work, open, at)
@@ -275,7 +297,10 @@ local function applyItem(work, open, at)
     return APPLIED
   end
   if living and known == incarnation then
-    return kind == INIT and APPLIED or appliers[kind](work, open, at)
+    if kind == INIT or (lostGeneration and isSettled(open, kind, items[at])) then
+      return APPLIED
+    end
+    return appliers[kind](work, open, at)
   end
   return kind == INIT and applyInit(work, open, at) or ABSENT
 end

@@ -1,9 +1,10 @@
 -- `commit`: decides all batches of a call, then writes them.
 --
 -- A batch is one flat row: shard, producer, sequence, number of addresses, the addresses, then the items; an item is kind,
--- place of its address, incarnation and its arguments. The reply is, per batch, a head and the slots of its addresses in
+-- place of its address, incarnation and its arguments; before one that was lost stand `LOST` and where it was applied. The reply is, per batch, a head and the slots of its addresses in
 -- their order. Arguments: prefix, the test's clock or '', rules, then the batches, packed one after the other.
 
+local LOST = 9
 local DONE, DUPLICATE, SEQUENCE_GAP, UNINITIALISED = 0, 1, 2, 3
 -- Where the addresses begin in a batch, and the slots in what is read for it.
 local addressesAt, rowsAt = 4, 3
@@ -30,6 +31,11 @@ local function decideItems(work)
   local decisions, count = nil, 0
   local at, last = addressesAt + items[addressesAt] + 1, #items
   while at <= last do
+    lostGeneration = nil
+    if items[at] == LOST then
+      lostGeneration, lostVersion = items[at + 1], items[at + 2]
+      at = at + 3
+    end
     local place = items[at + 1]
     local decision = applyItem(work, opened[place] or openSlot(work, place), at + 3)
     count = count + 1

@@ -38,7 +38,10 @@ const pushInit = (row: Value[], { target, facts, totals, row: known, readUnder }
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: 0 };
-  row.push(known.generation, known.version, readUnder ?? false, ...packState(target.incarnation, state));
+  const [first, rest] = packState(target.incarnation, state);
+  // After the state's own values, where nothing but `inRow` looks: the row it comes from.
+  rest.push(known.generation, known.version);
+  row.push(known.generation, known.version, readUnder ?? false, first, rest);
 };
 
 const pushFacts = (row: Value[], { atMs, facts }: FactsItem): void => {
@@ -69,6 +72,9 @@ const kindNumbers = {
   facts: 7,
   forget: 8,
 } as const;
+
+/** Stands before an item that was lost, with the place where it was applied. */
+const lostNumber = 9;
 
 /** The arguments of an item: as many as `argumentCounts` in `3-items.lua` says of its kind. */
 const pushArguments = (row: Value[], item: Item): void => {
@@ -114,6 +120,7 @@ export const packBatch = (batch: Batch): Buffer => {
   const places = pushAddresses(row, batch);
   row[3] = places.size;
   for (const item of batch.items) {
+    if (item.lostAt) row.push(lostNumber, item.lostAt.generation, item.lostAt.version);
     row.push(kindNumbers[item.kind], places.get(item.target.address) ?? 0, item.target.incarnation);
     pushArguments(row, item);
   }

@@ -7,6 +7,7 @@
 import type { Redis } from 'ioredis';
 import type { Link } from './link.ts';
 
+const synced = 'synced to the disk of Redis';
 const everySecond = 'synced to the disk of Redis within about a second';
 
 /** `synced` is what we document and test; everything else may lose an acknowledged tail. */
@@ -15,7 +16,7 @@ const wordsOf = (appendOnly: string | undefined, sync: string | undefined): stri
     return 'as durable as the Redis server, which does not tell';
   if (appendOnly !== 'yes')
     return 'in the memory of Redis only: appendonly is off, a crash loses everything since its last snapshot';
-  if (sync === 'always') return 'synced to the disk of Redis';
+  if (sync === 'always') return synced;
   if (sync === 'everysec') return `${everySecond}: a crash loses what came after (appendfsync everysec)`;
   return 'written by Redis, synced when its system likes: a crash may lose the tail (appendfsync no)';
 };
@@ -28,10 +29,17 @@ const settingsOf = async (primary: Redis): Promise<string> => {
   return wordsOf(await read('appendonly'), await read('appendfsync'));
 };
 
-/** The words; of a Cluster, those of all primaries that differ. */
-export const durabilityOf = async (link: Link): Promise<string> => {
+export interface Durability {
+  /** In words; of a Cluster, those of all primaries that differ. */
+  readonly durability: string;
+  /** Whether anything but one server that syncs before it answers. */
+  readonly mayLoseTail: boolean;
+}
+
+export const durabilityOf = async (link: Link): Promise<Durability> => {
   const words = new Set(await Promise.all(link.primaries().map(settingsOf)));
   const cluster = link.laneOf.length > 0 && link.primaries().length > 1;
   const tail = cluster ? '; a failover may lose what its replica had not received' : '';
-  return [...words].sort().join('; ') + tail;
+  const durability = [...words].sort().join('; ') + tail;
+  return { durability, mayLoseTail: durability !== synced };
 };

@@ -253,4 +253,43 @@ test('release and hold mark the votes the store still knows', () => {
   ]);
 });
 
+const lostAt = { generation: 2, version: 8 };
+const fromRow = (version: number, change: Partial<HotState> = {}): Slot => ({
+  ...living(change),
+  base: { generation: 2, version },
+});
+
+test('a lost item counts again, unless the row that the listing comes from holds it', () => {
+  const click = { kind: 'click', target, visitor: '1', lostAt } as const;
+  const clicks = (slot: Slot): number | undefined => run(click, slot).slot?.state?.clicks;
+
+  assert.is(clicks(living()), 1);
+  assert.is(clicks(fromRow(7)), 1);
+  assert.is(clicks(fromRow(8)), 0);
+  assert.is(clicks({ ...living(), base: { generation: 1, version: 99 } }), 1);
+  assert.is(clicks({ ...living(), base: { generation: 3, version: 1 } }), 0);
+  assert.is(run(init({ generation: 2, version: 9 }), null).slot?.base?.version, 9);
+  assert.is(run({ kind: 'invite', target }, fromRow(8)).slot?.base?.version, 8);
+});
+
+test('a lost vote that the row counts gets its mark and its row back, and is not added', () => {
+  const { decision, slot, effects } = run({ ...vote, lostAt }, fromRow(8, { upvotes: 3 }));
+
+  assert.equal(decision, { kind: 'voted', count: 1 });
+  assert.is(slot?.state?.upvotes, 3);
+  assert.equal(
+    effects.map(({ kind }) => kind),
+    ['mark', 'outbox'],
+  );
+  assert.is(run({ ...vote, lostAt }, fromRow(7, { upvotes: 3 })).slot?.state?.upvotes, 4);
+});
+
+test('a lost post does not replace a newer one', () => {
+  const post = { kind: 'stats', target, atMs: nowMs - 5, servers: '7', lostAt } as const;
+
+  assert.is(run(post, living({ lastStatsPostMs: nowMs - 4 })).slot?.state?.servers, '0');
+  assert.is(run(post, living({ lastStatsPostMs: nowMs - 5 })).slot?.state?.servers, '7');
+  assert.is(run(post, fromRow(8, { lastStatsPostMs: nowMs - 4 })).slot?.state?.servers, '0');
+});
+
 test.run();

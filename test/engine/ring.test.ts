@@ -1,0 +1,270 @@
+/**
+ * The ring: what a store that may lose its tail is given again, and what it is not.
+ * A gate on the model store, which is set back to an earlier time by hand.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { limits } from '../../engine/limits.ts';
+import type { Item, VoteItem } from '../../engine/ports.ts';
+import { createWorld, ref, type World, withBot } from './gate-kit.ts';
+import {
+  botRef,
+  clickOn,
+  epochMs,
+  initOf,
+  inviteOn,
+  publishAll,
+  recordedTurn,
+  refusal,
+  stateIn,
+} from './kit.ts';
+
+const test = suite('ring');
+
+/** Remembers the store as it is, and returns what sets it back to that. */
+const remember = ({ hot }: World): (() => void) => {
+  const before = structuredClone(hot.shards);
+  return () => {
+    for (const [index, shard] of structuredClone(before).entries())
+      Object.assign(hot.shards[index] as object, shard);
+  };
+};
+
+const vote = (user: string, atMs = epochMs): VoteItem => ({
+  kind: 'vote',
+  target: ref,
+  user,
+  upvote: true,
+  atMs,
+  itags: [`${user} ${atMs} a`, `${user} ${atMs} b`],
+});
+
+const send = async (world: World, ...items: Item[]): Promise<void> => {
+  for (const item of items) {
+    world.submit(recordedTurn(item));
+    await world.pass(1);
+  }
+};
+
+const work = (world: World): (readonly [string, number, readonly string[]])[] =>
+  world.sent
+    .filter(({ sequence }) => sequence > 0)
+    .map(({ producer, sequence, items }) => [producer, sequence, items.map(({ kind }) => kind)] as const);
+
+test('lost work is sent again before anything new, and counts once', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref, '1'), inviteOn(ref));
+  fallBack();
+  world.sent.length = 0;
+
+  const turn = world.submit(recordedTurn(clickOn(ref, '2')));
+  await world.pass(5);
+
+  assert.equal(work(world), [
+    ['node', 4, ['click']],
+    ['node~1', 1, ['click', 'invite', 'click']],
+  ]);
+  assert.is(turn.decided?.decision.kind, 'applied');
+  assert.equal([stateIn(world.hot, ref)?.clicks, stateIn(world.hot, ref)?.inviteClicks], [2, 1]);
+  assert.equal([world.told.get('resent'), world.told.get('healed: applied')], [2, 2]);
+});
+
+test('the shard has a new generation before lost work is sent again', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref));
+  fallBack();
+
+  await world.pass(limits.ringPollMs + 5);
+
+  assert.is(world.recovery.times, 1);
+  assert.is(world.hot.shards[ref.shard]?.generation, 2);
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+});
+
+test('a node with nothing to send notices that the store lost its work', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref, '1'), clickOn(ref, '2'));
+  fallBack();
+  assert.is(stateIn(world.hot, ref)?.clicks, 0);
+
+  await world.pass(limits.ringPollMs + 5);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
+  assert.is(world.told.get('tail lost'), 1);
+});
+
+test('what others did since does not hide the loss', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref, '1'));
+  fallBack();
+  const shard = world.hot.shards[ref.shard];
+  if (shard) [shard.version, shard.mark] = [shard.version + 9, 4_711];
+
+  await world.pass(limits.ringPollMs + 5);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+});
+
+test('lost twice, sent again twice, counted once', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref, '1'));
+  fallBack();
+  await world.pass(limits.ringPollMs + 5);
+  const second = remember(world);
+  await send(world, clickOn(ref, '2'));
+  second();
+  await world.pass(limits.ringPollMs + 5);
+  fallBack();
+  world.recovery.run = () => publishAll(world.hot, 9);
+  await world.pass(2 * limits.ringPollMs);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
+});
+
+test('a vote that was refused is not cast because the one before it was lost', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, vote('user'), vote('user', epochMs + 1), vote('other'));
+  fallBack();
+
+  await world.pass(limits.ringPollMs + 5);
+
+  const rows = [...(world.hot.shards[ref.shard]?.outbox.values() ?? [])];
+  assert.equal(
+    rows.map(({ user, atMs }) => [user, atMs]),
+    [
+      ['user', epochMs],
+      ['other', epochMs],
+    ],
+  );
+  assert.is(world.told.get('resent'), 2);
+});
+
+test('a lost vote that meets a newer one of the same user is that one', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, vote('user'));
+  fallBack();
+  await world.hot.commit(
+    [{ shard: ref.shard, producer: 'other', sequence: 1, items: [vote('user', epochMs + 5)] }],
+    world.rules,
+  );
+
+  await world.pass(limits.ringPollMs + 5);
+
+  assert.is(stateIn(world.hot, ref)?.upvotes, 1);
+  assert.is(world.told.get('healed: merged'), 1);
+});
+
+test('an entity that was lost, too, is brought to life, and its work sent again', async () => {
+  const world = await createWorld({ mayLoseTail: true });
+  const producer = 'other';
+  const fallBack = remember(world);
+  await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [initOf(ref)] }], world.rules);
+  await send(world, clickOn(ref));
+  fallBack();
+  let failures = 2;
+  world.revive = async () => {
+    if (failures-- > 0) throw refusal();
+    await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [initOf(ref)] }], world.rules);
+    return true;
+  };
+
+  await world.pass(4 * limits.ringPollMs);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+  assert.is(failures, -1);
+});
+
+test('work of an entity that nobody knows any more is given up', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref));
+  fallBack();
+  world.hot.shards[ref.shard]?.slots.clear();
+
+  await world.pass(3 * limits.ringPollMs);
+
+  assert.is(world.told.get('healed: gone'), 1);
+  assert.is(world.gate.pending(), 0);
+});
+
+test('lost work outlasts a recovery that fails and a store that refuses', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref));
+  fallBack();
+  world.recovery.run = () => Promise.reject(refusal());
+  await world.pass(3 * limits.ringPollMs);
+  assert.is(stateIn(world.hot, ref)?.clicks, 0);
+  assert.ok(world.recovery.times < 10, `${world.recovery.times} recoveries`);
+  world.recovery.run = () => publishAll(world.hot, 2);
+  let refusals = 3;
+  world.hot.hooks.beforeCommit = (batches) => {
+    if (batches.some(({ items }) => items.length > 0) && refusals-- > 0) throw refusal();
+  };
+
+  await world.pass(8 * limits.ringPollMs);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+});
+
+test('work is kept for its time, and nothing is asked any more then', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  await send(world, clickOn(ref));
+  await world.pass(limits.ringKeptMs + 3 * limits.ringPollMs);
+  assert.is(world.kept.at(-1), 0);
+  world.sent.length = 0;
+
+  await world.pass(5 * limits.ringPollMs);
+
+  assert.equal(world.sent, []);
+});
+
+test('while the store does not answer nothing grows too old', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const fallBack = remember(world);
+  await send(world, clickOn(ref));
+  world.hot.hooks.beforeCommit = () => {
+    throw refusal();
+  };
+  await world.pass(2 * limits.ringKeptMs);
+  fallBack();
+  world.hot.hooks = {};
+
+  await world.pass(3 * limits.ringPollMs);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+});
+
+test('a full ring takes no new work and loses none', async () => {
+  const world = await withBot({ mayLoseTail: true });
+  const shardList = 'x'.repeat(limits.ringBytesMax / 4);
+  const post: Item = { kind: 'stats', target: ref, atMs: epochMs, shardList };
+  await send(world, post, post, post, post);
+
+  const turn = world.submit(recordedTurn(clickOn(ref)));
+  assert.equal(turn.failure, { outcome: 'not_applied', code: 'overloaded' });
+  await world.pass(limits.ringKeptMs + 3 * limits.ringPollMs);
+  const later = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+
+  assert.is(later.decided?.decision.kind, 'applied');
+});
+
+test('where the store loses nothing, nothing is kept and nothing is asked', async () => {
+  const world = await withBot();
+  await send(world, clickOn(ref), clickOn(botRef('one', 9)));
+  world.sent.length = 0;
+
+  await world.pass(5 * limits.ringPollMs);
+
+  assert.equal([world.sent, world.kept], [[], []]);
+});
+
+test.run();
