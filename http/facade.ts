@@ -56,7 +56,8 @@ export interface Facade {
 
 export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
-  workingMs: limits.requestDeadlineMs,
+  // After the engine's own deadline, which knows better whether something was counted.
+  workingMs: limits.requestDeadlineMs + 4 * limits.deadlineSweepMs,
   askingMs: limits.outsideDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };

@@ -4,6 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { limits } from '../../engine/limits.ts';
+import { defaultDeadlines } from '../../http/facade.ts';
 import { ask, openWorld, type World } from './world.ts';
 
 const test = suite('dispatch');
@@ -357,6 +359,10 @@ test('a bug that shows after the deadline is still logged', async () => {
 
   assert.is(answer.status, 503);
   assert.match(String((other.logged[0] as { err: Error }).err), /late/);
+});
+
+test('the engine speaks first at a deadline: it knows whether something was counted', () => {
+  assert.ok(defaultDeadlines.workingMs > limits.requestDeadlineMs + 2 * limits.deadlineSweepMs);
 });
 
 test.run();
