@@ -84,24 +84,6 @@ export const underLoad = async (stack: Stack, task: () => Promise<number>): Prom
   }
 };
 
-/** SIGKILL to Redis and a start, so many times. */
-export const runRedisKills = (kills: number, seed: number): Promise<AwayFigures> =>
-  onRedis({ seed }, ({ stack, server }) =>
-    underLoad(stack, async () => {
-      let silenceMax = 0;
-      for (let round = 0; round < kills; round++) {
-        const silence = await duringFault(stack, async () => {
-          await sleep(stack.dice.below(50));
-          await server.kill();
-          await sleep(stack.dice.below(300));
-          await server.start();
-        });
-        silenceMax = Math.max(silenceMax, silence);
-      }
-      return silenceMax;
-    }),
-  );
-
 export interface Refusal {
   readonly word: string;
   begin(world: World): Promise<unknown>;
@@ -143,18 +125,34 @@ export const refusals: readonly Refusal[] = [
   },
 ];
 
-/** Every word, one after the other. */
-export const runRefusals = (seed: number, chosen = refusals): Promise<AwayFigures> =>
-  onRedis({ seed }, (world) =>
+export interface Faults {
+  readonly kills: number;
+  readonly refusals: readonly Refusal[];
+}
+
+/** Kills first, then every word, one after the other. */
+export const runRedisFaults = (seed: number, { kills, refusals: words }: Faults): Promise<AwayFigures> =>
+  onRedis({ seed, rounds: kills + words.length }, (world) =>
     underLoad(world.stack, async () => {
+      const faults = [
+        ...Array.from({ length: kills }, () => () => killed(world)),
+        ...words.map((one) => () => refusedBy(world, one)),
+      ];
       let silenceMax = 0;
-      for (const one of chosen) {
-        const refused = () => refusedBy(world, one);
-        silenceMax = Math.max(silenceMax, await duringFault(world.stack, refused));
+      for (const fault of faults) {
+        silenceMax = Math.max(silenceMax, await duringFault(world.stack, fault));
       }
       return silenceMax;
     }),
   );
+
+/** SIGKILL to Redis and a start. */
+const killed = async ({ stack, server }: World): Promise<void> => {
+  await sleep(stack.dice.below(50));
+  await server.kill();
+  await sleep(stack.dice.below(300));
+  await server.start();
+};
 
 /** Both nodes refuse and say that nothing was counted. */
 const refusedBy = async (world: World, { word, begin, end }: Refusal): Promise<void> => {

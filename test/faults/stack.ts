@@ -16,6 +16,7 @@ import { type NodeOptions, type StartedNode, startNode } from '../support/node-p
 import { inspect } from './at-rest.ts';
 import { type ClientLog, createLog, nowMs, type Sight } from './client-log.ts';
 import { demandClean, type Figures } from './figures.ts';
+import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
@@ -63,6 +64,8 @@ export interface JudgeOptions {
   readonly wrong?: readonly string[];
   /** The store lost what only it had: figures tell how much, and nothing else may be wrong. */
   readonly mayLose?: boolean;
+  /** The store was emptied: who voted or visited before is not known to it any more. */
+  readonly forgets?: boolean;
 }
 
 const sizes: Sizes = { users: 40, bots: 12, servers: 3, teams: 3, packs: 3 };
@@ -245,7 +248,7 @@ const lookEverywhere = async (state: State): Promise<void> => {
 };
 
 const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
-  const { rounds = 1, wrong = [], mayLose = false } = options;
+  const { rounds = 1, wrong = [], mayLose = false, forgets = false } = options;
   const { log, stores, directory } = state;
   const flushed = async () => {
     const { entities, votes } = await stores.hot.backlog();
@@ -263,6 +266,9 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   judgeClicks(seen, verdict, staleMs);
   judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
   const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
+  if (!forgets) verdict.doubled.push(...firstWindowFaults(log, waitMs));
+  if (forgets)
+    verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
   demandClean(demanded, [...wrong, ...stops.flat(), ...atRest.differences, ...log.strange, ...buried]);
   return {
@@ -273,6 +279,8 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
     seconds: (performance.now() - state.startedMs) / 1_000,
   };
 };
+
+const forgotten = /: two votes \d+ ms apart$| unique clicks of \d+$/;
 
 /** While a node cannot ask the store it shows what it knew last, and hears of the rest soon after. */
 const isBlind = (log: ClientLog, { callMs }: Sight): boolean =>
