@@ -5,7 +5,8 @@
  * Owns the order of the steps and the words. A restore never writes over anything; a hot store that is older
  * than SQL is refused, never written back. Both are for stopped nodes.
  */
-import { newestInSql, reflushAll, shardsBehind } from '../../storage/backup/age.ts';
+import { renewGenerations } from '../../engine/generations.ts';
+import { allShards, newestInSql, shardsBehind, skipIncarnations } from '../../storage/backup/age.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
 import { createLedger } from '../../storage/ledger.ts';
@@ -14,8 +15,9 @@ import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, withStores } from './flush.ts';
 
 const keptWords =
-  'Redis holds counters that are newer than the backup. They were kept: the next node that starts writes all\n' +
-  'totals to SQL anew. Missing are the rows of votes, the edits and the sessions made since the backup.\n';
+  'Redis holds counters that are newer than the backup. They were kept: the next node that starts\n' +
+  'writes all totals to SQL anew. Missing are the rows of votes, the edits and the sessions made since\n' +
+  'the backup.\n';
 
 /** Resolves to the exit code. */
 export const runRestore = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
@@ -39,7 +41,8 @@ export const runReflush = async (config: Config, terminal: Terminal): Promise<nu
     await assertDirectory(stores);
     const behind = await shardsBehind(stores.hot, await newestInSql(stores.sql));
     if (behind.length > 0) throw new CommandError(hotIsOlder(behind.length));
-    await reflushAll(stores, createLedger(stores.sql));
+    await skipIncarnations(stores.sql);
+    await renewGenerations(stores.hot, createLedger(stores.sql), allShards);
     await flushToSql(stores);
   });
   terminal.out.write('All totals of the hot store are in SQL.\n');

@@ -6,9 +6,8 @@
  * flush behind. So who puts an older SQL in place says so, and all totals are written anew. Called by
  * storage/backup/servers.ts and the command line.
  */
-import { renewGenerations } from '../../engine/generations.ts';
 import { shardCount, toShard } from '../../engine/ids.ts';
-import type { HotStore, Ledger } from '../../engine/ports.ts';
+import type { HotStore } from '../../engine/ports.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** The newest a store knows of a shard. */
@@ -18,7 +17,7 @@ export interface ShardPlace {
   readonly version: number;
 }
 
-const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
+export const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
 /**
  * Incarnations given out after an older SQL was copied are in the hot store and must not be given out again.
  */
@@ -69,16 +68,4 @@ export const outrunSql = async (hot: HotStore, places: readonly ShardPlace[]): P
 export const skipIncarnations = async (sql: Sql): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
-};
-
-/**
- * After SQL was replaced by an older copy: every entity of the hot store becomes dirty under a generation
- * that both stores know, so that its totals are written anew. Ledger and hot when it resolves.
- */
-export const reflushAll = async (
-  { hot, sql }: { readonly hot: HotStore; readonly sql: Sql },
-  ledger: Ledger,
-): Promise<void> => {
-  await skipIncarnations(sql);
-  await renewGenerations(hot, ledger, allShards);
 };

@@ -65,10 +65,10 @@ export const findPrograms = (databaseUrl: string, serverMajor: number): Programs
 
 const noneFit = (serverMajor: number, newest: number): string =>
   newest === 0
-    ? `pg_dump and pg_restore were not found, neither in the PATH nor in ${debianFolder}. Install ` +
-      `Postgres' client programs, version ${serverMajor} or later (Debian: postgresql-client), and try again.`
-    : `The server is Postgres ${serverMajor}, and the pg_dump found here is of version ${newest}: it cannot ` +
-      `read a newer server. Install the client programs of version ${serverMajor} and try again.`;
+    ? `pg_dump and pg_restore were not found, neither in the PATH nor in ${debianFolder}. Install the ` +
+      `client programs of Postgres ${serverMajor} or later (Debian: postgresql-client) and try again.`
+    : `The server is Postgres ${serverMajor} and the pg_dump found here is of version ${newest}, which ` +
+      `cannot read a newer server. Install the client programs of version ${serverMajor} and try again.`;
 
 const splitAddress = (databaseUrl: string): { address: string; password: string } => {
   const url = new URL(databaseUrl);

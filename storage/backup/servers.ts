@@ -85,8 +85,9 @@ const moveOn = async (hot: HotStore, { newest }: ServersBackup): Promise<void> =
 
 /** For a hot store that is older than SQL, wherever that is found. */
 export const hotIsOlder = (shards: number): string =>
-  `The hot store is older than SQL in ${shards} of its 128 shards, and would show and write back old numbers. ` +
-  'Stop all nodes and empty it (redis-cli FLUSHDB, on every node of a Cluster): the totals then come from SQL.';
+  `The hot store is older than SQL in ${shards} of its 128 shards: it would show old numbers and write ` +
+  'them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, move ' +
+  'the folder hot in DATA_DIR away): the totals then come from SQL.';
 
 const assertWhole = async (file: string, { dump }: ServersBackup): Promise<void> => {
   const found = await measureDump(file).catch(() => null);
@@ -100,8 +101,8 @@ const assertEmpty = async (sql: Sql): Promise<void> => {
     where schemaname not in ('pg_catalog', 'information_schema') limit 3`;
   if (tables.length > 0)
     throw new BackupError(
-      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never writes over ` +
-        'anything: make a new database and name it in DATABASE_URL.',
+      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never writes ` +
+        'over anything: make a new database and name it in DATABASE_URL.',
     );
 };
 

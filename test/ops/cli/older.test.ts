@@ -60,7 +60,7 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('SQL older than the hot store: reflush writes every total anew, and lost vote rows stay lost', async () => {
+test('older SQL: reflush writes every total anew, and vote rows that were lost stay lost', async () => {
   const dataDir = pairOf('early', 'later');
 
   const { code, out, err } = await run(runReflush, { DATA_DIR: dataDir });
