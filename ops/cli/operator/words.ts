@@ -9,6 +9,7 @@ import type { TSchema } from 'typebox';
 import { parameterNames } from '../../../http/match.ts';
 import type { Operation } from '../../../http/routes/admin/operation.ts';
 import { operations } from '../../../http/routes/admin/table.ts';
+import { plainText } from '../../../http/schema/common.ts';
 import { CommandError } from '../command.ts';
 import { nearest } from '../nearest.ts';
 
@@ -152,6 +153,10 @@ const pathOf = ({ row }: Operation, words: readonly string[]): string =>
     row.path,
   );
 
+/** What a path can carry: no slash, no control character, and not what addresses mean by dots. */
+const isPathWord = (word: string): boolean =>
+  !['', '.', '..'].includes(word) && !word.includes('/') && new RegExp(plainText).test(word);
+
 type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 const gather = (operation: Operation, place: Field['place'], values: Values): Record<string, unknown> => {
@@ -185,6 +190,8 @@ export const askedBy = (argv: readonly string[]): Asked => {
   const parsed = parse(argv.slice(2), operation, usage);
   const names = parameterNames(operation.row.path);
   if (parsed.positionals.length !== names.length) throw new CommandError(usage, 2);
+  const odd = parsed.positionals.find((word) => !isPathWord(word));
+  if (odd !== undefined) throw new CommandError(`${JSON.stringify(odd)} cannot be an id or a name.`, 2);
   const query = new URLSearchParams(gather(operation, 'query', parsed.values) as Record<string, string>);
   const path = pathOf(operation, parsed.positionals);
   return {

@@ -153,6 +153,9 @@ test('words that cannot be sent are not sent: exit code 2 and the usage', async 
     ['bots approve 1 2', /^Usage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
     ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
+    ['words add ..', /"\.\." cannot be an id or a name/],
+    ['words add a/b', /"a\/b" cannot be/],
+    ['words add a\tb', /"a\\tb" cannot be/],
     ['bots fly 1', /no command "bots fly"\. After "bots" comes one of list, add/],
   ] as const) {
     const { code, out, err } = await run(line);
