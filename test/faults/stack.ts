@@ -260,6 +260,8 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
   const atRest = await inspect(stores, stores.hot, directory.targets);
+  // Rows of votes whose totals were lost stay in SQL.
+  const differences = atRest.differences.filter((words) => !mayLose || !/ rows in SQL$/.test(words));
   const verdict = createVerdict();
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
@@ -270,7 +272,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
-  demandClean(demanded, [...wrong, ...stops.flat(), ...atRest.differences, ...log.strange, ...buried]);
+  demandClean(demanded, [...wrong, ...stops.flat(), ...differences, ...log.strange, ...buried]);
   return {
     ...tally(log),
     lost: verdict.lost.length + verdict.fell.length,
