@@ -32,14 +32,20 @@ const settingsOf = async (primary: Redis): Promise<string> => {
 export interface Durability {
   /** In words; of a Cluster, those of all primaries that differ. */
   readonly durability: string;
-  /** Whether anything but one server that syncs before it answers. */
+  /** Whether anything but one server without replicas that syncs before it answers. Asked once, at start. */
   readonly mayLoseTail: boolean;
 }
 
+/** Whether a replica may take this primary's place: of a Cluster always, else while there is one. */
+const mayFailOver = async (primary: Redis): Promise<boolean> => {
+  const info = await primary.info().catch(() => '');
+  return /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
+};
+
 export const durabilityOf = async (link: Link): Promise<Durability> => {
   const words = new Set(await Promise.all(link.primaries().map(settingsOf)));
-  const cluster = link.laneOf.length > 0 && link.primaries().length > 1;
-  const tail = cluster ? '; a failover may lose what its replica had not received' : '';
+  const failOvers = await Promise.all(link.primaries().map(mayFailOver));
+  const tail = failOvers.includes(true) ? '; a failover may lose what its replica had not received' : '';
   const durability = [...words].sort().join('; ') + tail;
   return { durability, mayLoseTail: durability !== synced };
 };
