@@ -17,14 +17,40 @@ export interface NodeKillFigures extends Figures {
 
 /** Kills so many nodes, one at a time. */
 export const runNodeKills = async (kills: number, seed: number): Promise<NodeKillFigures> => {
+  const figures = await onTwoNodes(seed, (stack) => killNodes(stack, kills));
+  return { ...figures, rounds: kills };
+};
+
+/** SIGSTOP of one node for longer than a request's deadline, then SIGCONT; the load still asks it. */
+export const runNodePause = (pauseMs: number, seed: number): Promise<NodeKillFigures> =>
+  onTwoNodes(seed, async (stack) => {
+    const load = stack.load(16);
+    try {
+      await acknowledged(stack.log, 100);
+      const fromMs = nowMs();
+      const { node } = stack.dice.pick(stack.alive()) as Life;
+      node.signal('SIGSTOP');
+      await sleep(pauseMs);
+      node.signal('SIGCONT');
+      await acknowledged(stack.log, 100);
+      return Number(silenceSeconds(stack.log, { fromMs, toMs: nowMs() }).toFixed(2));
+    } finally {
+      await load.stop();
+    }
+  });
+
+const onTwoNodes = async (
+  seed: number,
+  task: (stack: Stack) => Promise<number>,
+): Promise<NodeKillFigures> => {
   const postgres = await startPostgres();
   const redis = await startRedis();
   try {
     const databaseUrl = await postgres.database('kills');
     const stack = await openStack({ redisUrls: [redis.url], databaseUrl, nodes: 2, seed });
     try {
-      const silenceSecondsMax = await killNodes(stack, kills);
-      return { ...(await stack.judge({ rounds: kills })), silenceSecondsMax };
+      const silenceSecondsMax = await task(stack);
+      return { ...(await stack.judge()), silenceSecondsMax };
     } finally {
       await stack.close();
     }
