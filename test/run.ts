@@ -16,7 +16,7 @@ import { createDisplay } from './runner/display.ts';
 import { endRunning, type Outcome, runFile } from './runner/run-file.ts';
 
 const atOnce = 2;
-const limitSeconds = 120;
+const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 
 interface Failure {
