@@ -18,6 +18,7 @@
 import type { HotState } from './entity/state.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
+import { createLane, type Lane, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
 import type { Batch, BatchReply, Decision, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
@@ -72,17 +73,6 @@ export interface Gate {
   refuse(): void;
 }
 
-interface Lane {
-  readonly lines: Set<ShardLine>;
-  sealed: SealedBatch[];
-  /** A copy of `sealed` whose outcome is unknown may have taken effect, or may yet. */
-  doubtful: boolean;
-  /** Some line may be broken. */
-  broken: boolean;
-  mode: 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
-  failures: number;
-}
-
 interface GateState extends GateParts {
   readonly lanes: Map<number, Lane>;
   readonly lineOf: readonly ShardLine[];
@@ -133,7 +123,7 @@ const laneFor = (gate: GateState, shard: Shard): Lane => {
   const index = gate.hot.laneOf(shard);
   let lane = gate.lanes.get(index);
   if (lane === undefined) {
-    lane = { lines: new Set(), sealed: [], doubtful: false, broken: false, mode: 'quiet', failures: 0 };
+    lane = createLane();
     gate.lanes.set(index, lane);
   }
   return lane;
@@ -177,11 +167,14 @@ const wake = (gate: GateState, line: ShardLine): void => {
   if (lane.mode === 'quiet') gather(gate, lane);
 };
 
+/** Until the end of the tick; under load a little longer, for a call costs more than what it carries. */
 const gather = (gate: GateState, lane: Lane): void => {
   lane.mode = 'gathering';
-  gate.clock.endOfTick(() => {
+  const go = (): void => {
     if (lane.mode === 'gathering') sealAndSend(gate, lane);
-  });
+  };
+  if (lane.busy) gate.clock.after(limits.gatherMs, go);
+  else gate.clock.endOfTick(go);
 };
 
 const sealAndSend = (gate: GateState, lane: Lane): void => {
@@ -209,9 +202,10 @@ const send = (gate: GateState, lane: Lane): void => {
   lane.mode = 'in flight';
   const startedMs = gate.clock.monotonicMs();
   const batches = lane.sealed.map((sealed) => sealed.batch);
+  const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
+  noteRate(lane, items, startedMs);
   gate.hot.commit(batches, gate.rules()).then(
     (replies) => {
-      const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
       gate.meters.batchCommitted(items, gate.clock.monotonicMs() - startedMs);
       settle(gate, lane, replies);
     },

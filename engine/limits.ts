@@ -8,6 +8,12 @@ import assert from 'node:assert/strict';
 export const limits = {
   /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
   pendingItemsMax: 20_000,
+  /**
+   * How long a call gathers when at least so many items come in a millisecond; below that it goes at the end
+   * of the tick.
+   */
+  gatherMs: 1,
+  gatherItemsPerMsMin: 8,
   /** Items in one batch of one shard; the rest waits for the next. */
   batchItemsMax: 1_000,
   /** A request that waits for the store is answered by then. */

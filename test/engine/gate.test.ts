@@ -37,6 +37,32 @@ test('nothing is answered before the store has confirmed', async () => {
   assert.ok(turn.answered);
 });
 
+test('under load a call gathers a millisecond longer, and goes at once again when it is quiet', async () => {
+  const world = await withBot();
+  const many = limits.gatherItemsPerMsMin * 2;
+  for (let index = 0; index < many; index++) world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(0);
+  assert.equal(
+    world.sent.map((batch) => batch.items.length),
+    [many],
+  );
+
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(limits.gatherMs / 2);
+  assert.is(world.sent.length, 1, 'still gathering');
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(limits.gatherMs + 1);
+  assert.equal(
+    world.sent.map((batch) => batch.items.length),
+    [many, 2],
+  );
+
+  await world.pass(10);
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(limits.gatherMs / 2);
+  assert.is(world.sent.length, 3);
+});
+
 test('a reply is adopted before its turns are answered', async () => {
   const world = await withBot();
   let adoptedAtAnswer = 0;
