@@ -127,6 +127,10 @@ const take = <T>(child: Node<T>, walk: Walk, from: number): Node<T> | null => {
   return end;
 };
 
+/** Whether it is an at sign and something that a segment may be. */
+const isCoded = (segment: string): boolean =>
+  segment.charCodeAt(0) === 64 && segment !== '@' && segment !== '@.' && segment !== '@..';
+
 /** The node of the segments from `from` on, fixed ones first. Its depth is bounded by `segmentsMax`. */
 const descend = <T>(node: Node<T>, walk: Walk, from: number): Node<T> | null => {
   if (from === walk.segments.length) return node.methods.size > 0 ? node : null;
@@ -134,7 +138,7 @@ const descend = <T>(node: Node<T>, walk: Walk, from: number): Node<T> | null => 
   const fixed = node.fixed.get(segment);
   const found = fixed === undefined ? null : descend(fixed, walk, from + 1);
   if (found !== null) return found;
-  if (node.at !== null && segment.length > 1 && segment.charCodeAt(0) === 64) {
+  if (node.at !== null && isCoded(segment)) {
     const end = take(node.at, walk, from);
     if (end !== null) return end;
   }

@@ -145,6 +145,7 @@ test('no path makes the matcher throw, and no parameter ever holds a slash, a NU
       for (const value of match?.values ?? [])
         assert.not.ok(refused.test(value) || ['', '.', '..'].includes(value), value);
     }),
+    { examples: [[['@', '.']], [['@', '..']]] },
   );
 });
 
