@@ -5,12 +5,11 @@
  * is taken back when the exchange came to nothing through no fault of the code. The user and his session are
  * written last, in one transaction. Order of the checks: docs/behaviour.md, "Login".
  */
-import { hash, randomBytes } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+import { hash } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
-import { formatToken } from '../../engine/rules/token.ts';
 import type { LoginProfile, LoginUse } from '../../storage/catalogue/logins.ts';
 import type { Login } from '../auth/login-state.ts';
+import { mintToken } from '../auth/mint.ts';
 import { type App, ok, type Reply } from '../route.ts';
 import { type LoginBody, type LoginUrl, type LoginUrlQuery, loginProtocol } from '../schema/login.ts';
 import type { SessionCreated } from '../schema/sessions.ts';
@@ -108,12 +107,8 @@ export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   checkRedirect(login, body.redirect_uri);
   if (body.client_id !== login.provider.clientId) throw refusedField('client_id', 'must be ours');
   const profile = await exchange(app, login, body);
-  const token = formatToken({ kind: 'user', id: profile.id }, randomBytes(32));
-  const session = {
-    id: uuidv7(),
-    tokenHash: hash('sha256', token, 'buffer'),
-    lastsSeconds: login.sessionSeconds,
-  };
+  const { id, token, tokenHash } = mintToken({ kind: 'user', id: profile.id });
+  const session = { id, tokenHash, lastsSeconds: login.sessionSeconds };
   const banExempt = body.scope === 'ban_exempt';
   const outcome = await app.catalogue.logins.signIn({ profile, banExempt, session });
   if (outcome === 'banned') {
@@ -122,6 +117,6 @@ export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   if (outcome === 'not_banned') {
     throw new DomainError('forbidden', 'The scope "ban_exempt" is for banned users only.');
   }
-  const reply: SessionCreated = { session_id: session.id, target_id: profile.id, token };
+  const reply: SessionCreated = { session_id: id, target_id: profile.id, token };
   return ok(reply);
 };

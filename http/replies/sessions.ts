@@ -4,19 +4,17 @@
  * A token exists only in the reply that hands it out: stored is its SHA-256. What a caller may give away is
  * judged by engine/rules/sessions.ts from what he holds on the entity.
  */
-import { hash, randomBytes } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+import { hash } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import { judgeMinting, permissionsNamed } from '../../engine/rules/sessions.ts';
-import { formatToken, parseToken, type TokenKind } from '../../engine/rules/token.ts';
+import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken, SessionRow, SessionTarget } from '../../storage/catalogue/sessions.ts';
+import { mintToken } from '../auth/mint.ts';
 import { type App, type Caller, created, message, ok, type Reply } from '../route.ts';
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
 import { notFound, timestamp } from './values.ts';
-
-const secretBytes = 32;
 
 /** What a schema cannot say about the body. Throws `session_type_unsupported` or `validation_failed`. */
 export const checkSessionBody = (body: SessionBody): void => {
@@ -85,15 +83,14 @@ export const mintSession = async (
   const { caller, body } = request;
   const permLimits = permissionsOf(body.perm_limits);
   judge(permLimits, await heldBy(app, caller, target), caller);
-  const token = formatToken(target, randomBytes(secretBytes));
-  const id = uuidv7();
+  const { id, token, tokenHash } = mintToken(target);
   const session = {
     id,
     target,
     type: 'api',
     name: body.name,
     permLimits,
-    tokenHash: hash('sha256', token, 'buffer'),
+    tokenHash,
     lastsSeconds: body.expiry,
     mintedBy: caller.kind === 'user' ? caller.id : '',
     mintedWith: caller.kind === 'user' ? null : caller.sessionId,

@@ -2,12 +2,11 @@
  * People and tokens, as operators change them. A ban bites at once: sessions that this node keeps are
  * forgotten here, those of other nodes by the catalogue (storage/signals/catalogue.ts).
  */
-import { hash, randomBytes } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
 import { DomainError } from '../../../engine/errors.ts';
 import { isPermission } from '../../../engine/rules/permissions.ts';
-import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
+import type { TokenKind } from '../../../engine/rules/token.ts';
 import type { Ban, UserRow } from '../../../storage/catalogue/people-edits.ts';
+import { mintToken } from '../../auth/mint.ts';
 import { type App, created, message, ok, type Reply } from '../../route.ts';
 import type { TokenBody, UserBody } from '../../schema/operator.ts';
 import { notFound, timestamp } from '../values.ts';
@@ -53,7 +52,6 @@ export const setBan = async (
 };
 
 const thirtyDaysSeconds = 30 * 86_400;
-const secretBytes = 32;
 
 const unchanged = { username: null, displayName: null, avatar: null, flags: null } as const;
 
@@ -70,8 +68,7 @@ export const issueToken = async (
     });
   });
   if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchanged);
-  const token = formatToken(target, randomBytes(secretBytes));
-  const id = uuidv7();
+  const { id, token, tokenHash } = mintToken(target);
   const outcome = await app.catalogue.sessions.insert(
     {
       id,
@@ -79,7 +76,7 @@ export const issueToken = async (
       type: target.kind === 'user' ? 'login' : 'api',
       name: body.name ?? 'by the operator',
       permLimits,
-      tokenHash: hash('sha256', token, 'buffer'),
+      tokenHash,
       lastsSeconds: body.expiry ?? thirtyDaysSeconds,
       mintedBy: '',
       mintedWith: null,
