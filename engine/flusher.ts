@@ -98,10 +98,12 @@ const waitThenWork = (state: FlusherState, delayMs: number): void => {
 const work = (state: FlusherState): void => {
   if (state.mode === 'stopped' || state.mode === 'working') return;
   state.mode = 'working';
-  state.working = rounds(state).then(
-    () => succeed(state),
-    (error: unknown) => fail(state, error),
-  );
+  state.working = rounds(state)
+    .finally(() => measure(state))
+    .then(
+      () => succeed(state),
+      (error: unknown) => fail(state, error),
+    );
 };
 
 const succeed = (state: FlusherState): void => {
@@ -131,11 +133,11 @@ const rounds = async (state: FlusherState): Promise<void> => {
     more = await round(state);
   }
   if (state.mode !== 'stopped') await state.deliver();
-  state.size = await state.hot.backlog();
-  reportLag(state);
 };
 
-const reportLag = (state: FlusherState): void => {
+/** After a round that failed, too: the backlog grows just then. */
+const measure = async (state: FlusherState): Promise<void> => {
+  state.size = await state.hot.backlog();
   const nowMs = state.clock.monotonicMs();
   if (state.size.entities + state.size.votes === 0) state.behindSinceMs = null;
   else state.behindSinceMs ??= nowMs;

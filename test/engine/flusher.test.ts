@@ -148,6 +148,23 @@ test('nothing is settled that the ledger did not take', async () => {
   assert.is(world.told.get('flush failed: busy'), 1);
 });
 
+test('what waits is counted anew while the ledger fails, so that votes can be refused in time', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  world.flusher.start();
+  world.before = () => {
+    throw busy();
+  };
+  await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
+  await world.pass(1_500);
+  assert.equal(world.flusher.size(), { entities: 1, votes: 1 });
+
+  await commit(world, voteOf(ref, 'w', 'v2'));
+  await world.pass(5_000);
+
+  assert.equal(world.flusher.size(), { entities: 1, votes: 2 });
+});
+
 test('while the ledger is away the pause doubles, and is bounded', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
