@@ -3,7 +3,8 @@
  *
  * A run belongs to one instant at which the job was due. Whoever inserts its row has it, until the lease
  * ends; a run that was not finished by then goes to the next who asks. An instant older than one that was
- * taken already is never run. Leases are by the database's clock, so that nodes need not agree on the time.
+ * taken already is never run, nor one that the database's clock has not reached. Leases are by that clock,
+ * too: nodes need not agree on the time, and one whose clock is ahead resets no votes of a month that lasts.
  * Holds for every kind of store, because SQL is there in each of them. Called by ops/jobs.
  */
 import type { Sql } from './sql/client.ts';
@@ -20,9 +21,12 @@ export interface JobClaim extends JobInstant {
 }
 
 export interface JobRuns {
-  /** Makes this instant the first that counts, if the job is new here: earlier ones were not missed. */
+  /**
+   * Makes this instant the first that counts, if the job is new here: earlier ones were not missed. Nothing
+   * while it is still to come.
+   */
   begin(instant: JobInstant): Promise<void>;
-  /** `null` when it is done, or somebody else's, or older than the newest. */
+  /** `null` when it is done, or somebody else's, or older than the newest, or still to come. */
   claim(instant: JobInstant, leaseMs: number): Promise<JobClaim | null>;
   /** False when the run was taken from us. */
   extend(claim: JobClaim, leaseMs: number): Promise<boolean>;
@@ -55,7 +59,8 @@ const begin = async (sql: Sql, node: string, instant: JobInstant): Promise<void>
   await sql`
     insert into job_runs (name, due_at, node, attempts, lease_until, finished_at)
     select ${instant.name}, ${dateOf(instant)}, ${node}, 0, now(), now()
-    where not exists (select from job_runs where name = ${instant.name})
+    where ${dateOf(instant)}::timestamptz <= now()
+      and not exists (select from job_runs where name = ${instant.name})
     on conflict do nothing`;
 };
 
@@ -68,7 +73,7 @@ const claim = async (
   const [row] = await sql<{ attempts: number }[]>`
     insert into job_runs (name, due_at, node, lease_until)
     select ${name}, ${dateOf(instant)}, ${node}, now() + make_interval(secs => ${leaseMs / 1000})
-    where not exists (
+    where ${dateOf(instant)}::timestamptz <= now() and not exists (
       select from job_runs where name = ${name} and due_at > ${dateOf(instant)}::timestamptz)
     on conflict (name, due_at) do update set node = excluded.node, started_at = now(),
       lease_until = excluded.lease_until, attempts = job_runs.attempts + 1

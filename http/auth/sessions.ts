@@ -41,13 +41,14 @@ export interface SessionCacheOptions {
 interface Kept {
   readonly hash: string;
   readonly record: SessionRecord;
+  /** Monotonic: a clock that is set back must not make us believe for longer. */
   readonly untilMs: number;
 }
 interface State extends SessionCacheOptions {
   readonly kept: LRUCache<string, Kept>;
   /** Hash to token, of those that are kept. */
   readonly tokens: Map<string, string>;
-  /** Token to the time until which it stays refused. */
+  /** Token to the monotonic time until which it stays refused. */
   readonly refused: LRUCache<string, number>;
   /** Look-ups under way, by token: simultaneous requests share one. */
   readonly underway: Map<string, Promise<SessionRecord | null>>;
@@ -68,14 +69,16 @@ interface Finding {
   readonly record: SessionRecord | null;
 }
 
+const isOver = ({ clock }: State, { expiresAtMs }: SessionRecord): boolean => expiresAtMs <= clock.nowMs();
+
 const adopt = (state: State, token: string, { hash: key, record }: Finding): SessionRecord | null => {
-  const nowMs = state.clock.nowMs();
-  if (record === null || record.expiresAtMs <= nowMs) {
-    state.refused.set(token, nowMs + refusedMs);
+  const steadyMs = state.clock.monotonicMs();
+  if (record === null || isOver(state, record)) {
+    state.refused.set(token, steadyMs + refusedMs);
     return null;
   }
   if (state.keepable?.(key) === false) return record;
-  const untilMs = Math.min(record.expiresAtMs, nowMs + state.keepMs);
+  const untilMs = steadyMs + state.keepMs;
   state.kept.set(token, { hash: key, record, untilMs });
   state.tokens.set(key, token);
   return record;
@@ -87,7 +90,7 @@ const lookUp = async (state: State, token: string): Promise<SessionRecord | null
     const digest = hash('sha256', token, 'buffer');
     const record = await state.source.byTokenHash(digest);
     if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record });
-    return record !== null && record.expiresAtMs > state.clock.nowMs() ? record : null;
+    return record === null || isOver(state, record) ? null : record;
   } catch (cause) {
     return unreachable(cause);
   } finally {
@@ -96,12 +99,12 @@ const lookUp = async (state: State, token: string): Promise<SessionRecord | null
 };
 
 const find = (state: State, token: string): SessionRecord | null | Promise<SessionRecord | null> => {
-  const nowMs = state.clock.nowMs();
+  const steadyMs = state.clock.monotonicMs();
   const kept = state.kept.get(token);
-  const usable = kept !== undefined && kept.untilMs > nowMs && state.believes?.() !== false;
-  if (usable) return kept.record;
+  const believed = kept !== undefined && kept.untilMs > steadyMs && state.believes?.() !== false;
+  if (believed && !isOver(state, kept.record)) return kept.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
-  if ((state.refused.get(token) ?? 0) > nowMs) return null;
+  if ((state.refused.get(token) ?? 0) > steadyMs) return null;
   const underway = state.underway.get(token) ?? lookUp(state, token);
   if (!state.underway.has(token)) state.underway.set(token, underway);
   return underway;

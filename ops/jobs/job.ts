@@ -3,7 +3,7 @@
  *
  * A fleet's job runs once per instant of its calendar, on any node; if all were down then, the newest instant
  * missed is made up for by the first that starts. It must bear being begun twice for the same instant: a node
- * that dies or stalls in the middle is followed by another. A node's job runs on every node at every tick;
+ * that dies or stalls in the middle is followed by another. A node's job runs on every node, again and again;
  * what must not be done twice, it claims row by row.
  */
 import type { Calendar } from './calendar.ts';
@@ -21,7 +21,7 @@ export interface FleetJob {
 }
 export interface NodeJob {
   readonly name: string;
-  /** For node-cron, in UTC. */
-  readonly expression: string;
+  /** From the end of one run to the beginning of the next. */
+  readonly everyMs: number;
   run(signal: AbortSignal): Promise<void>;
 }

@@ -30,7 +30,7 @@ export interface JobsParts {
 }
 
 /** A user's wait ends within a minute of a message: two looks and a slow push service fit in. */
-const everyFifteenSeconds = '*/15 * * * * *';
+const reminderPauseMs = 15_000;
 const runsKeptDays = 400;
 
 export const createJobs = (parts: JobsParts): Schedule => {
@@ -64,7 +64,7 @@ export const monthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): Fleet
 
 export const reminders = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
   name: 'reminders',
-  expression: everyFifteenSeconds,
+  everyMs: reminderPauseMs,
   run: async (signal) => {
     await lookAtReminders({ ...parts, reminders: parts.catalogue.reminders }, signal);
     const refused = (reason: string): void => parts.log('a push message was given up', { reason });

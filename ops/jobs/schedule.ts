@@ -3,12 +3,14 @@
  *
  * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/jobs.ts), so a tick that
  * comes twice, late or never does no harm: the sweep finds what is due and not done, at start and every
- * minute. A job does not overlap itself in this process. Stopping tells running jobs to end, and waits for
+ * minute. That minute, and the pause of a node's job, are of the monotonic clock: node-cron waits for a time
+ * of day, for days when the clock was set back. A job does not overlap itself in this process. Stopping tells running jobs to end, and waits for
  * them. Wired by jobs.ts.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/job-meters.ts';
 import type { JobRuns } from '../../storage/jobs.ts';
+import { every } from '../timers.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { runOnce } from './run-once.ts';
 
@@ -31,20 +33,22 @@ export interface Schedule {
 }
 
 const leaseMsDefault = 60_000;
-const everyMinute = '* * * * *';
+const sweepPauseMs = 60_000;
 
 interface State {
   readonly parts: ScheduleParts;
   readonly stopping: AbortController;
   readonly running: Map<string, Promise<void>>;
   tasks: readonly ScheduledTask[];
+  cancels: readonly (() => void)[];
 }
 
 export const createSchedule = (parts: ScheduleParts): Schedule => {
-  const state: State = { parts, stopping: new AbortController(), running: new Map(), tasks: [] };
+  const state: State = { parts, stopping: new AbortController(), running: new Map(), tasks: [], cancels: [] };
   return {
     start: () => {
       state.tasks = tasksOf(state);
+      state.cancels = timersOf(state);
       void sweep(state);
       for (const job of parts.nodeJobs) void runNodeJob(state, job);
     },
@@ -53,14 +57,13 @@ export const createSchedule = (parts: ScheduleParts): Schedule => {
   };
 };
 
-const tasksOf = (state: State): readonly ScheduledTask[] => {
-  const { fleetJobs, nodeJobs } = state.parts;
-  return [
-    ...fleetJobs.map((job) => at(job.calendar.expression, () => runFleetJob(state, job))),
-    ...nodeJobs.map((job) => at(job.expression, () => runNodeJob(state, job))),
-    at(everyMinute, () => sweep(state)),
-  ];
-};
+const tasksOf = (state: State): readonly ScheduledTask[] =>
+  state.parts.fleetJobs.map((job) => at(job.calendar.expression, () => runFleetJob(state, job)));
+
+const timersOf = (state: State): readonly (() => void)[] => [
+  every(sweepPauseMs, () => sweep(state), silent),
+  ...state.parts.nodeJobs.map((job) => every(job.everyMs, () => runNodeJob(state, job), silent)),
+];
 
 const silent = (): void => {};
 /** What node-cron would say (a tick was late, or missed) the sweep makes good. */
@@ -111,6 +114,7 @@ const runNodeJob = (state: State, job: NodeJob): Promise<void> =>
 
 const stop = async (state: State): Promise<void> => {
   state.stopping.abort(new Error('the node is stopping'));
+  for (const cancel of state.cancels) cancel();
   await Promise.all(state.tasks.map((task) => task.destroy()));
   await Promise.all(state.running.values());
 };

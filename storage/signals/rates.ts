@@ -2,7 +2,8 @@
  * Rate limits that hold over all nodes: the generic cell rate algorithm, one number per key, decided in
  * Redis.
  *
- * Redis' clock decides and keys expire by themselves, so nothing is swept. The arithmetic is that of
+ * Redis' clock decides and keys expire by themselves, so nothing is swept. A booking further ahead than any
+ * can be was made before that clock was set back, and counts as a full one. The arithmetic is that of
  * `http/limits/gcra.ts`, and a test holds the two together. Rejects with a `StorageError` when Redis is
  * away or slow; the facade then counts by itself. Called for the rare and dear operations only, never on
  * the hot path.
@@ -34,7 +35,11 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval = tonumber(ARGV[1])
 local tolerance = tonumber(ARGV[2])
-local start = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+local booked = tonumber(redis.call('GET', KEYS[1]) or '0')
+if booked > now + tolerance then
+  booked = now + tolerance
+end
+local start = math.max(booked, now)
 if start + interval - now > tolerance then
   return {0, start - now}
 end

@@ -31,10 +31,10 @@ interface Held {
 }
 
 const open = () => {
-  const state = { nowMs: 0, lookups: [] as Held[] };
+  const state = { nowMs: 0, offsetMs: 0, lookups: [] as Held[] };
   const clock: Clock = {
     nowMs: () => state.nowMs,
-    monotonicMs: () => state.nowMs,
+    monotonicMs: () => state.nowMs + state.offsetMs,
     after: () => () => {},
     endOfTick: () => {},
   };
@@ -131,6 +131,25 @@ test('a session is believed for its time, then asked for again', async () => {
   world.state.nowMs = 1_000;
 
   assert.instance(world.cache.find(token), Promise);
+});
+
+test('a clock that is set back makes nothing believed or refused for longer', async () => {
+  const world = open();
+  const strange = formatToken({ kind: 'bot', id: 'b2' }, Buffer.alloc(32, 8));
+  const forEver = { ...record, expiresAtMs: 90_000_000 };
+  world.state.nowMs = 7_200_000;
+  await fill(world, forEver);
+  assert.equal(world.cache.find(token), forEver);
+  const asked = world.cache.find(strange);
+  world.state.lookups.at(-1)?.resolve(null);
+  await asked;
+  assert.is(world.cache.find(strange), null);
+
+  world.state.nowMs = 0;
+  world.state.offsetMs = 7_200_000 + 10_000;
+
+  assert.instance(world.cache.find(token), Promise);
+  assert.instance(world.cache.find(strange), Promise);
 });
 
 test('an unreachable store is an error of the store, never an unknown token', async () => {

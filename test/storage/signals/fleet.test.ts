@@ -172,6 +172,16 @@ test('a slot becomes free again after its interval', async () => {
   await until('it is free', async () => (await rates.take(policy, 'c2')).allowed);
 });
 
+test('a clock that was set back holds a client up for one burst at most', async () => {
+  const policy = { name: 'login', burst: 3, intervalMs: 60_000 };
+  const hourAheadMicros = (Date.now() + 3_600_000) * 1_000;
+  await one.commands.send('SET', ['rollcall:rate:login:back', hourAheadMicros]);
+
+  const answer = await createRates(one.commands).take(policy, 'back');
+
+  assert.equal(answer, { allowed: false, aheadMs: policy.burst * policy.intervalMs });
+});
+
 test('with Redis away every node counts for itself', async () => {
   const limiter = createLimiter(defaultLimits, createRates(one.commands));
   await redis.kill();
