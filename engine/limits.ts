@@ -65,6 +65,11 @@ export const limits = {
   outboxVotesLow: 800_000,
   /** Votes timed further ahead of the store's clock are refused. */
   clockAheadMaxMs: 2_000,
+  /**
+   * And those timed further behind it: longer than anybody waits for an answer, so only a wrong clock, or a
+   * batch whose votes were answered `unknown`, is that late.
+   */
+  clockBehindMaxMs: 5_000,
   /** Voters named in one adjustment. */
   adjustmentMarksMax: 500,
   adjustmentsPerRound: 200,
@@ -86,6 +91,7 @@ export const assertLimits = (): void => {
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
+  assert(limits.clockBehindMaxMs >= 2 * limits.requestDeadlineMs);
   // A store that syncs every second is far behind when it answers two seconds late; many polls fit as well.
   assert(limits.ringKeptMs >= 10 * limits.ringPollMs);
   assert(limits.ringKeptMs > 2 * limits.requestDeadlineMs);

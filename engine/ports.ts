@@ -155,7 +155,7 @@ export type Decision =
   | { readonly kind: 'voted'; readonly count: number }
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
   | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' };
-export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead';
+export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
 
 /** The sealed work of one shard for one call. `sequence` is dense per (producer, shard), from 1. */
 export interface Batch {

@@ -117,11 +117,12 @@ const isSettled = (slot: Living, item: Item): boolean => {
 const applyVote = (slot: Living, item: Item & VoteItem, context: ApplyContext): Outcome => {
   const { nowMs, rules } = context;
   const { atMs } = item;
-  // A request from long ago is judged by the votes that are surely still kept, so that no look-up is long.
+  // A lost one from long ago is judged by the votes that are surely still kept, so that no look-up is long.
   const fromMs = Math.max(atMs, nowMs - limits.voteBucketMs) - longestWaitMs(rules.windows);
   const toMs = Math.max(nowMs, atMs) + limits.clockAheadMaxMs;
   const votes = context.votes(item.user, fromMs, toMs);
-  const verdict = decideVote({ state: slot.state, votes, atMs, nowMs, windows: rules.windows });
+  const lost = item.lostAt !== undefined;
+  const verdict = decideVote({ state: slot.state, votes, atMs, nowMs, lost, windows: rules.windows });
   if (verdict.kind === 'refused') return unchanged(slot, verdict);
   const { count } = verdict;
   assert(item.itags.length >= count, `a vote needs ${count} itags`);

@@ -89,8 +89,10 @@ export interface VoteQuestion {
   readonly state: Totals & { readonly facts: Facts };
   readonly votes: readonly LastVote[];
   readonly atMs: number;
-  /** The store's own clock: a vote timed too far ahead of it is refused. */
+  /** The store's own clock: a vote timed too far ahead of it, or behind it, is refused. */
   readonly nowMs: number;
+  /** It was accepted once and then lost: then it may be old. */
+  readonly lost?: boolean | undefined;
   readonly windows: VoteWindows;
 }
 
@@ -100,6 +102,8 @@ export const decideVote = (question: VoteQuestion): VoteVerdict => {
   if (state.facts.voteBanned) return refused('vote_banned');
   if (!state.facts.listed) return refused('not_listed');
   if (atMs > question.nowMs + limits.clockAheadMaxMs) return refused('clock_ahead');
+  const late = atMs < question.nowMs - limits.clockBehindMaxMs;
+  if (late && question.lost !== true) return refused('clock_behind');
   const window = windowInForce(state.facts, atMs, question.windows);
   const sinceMs = holdingSinceMs(question.votes, state.releasedBeforeMs);
   const retryAtMs = sinceMs + window.waitMs;

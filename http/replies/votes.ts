@@ -37,9 +37,10 @@ const refusal = ({ reason, waitMs }: Refused): DomainError => {
     case 'vote_banned':
       return new DomainError('entity_vote_banned', 'This entity may not receive votes.');
     case 'clock_ahead':
+    case 'clock_behind':
       return new DomainError(
         'store_unavailable',
-        'The clocks of this node and its store disagree. Please try again.',
+        'The clocks of this node and its store disagree by seconds, so votes are refused. Try again.',
         { outcome: 'not_applied' },
         clockRetrySeconds,
       );

@@ -46,7 +46,7 @@ test('when the first vote is accepted, those behind it are refused with the wait
 });
 
 test('when the first vote is refused, those behind it are refused for the same reason', () => {
-  for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead'] as const) {
+  for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'] as const) {
     const ballot = createBallot();
     const vote = parkedVote();
     park(ballot, vote);

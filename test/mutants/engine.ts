@@ -92,6 +92,14 @@ const ruleMutants: readonly Mutant[] = [
     why: 'a node whose clock is wrong could vote for tomorrow (I5)',
   },
   {
+    name: 'a vote behind the clock',
+    file: 'engine/entity/votes.ts',
+    find: `  if (late && question.lost !== true) return refused('clock_behind');\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'what a node with a slow clock took would hold its voter back for too short (I5)',
+  },
+  {
     name: 'held and released marks',
     file: 'engine/entity/votes.ts',
     find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,

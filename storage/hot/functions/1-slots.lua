@@ -8,6 +8,7 @@
 
 local counterMax = 9007199254740991
 local clockAheadMaxMs = 2000
+local clockBehindMaxMs = 5000
 local bucketMs = 12 * 3600000
 
 -- A living slot rests as two packed rows, one after the other: what a stats post touches, and the rest, which is then

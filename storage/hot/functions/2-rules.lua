@@ -1,7 +1,7 @@
 -- The rules of uptime and voting, as in `engine/entity/uptime.ts` and `votes.ts`: the conformance suite holds both
 -- against the same model. A change here is a change there. Pure: no inner calls.
 
-local WAIT, NOT_LISTED, VOTE_BANNED, CLOCK_AHEAD = 0, 1, 2, 3
+local WAIT, NOT_LISTED, VOTE_BANNED, CLOCK_AHEAD, CLOCK_BEHIND = 0, 1, 2, 3, 4
 local CAST, RELEASED_FLAG, HELD = 0, 1, 2
 local dayMs = 86400000
 

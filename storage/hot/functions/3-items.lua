@@ -105,6 +105,8 @@ local function applyVote(work, open, at)
     return { NOT_LISTED, 0 }
   elseif atMs > nowMs + clockAheadMaxMs then
     return { CLOCK_AHEAD, 0 }
+  elseif atMs < nowMs - clockBehindMaxMs and not lostGeneration then
+    return { CLOCK_BEHIND, 0 }
   end
   local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
   local range = { fromMs = fromMs, toMs = max(nowMs, atMs) + clockAheadMaxMs }

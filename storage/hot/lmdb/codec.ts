@@ -90,7 +90,7 @@ export const unpackSlot = (row: SlotRow): StoredSlot => {
 };
 
 const plainKinds = ['applied', 'absent', 'forgotten', 'gap', 'behind', 'overflow'] as const;
-const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead'];
+const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];
 
 /**
  * A number per plain decision, [count] per accepted vote, [reason, retryAtMs] per refused one; a count when

@@ -36,11 +36,13 @@ const ask = (change: {
   atMs?: number;
   nowMs?: number;
   releasedBeforeMs?: number;
+  lost?: boolean;
 }) => {
   const atMs = change.atMs ?? wednesdayMs;
   const facts = { ...listed, ...change.facts };
   const state = { ...emptyTotals, releasedBeforeMs: change.releasedBeforeMs ?? 0, facts };
-  return decideVote({ state, votes: change.votes ?? [], atMs, nowMs: change.nowMs ?? atMs, windows });
+  const { votes = [], nowMs = atMs, lost } = change;
+  return decideVote({ state, votes, atMs, nowMs, lost, windows });
 };
 const wait = (retryAtMs: number) => ({ kind: 'refused', reason: 'wait', retryAtMs });
 
@@ -114,6 +116,15 @@ test('a vote may be ahead of the clock of the store by two seconds, not by 1 ms 
 
   assert.is(ask({ nowMs, atMs: nowMs + limits.clockAheadMaxMs }).kind, 'accepted');
   assert.is(ask({ nowMs, atMs: nowMs + limits.clockAheadMaxMs + 1 }).kind, 'refused');
+});
+
+test('a vote may be behind it by five seconds, not by 1 ms more, unless it was lost', () => {
+  const nowMs = wednesdayMs;
+  const late = { nowMs, atMs: nowMs - limits.clockBehindMaxMs - 1 };
+
+  assert.is(ask({ nowMs, atMs: nowMs - limits.clockBehindMaxMs }).kind, 'accepted');
+  assert.equal(ask(late), { kind: 'refused', reason: 'clock_behind', retryAtMs: 0 });
+  assert.is(ask({ ...late, lost: true }).kind, 'accepted');
 });
 
 test('released votes hold nobody back, held ones do whatever was released before', () => {

@@ -118,6 +118,7 @@ const wanted = [
   ...['applied', 'duplicate', 'gap', 'uninitialised', 'done', 'voted', 'wait', 'not_listed', 'vote_banned'],
   ...[
     'clock_ahead',
+    'clock_behind',
     'absent',
     'forgotten',
     'behind',
@@ -139,6 +140,7 @@ const assertMix = (mix: ReadonlyMap<string, number>): void => {
     'not_listed',
     'vote_banned',
     'clock_ahead',
+    'clock_behind',
     'absent',
     'forgotten',
     'behind',
