@@ -36,6 +36,8 @@ wait $server
 export interface RedisOptions {
   /** Configuration lines beside the durable ones, each as `name value`. */
   readonly settings?: readonly string[];
+  /** Environment of the server alone. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface RedisServer {
@@ -66,7 +68,8 @@ interface Place {
 
 const commandLine = (path: string, place: Place, options: RedisOptions): string[] => {
   const lines = [...durable, `port ${place.port}`, `dir ${place.folder}`, ...(options.settings ?? [])];
-  return [path, ...lines.flatMap((line) => splitSetting(line))];
+  const environment = Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`);
+  return ['env', ...environment, path, ...lines.flatMap((line) => splitSetting(line))];
 };
 
 const splitSetting = (line: string): string[] => {

@@ -38,8 +38,8 @@ export const createJobs = (parts: JobsParts): Schedule => {
   const purge: FleetJob = {
     name: 'purge',
     calendar: hourly,
-    run: async () => {
-      await purgeLogins(parts.catalogue.sql, parts.clock.nowMs());
+    run: async ({ dueAtMs }) => {
+      await purgeLogins(parts.catalogue.sql, dueAtMs);
       await runs.purge(runsKeptDays);
     },
   };
