@@ -7,6 +7,7 @@
  * (I14).
  */
 
+import { held } from './entity/held.ts';
 import { StorageError } from './errors.ts';
 import { addressOf, type EntityKind, type Shard } from './ids.ts';
 import { limits } from './limits.ts';
@@ -63,7 +64,7 @@ export const activate = async (
 ): Promise<Found | null> => {
   for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
     const reply = await load(target);
-    if (reply.outcome === 'found') return reply;
+    if (reply.outcome === 'found') return { ...reply, state: held(reply.state) };
     const [row] = await parts.ledger.find([target]);
     if (row === null || row === undefined) return null;
     if (reply.outcome === 'forgotten' && row.ref.incarnation <= reply.incarnation) return null;

@@ -7,26 +7,29 @@
  * falls.
  */
 import type { EntityView } from './engine.ts';
+import { type HeldState, held } from './entity/held.ts';
 import type { HotState } from './entity/state.ts';
 import { foldUptime } from './entity/uptime.ts';
 import type { EntityRef } from './ids.ts';
 import type { UptimeRules } from './ports.ts';
-import type { Ballot } from './voting.ts';
+import type { Ballots } from './voting.ts';
 
 export class Actor {
   readonly ref: EntityRef;
   readonly generation: number;
-  private state: HotState;
+  private state: HeldState;
   private view: EntityView | null;
   private viewTick: number;
   /** Turns on their way; an actor with any is not passivated. */
   turns: number;
   /** Set by every use, cleared by the passivation hand. */
   used: boolean;
-  /** Votes on their way, by user; `null` while there are none. */
-  ballots: Map<string, Ballot> | null;
+  /** Its votes are not flushed, as far as is known: the registry's note. */
+  unflushed: boolean;
+  /** Votes on their way; `null` while there are none. */
+  ballots: Ballots | null;
 
-  constructor(ref: EntityRef, generation: number, state: HotState) {
+  constructor(ref: EntityRef, generation: number, state: HeldState) {
     this.ref = ref;
     this.generation = generation;
     this.state = state;
@@ -34,19 +37,25 @@ export class Actor {
     this.viewTick = 0;
     this.turns = 0;
     this.used = true;
+    this.unflushed = false;
     this.ballots = null;
   }
 
   committed(): HotState {
-    return this.state;
+    return this.state.read();
+  }
+
+  /** Whether the ledger has its votes, as far as is known. */
+  votesFlushed(): boolean {
+    return this.state.votes === this.state.flushedVotes;
   }
 
   /**
    * Takes the store's word, unless it is older than what is known. At an equal version the word counts, too:
    * a store that fell back gives a version twice.
    */
-  adopt(state: HotState): void {
-    if (state.version < this.state.version) return;
+  adopt(state: HeldState): void {
+    if (state === this.state || state.version < this.state.version) return;
     this.state = state;
     this.view = null;
   }
@@ -54,7 +63,7 @@ export class Actor {
   /** Records what was flushed; no new version comes with it. */
   adoptFlushedVotes(flushedVotes: number): void {
     if (flushedVotes === this.state.flushedVotes) return;
-    this.state = { ...this.state, flushedVotes };
+    this.state = held({ ...this.state.read(), flushedVotes });
     this.view = null;
   }
 
@@ -62,7 +71,7 @@ export class Actor {
   look(nowMs: number, rules: UptimeRules): EntityView {
     const tick = Math.floor(nowMs / rules.checkMs);
     if (this.view === null || this.viewTick !== tick) {
-      this.view = { ref: this.ref, state: foldUptime(this.state, nowMs, rules) };
+      this.view = { ref: this.ref, state: foldUptime(this.state.read(), nowMs, rules) };
       this.viewTick = tick;
     }
     return this.view;

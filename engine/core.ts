@@ -6,6 +6,7 @@
  */
 import type { Loader } from './activation.ts';
 import type { Actor } from './actor.ts';
+import type { HeldState } from './entity/held.ts';
 import { DomainError } from './errors.ts';
 import type { Flusher } from './flusher.ts';
 import type { Freshness } from './freshness.ts';
@@ -75,23 +76,31 @@ export const adopt = (
   batch: Batch,
   { reply, foreign }: { readonly reply: BatchReply; readonly foreign: boolean },
 ): void => {
-  const { registry } = core;
+  const { items } = batch;
+  for (let index = 0; index < items.length; index++) adoptOne(core, batch, { reply, index });
+  if (foreign) core.registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));
+};
+
+const adoptOne = (
+  { registry }: Core,
+  batch: Batch,
+  { reply, index }: { readonly reply: BatchReply; readonly index: number },
+): void => {
   const { generation } = reply;
-  for (const { target } of batch.items) {
-    const actor = registry.at(target.address);
-    if (actor !== undefined && actor.ref.incarnation < target.incarnation) registry.discard(target.address);
-  }
-  for (const [address, state] of reply.states) {
-    const actor = registry.at(address);
-    if (actor === undefined)
-      registry.heard(address, () => ({ ref: newestNamed(batch, address), generation, state }));
-    else if (state === null || actor.generation !== generation) registry.discard(address);
+  const { address, incarnation } = (batch.items[index] as Item).target;
+  const state = reply.states[index] as HeldState | null;
+  const actor = registry.at(address);
+  if (actor !== undefined && actor.ref.incarnation >= incarnation) {
+    if (state === null || actor.generation !== generation) registry.discard(address);
     else {
       actor.adopt(state);
       registry.adopted(actor);
     }
+    return;
   }
-  if (foreign) registry.discardShard(batch.shard, reply.states);
+  // The state is of the newest listing named at the address, so an actor of an earlier one goes.
+  registry.discard(address);
+  registry.heard(address, () => ({ ref: newestNamed(batch, address), generation, state }));
 };
 
 /** The listing a reply's state belongs to: the newest that the batch names at that address. */
@@ -136,71 +145,126 @@ export const send = (core: Core, item: Item): Promise<Decided> =>
     });
   });
 
+/** A turn nobody waits for. */
+class Unawaited implements Turn {
+  readonly item: Item;
+  readonly deadlineMs = Number.POSITIVE_INFINITY;
+  place: Turn['place'] = 'open';
+  answered = true;
+  private readonly actor: Actor | undefined;
+
+  constructor(item: Item, actor: Actor | undefined) {
+    this.item = item;
+    this.actor = actor;
+  }
+
+  answer(): void {}
+
+  fail(): void {}
+
+  closed(): void {
+    if (this.actor !== undefined) this.actor.turns -= 1;
+  }
+}
+
 /**
  * Sends an item nobody waits for: at most a tick behind, lost only with the whole process or a refused batch.
  */
 export const sendUnawaited = (core: Core, item: Item): void => {
   const actor = core.registry.at(item.target.address);
-  const turn: Turn = {
-    item,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    place: 'open',
-    answered: true,
-    answer: () => {},
-    fail: () => {},
-    closed: () => {
-      if (actor !== undefined) actor.turns -= 1;
-    },
-  };
   if (actor !== undefined) actor.turns += 1;
-  core.gate.submit(turn);
+  core.gate.submit(new Unawaited(item, actor));
 };
 
-/** The live actor, activating it when needed. */
-export const actorOf = (core: Core, target: Target): Actor | Promise<Actor> =>
-  core.registry.live(target.kind, target.id) ?? core.registry.open(target.kind, target.id);
-
-/** What a turn asks of the store, and what the store's word means to the caller. */
+/** What a turn asks of the store about one entity, and what the store's word means to the caller. */
 export interface Step<Result> {
-  make(ref: EntityRef): Item;
+  readonly kind: EntityKind;
+  readonly id: string;
+  make(core: Core, ref: EntityRef): Item;
   /** Not asked about an entity that is gone. */
-  conclude(decided: Decided, actor: Actor): Result | Promise<Result>;
+  conclude(core: Core, decided: Decided, actor: Actor): Result;
 }
+
+/** Who waits for a step, and how often it may still be begun. */
+interface Asked<Result> {
+  readonly core: Core;
+  readonly step: Step<Result>;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+  attemptsLeft: number;
+}
+
+/** The turn of a step. A class, as every stats post makes one. */
+class StepTurn<Result> implements Turn {
+  readonly item: Item;
+  readonly deadlineMs: number;
+  place: Turn['place'] = 'open';
+  answered = false;
+  private readonly asked: Asked<Result>;
+  private readonly actor: Actor;
+
+  constructor(asked: Asked<Result>, actor: Actor) {
+    const { core, step } = asked;
+    this.item = step.make(core, actor.ref);
+    this.deadlineMs = core.clock.monotonicMs() + limits.requestDeadlineMs;
+    this.asked = asked;
+    this.actor = actor;
+  }
+
+  answer(decided: Decided): void {
+    const { asked, actor } = this;
+    if (!isGone(decided.decision)) {
+      try {
+        asked.resolve(asked.step.conclude(asked.core, decided, actor));
+      } catch (error) {
+        asked.reject(error);
+      }
+      return;
+    }
+    asked.core.registry.discard(actor.ref.address);
+    begin(asked);
+  }
+
+  fail(failure: TurnFailure): void {
+    this.asked.reject(failureError(failure));
+  }
+
+  closed(): void {
+    this.actor.turns -= 1;
+  }
+}
+
+const begin = <Result>(asked: Asked<Result>): void => {
+  const { core, step } = asked;
+  const { kind, id } = step;
+  if (asked.attemptsLeft === 0) {
+    asked.reject(notFound(kind, id));
+    return;
+  }
+  asked.attemptsLeft -= 1;
+  const live = core.registry.live(kind, id);
+  if (live !== undefined) takeTurn(asked, live);
+  else
+    core.registry
+      .open(kind, id)
+      .then((actor) => takeTurn(asked, actor))
+      .catch(asked.reject);
+};
+
+const takeTurn = <Result>(asked: Asked<Result>, actor: Actor): void => {
+  const turn = new StepTurn(asked, actor);
+  actor.turns += 1;
+  asked.core.gate.submit(turn);
+};
 
 /**
  * One turn on a living entity. When the store does not know it (any more), it is activated again and the turn
- * repeated: nothing was counted, so that is safe. One promise where the actor is live: every stats post comes
- * through here.
+ * repeated: nothing was counted, so that is safe.
  */
-export const act = <Result>(
-  core: Core,
-  step: Step<Result> & { readonly target: Target },
-  attemptsLeft: number = limits.reactivationsMax,
-): Promise<Result> => {
-  const { kind, id } = step.target;
-  if (attemptsLeft === 0) return Promise.reject(notFound(kind, id));
-  const again = async (gone: Actor): Promise<Result> => {
-    core.registry.discard(gone.ref.address);
-    return act(core, step, attemptsLeft - 1);
-  };
-  const turn = (actor: Actor): Promise<Result> =>
-    new Promise((resolve, reject) => {
-      actor.turns += 1;
-      core.gate.submit({
-        item: step.make(actor.ref),
-        deadlineMs: core.clock.monotonicMs() + limits.requestDeadlineMs,
-        place: 'open',
-        answered: false,
-        answer: (decided) => resolve(isGone(decided.decision) ? again(actor) : step.conclude(decided, actor)),
-        fail: (failure) => reject(failureError(failure)),
-        closed: () => {
-          actor.turns -= 1;
-        },
-      });
-    });
-  const live = core.registry.live(kind, id);
-  return live === undefined ? core.registry.open(kind, id).then(turn) : turn(live);
-};
+export const act = <Result>(core: Core, step: Step<Result>): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    begin({ core, step, resolve, reject, attemptsLeft: limits.reactivationsMax });
+  });
 
 /** Brings the entity of a lost item to life again. False when the ledger does not know it. */
 export const revive = async ({ registry }: Core, { target }: Item): Promise<boolean> => {

@@ -15,12 +15,11 @@
  * answered by its deadline. Only the engine uses this file.
  */
 
-import type { HotState } from './entity/state.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
 import { createLane, type Lane, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
-import type { Batch, BatchReply, Decision, ShardVersion } from './ports.ts';
+import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   answerTurn,
@@ -279,12 +278,17 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
   if (isQuestion) return;
   line.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
-  gate.pendingCount -= sealed.turns.length;
-  for (const [index, turn] of sealed.turns.entries()) {
-    const decision = reply.decisions?.[index] as Decision | undefined;
-    const state = (reply.states.get(turn.item.target.address) ?? null) as HotState | null;
+  answerBatch(gate, sealed, reply);
+};
+
+const answerBatch = (gate: GateState, { turns }: SealedBatch, reply: BatchReply): void => {
+  const { decisions, states, generation } = reply;
+  gate.pendingCount -= turns.length;
+  for (let index = 0; index < turns.length; index++) {
+    const turn = turns[index] as Turn;
+    const decision = decisions?.[index];
     if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
-    else answerTurn(turn, { decision, state, generation: reply.generation });
+    else answerTurn(turn, { decision, state: states[index] ?? null, generation });
   }
 };
 

@@ -8,24 +8,34 @@
 import type { Actor } from './actor.ts';
 import {
   act,
-  actorOf,
   type Core,
   failureError,
   isGone,
+  type Step,
   sendKnown,
   sendUnawaited,
   type Target,
 } from './core.ts';
 import { deliverAdjustments } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
+import type { HeldState } from './entity/held.ts';
+import type { HotState } from './entity/state.ts';
 import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Item, StatsItem, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
-import type { Decided, TurnFailure } from './shard.ts';
-import { type Ballot, createBallot, failParked, park, releaseParked, voteOutcome } from './voting.ts';
+import type { Decided, Turn, TurnFailure } from './shard.ts';
+import {
+  type Ballot,
+  Ballots,
+  createBallot,
+  failParked,
+  park,
+  releaseParked,
+  voteOutcome,
+} from './voting.ts';
 
 /** The committed view: at once when the actor is live, else after its activation. */
 export const read = (core: Core, target: Target): EntityView | Promise<EntityView> => {
@@ -38,14 +48,42 @@ const look = (core: Core, actor: Actor): EntityView => actor.look(core.clock.now
 
 /** Hot when it resolves, to the view that contains the post. */
 export const postStats = (core: Core, botId: string, post: StatsPost): Promise<EntityView> =>
-  act(core, {
-    target: { kind: 'bot', id: botId },
-    make: (ref) => statsItem(ref, post, core.clock.nowMs()),
-    conclude: ({ decision, state }, actor) => {
-      if (decision.kind !== 'applied') return Promise.reject(failureError(refused));
-      return state === null ? look(core, actor) : { ref: actor.ref, state };
-    },
-  });
+  act(core, new PostStep(botId, post));
+
+class PostStep implements Step<EntityView> {
+  readonly kind = 'bot';
+  readonly id: string;
+  private readonly post: StatsPost;
+
+  constructor(botId: string, post: StatsPost) {
+    this.id = botId;
+    this.post = post;
+  }
+
+  make(core: Core, ref: EntityRef): StatsItem {
+    return statsItem(ref, this.post, core.clock.nowMs());
+  }
+
+  conclude(core: Core, { decision, state }: Decided, actor: Actor): EntityView {
+    if (decision.kind !== 'applied') throw failureError(refused);
+    return state === null ? look(core, actor) : new HeldView(actor.ref, state);
+  }
+}
+
+/** A view that is read when somebody looks: whoever posts seldom does. */
+class HeldView implements EntityView {
+  readonly ref: EntityRef;
+  private readonly held: HeldState;
+
+  constructor(ref: EntityRef, held: HeldState) {
+    this.ref = ref;
+    this.held = held;
+  }
+
+  get state(): HotState {
+    return this.held.read();
+  }
+}
 
 const refused: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
 
@@ -64,16 +102,43 @@ export const click = (core: Core, view: EntityView, clientAddress: string): void
   });
 
 /** Hot when it resolves to `voted`. */
-export const vote = async (core: Core, request: VoteRequest): Promise<VoteOutcome> => {
-  refuseWhileOutboxIsFull(core);
-  for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
-    const actor = await actorOf(core, request);
-    const before = actor.ballots?.get(request.user);
-    const outcome = before === undefined ? await firstVote(core, actor, request) : await parkedVote(before);
-    if (outcome !== null) return outcome;
-    core.registry.discard(actor.ref.address);
+export const vote = (core: Core, request: VoteRequest): Promise<VoteOutcome> =>
+  new Promise((resolve, reject) => {
+    refuseWhileOutboxIsFull(core);
+    castVote({ core, request, resolve, reject, attemptsLeft: limits.reactivationsMax });
+  });
+
+/** Who waits for a vote, and how often it may still be begun. */
+interface AskedVote {
+  readonly core: Core;
+  readonly request: VoteRequest;
+  readonly resolve: (outcome: VoteOutcome) => void;
+  readonly reject: (error: unknown) => void;
+  attemptsLeft: number;
+}
+
+const castVote = (asked: AskedVote): void => {
+  const { core, request } = asked;
+  const { kind, id } = request;
+  if (asked.attemptsLeft === 0) {
+    asked.reject(notFound(kind, id));
+    return;
   }
-  throw notFound(request.kind, request.id);
+  asked.attemptsLeft -= 1;
+  const live = core.registry.live(kind, id);
+  if (live !== undefined) castOn(asked, live);
+  else
+    core.registry
+      .open(kind, id)
+      .then((actor) => castOn(asked, actor))
+      .catch(asked.reject);
+};
+
+/** Sends a user's first vote; his later ones gather behind its ballot. */
+const castOn = (asked: AskedVote, actor: Actor): void => {
+  const before = actor.ballots?.of(asked.request.user);
+  if (before === undefined) asked.core.gate.submit(new VoteTurn(asked, actor));
+  else park(before, { resolve: asked.resolve, fail: (failure) => asked.reject(failureError(failure)) });
 };
 
 /** Votes are rows to be: above the high mark they are refused until the outbox is below the low one (I15). */
@@ -86,44 +151,57 @@ const refuseWhileOutboxIsFull = (core: Core): void => {
   throw new DomainError('overloaded', words, { outcome: 'not_applied' }, 30);
 };
 
-const parkedVote = (ballot: Ballot): Promise<VoteOutcome> =>
-  new Promise((resolve, reject) => {
-    park(ballot, { resolve, fail: (failure) => reject(failureError(failure)) });
-  });
+/** The turn of a vote, which is its user's ballot on the entity until it is closed. */
+class VoteTurn implements Turn {
+  readonly item: VoteItem;
+  readonly deadlineMs: number;
+  place: Turn['place'] = 'open';
+  answered = false;
+  private readonly asked: AskedVote;
+  private readonly actor: Actor;
+  private readonly ballot = createBallot();
 
-/**
- * Sends the vote; the user's later ones gather behind its ballot. `null`: the store does not know the entity.
- */
-const firstVote = async (core: Core, actor: Actor, request: VoteRequest): Promise<VoteOutcome | null> => {
+  constructor(asked: AskedVote, actor: Actor) {
+    this.item = voteItem(asked, actor.ref);
+    this.deadlineMs = asked.core.clock.monotonicMs() + limits.requestDeadlineMs;
+    this.asked = asked;
+    this.actor = actor;
+    actor.ballots ??= new Ballots();
+    actor.ballots.add(this.item.user, this.ballot);
+    actor.turns += 1;
+  }
+
+  answer(decided: Decided): void {
+    const { asked, actor, ballot } = this;
+    const outcome = closeBallot(asked.core, ballot, { decided, atMs: this.item.atMs });
+    if (outcome !== null) asked.resolve(outcome);
+    else {
+      asked.core.registry.discard(actor.ref.address);
+      castVote(asked);
+    }
+  }
+
+  fail(failure: TurnFailure): void {
+    failParked(this.ballot, failure);
+    this.asked.reject(failureError(failure));
+  }
+
+  closed(): void {
+    const { actor } = this;
+    actor.turns -= 1;
+    actor.ballots?.remove(this.item.user, this.ballot);
+    if (actor.ballots?.empty()) actor.ballots = null;
+  }
+}
+
+const voteItem = ({ core, request }: AskedVote, target: EntityRef): VoteItem => {
   const { user, upvote } = request;
-  const atMs = core.clock.nowMs();
-  const itags = Array.from({ length: votesPerRequestMax(core) }, () => core.newId());
-  const item: VoteItem = { kind: 'vote', target: actor.ref, user, upvote, atMs, itags };
-  return new Promise((resolve, reject) => {
-    const ballot = openBallot(actor, user);
-    core.gate.submit({
-      item,
-      deadlineMs: core.clock.monotonicMs() + limits.requestDeadlineMs,
-      place: 'open',
-      answered: false,
-      answer: (decided) => resolve(closeBallot(core, ballot, { decided, atMs })),
-      fail: (failure) => {
-        failParked(ballot, failure);
-        reject(failureError(failure));
-      },
-      closed: () => dropBallot(actor, user, ballot),
-    });
-  });
+  const itags: string[] = [];
+  for (let left = votesPerRequestMax(core); left > 0; left--) itags.push(core.newId());
+  return { kind: 'vote', target, user, upvote, atMs: core.clock.nowMs(), itags };
 };
 
-const openBallot = (actor: Actor, user: string): Ballot => {
-  const ballot = createBallot();
-  actor.ballots ??= new Map();
-  actor.ballots.set(user, ballot);
-  actor.turns += 1;
-  return ballot;
-};
-
+/** Tells those who wait behind a ballot. `null`: the store does not know the entity. */
 const closeBallot = (
   core: Core,
   ballot: Ballot,
@@ -134,16 +212,12 @@ const closeBallot = (
     failParked(ballot, { outcome: 'not_applied', code: 'store_unavailable' });
     return null;
   }
-  const facts = decided.state?.facts;
-  const waitMs = facts === undefined ? 0 : windowInForce(facts, atMs, core.rules().windows).waitMs;
-  releaseParked(ballot, outcome, waitMs);
+  if (ballot.parked.length > 0) {
+    const facts = decided.state?.read().facts;
+    const waitMs = facts === undefined ? 0 : windowInForce(facts, atMs, core.rules().windows).waitMs;
+    releaseParked(ballot, outcome, waitMs);
+  }
   return outcome;
-};
-
-const dropBallot = (actor: Actor, user: string, ballot: Ballot): void => {
-  actor.turns -= 1;
-  if (actor.ballots?.get(user) === ballot) actor.ballots.delete(user);
-  if (actor.ballots?.size === 0) actor.ballots = null;
 };
 
 const votesPerRequestMax = (core: Core): number => {

@@ -10,8 +10,9 @@
  * The hot store decides every fact that can conflict; the ledger keeps history. An adapter owns its
  * connection, its retries on redirects and its encoding; it never retries a `commit` by itself.
  */
+import type { HeldState } from './entity/held.ts';
 import type { Facts, HotState, PresenceStatus, Totals } from './entity/state.ts';
-import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
+import type { EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
 export interface Clock {
@@ -182,10 +183,10 @@ export interface BatchReply {
   readonly generation: number;
   readonly decisions: readonly Decision[] | null;
   /**
-   * The state after the call of the newest listing the batch names at each address; `null` when it does not
-   * live.
+   * In the order of the items: the state after the call of the newest listing that the batch names at the
+   * item's address; `null` when that listing does not live.
    */
-  readonly states: ReadonlyMap<EntityAddress, HotState | null>;
+  readonly states: readonly (HeldState | null)[];
 }
 
 /** Rules the store applies while deciding; the same for all nodes of a fleet. */

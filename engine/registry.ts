@@ -7,7 +7,7 @@
  * nothing (its state is in the store). Called by the engine only.
  */
 import { Actor } from './actor.ts';
-import type { HotState } from './entity/state.ts';
+import type { HeldState } from './entity/held.ts';
 import { DomainError } from './errors.ts';
 import {
   addressOf,
@@ -24,14 +24,14 @@ import type { EngineMeters } from './ports.ts';
 export interface Found {
   readonly ref: EntityRef;
   readonly generation: number;
-  readonly state: HotState;
+  readonly state: HeldState;
 }
 
 /** The store's word on one listing; `state` is `null` when it does not hold it. */
 export interface Heard {
   readonly ref: EntityRef;
   readonly generation: number;
-  readonly state: HotState | null;
+  readonly state: HeldState | null;
 }
 
 export interface RegistryParts {
@@ -200,7 +200,7 @@ const discard = (state: RegistryState, address: EntityAddress): void => {
   if (actor === undefined) return;
   state.actors.delete(address);
   state.byId[actor.ref.kind].delete(actor.ref.id);
-  state.unflushed.delete(actor);
+  settleVotes(state, actor);
   state.byShard.get(actor.ref.shard)?.delete(address);
 };
 
@@ -225,15 +225,23 @@ const shardsOf = (state: RegistryState): readonly Shard[] => {
 };
 
 const noteVotes = (state: RegistryState, actor: Actor): void => {
-  const { upvotes, downvotes, flushedVotes } = actor.committed();
-  if (upvotes - downvotes === flushedVotes) state.unflushed.delete(actor);
-  else if (!state.unflushed.has(actor)) state.unflushed.set(actor, false);
+  if (actor.votesFlushed()) settleVotes(state, actor);
+  else if (!actor.unflushed) {
+    actor.unflushed = true;
+    state.unflushed.set(actor, false);
+  }
+};
+
+const settleVotes = (state: RegistryState, actor: Actor): void => {
+  if (!actor.unflushed) return;
+  actor.unflushed = false;
+  state.unflushed.delete(actor);
 };
 
 const discardUnflushed = (state: RegistryState): void => {
   for (const [actor, seen] of [...state.unflushed]) {
     const { address } = actor.ref;
-    if (state.actors.get(address) !== actor) state.unflushed.delete(actor);
+    if (state.actors.get(address) !== actor) settleVotes(state, actor);
     else if (seen) discard(state, address);
     else state.unflushed.set(actor, true);
   }

@@ -7,8 +7,8 @@
  * number is used for a new batch only after a definite refusal (I3).
  */
 import assert from 'node:assert/strict';
+import type { HeldState } from './entity/held.ts';
 import { markAfter } from './entity/history.ts';
-import type { HotState } from './entity/state.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Shard } from './ids.ts';
 import type { Batch, BatchReply, Decision, Item, ShardVersion } from './ports.ts';
@@ -24,7 +24,7 @@ export interface TurnFailure {
 /** The store's word on one item: the decision, the entity's state after the batch, the shard's generation. */
 export interface Decided {
   readonly decision: Decision;
-  readonly state: HotState | null;
+  readonly state: HeldState | null;
   readonly generation: number;
 }
 

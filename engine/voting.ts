@@ -26,6 +26,37 @@ export interface Ballot {
 
 export const createBallot = (): Ballot => ({ parked: [], undecided: false });
 
+/** The ballots of one entity, by user. Nearly always there is one at a time: a map is made for more. */
+export class Ballots {
+  private user = '';
+  private only: Ballot | null = null;
+  private more: Map<string, Ballot> | null = null;
+
+  of(user: string): Ballot | undefined {
+    if (this.only !== null && this.user === user) return this.only;
+    return this.more?.get(user);
+  }
+
+  add(user: string, ballot: Ballot): void {
+    if (this.only === null) {
+      this.user = user;
+      this.only = ballot;
+    } else {
+      this.more ??= new Map();
+      this.more.set(user, ballot);
+    }
+  }
+
+  remove(user: string, ballot: Ballot): void {
+    if (this.only === ballot) this.only = null;
+    else if (this.more?.get(user) === ballot) this.more.delete(user);
+  }
+
+  empty(): boolean {
+    return this.only === null && (this.more === null || this.more.size === 0);
+  }
+}
+
 /** Puts a later vote behind the ballot, or fails it when that is full or undecided. */
 export const park = (ballot: Ballot, vote: ParkedVote): void => {
   if (ballot.undecided) vote.fail({ outcome: 'not_applied', code: 'store_unavailable' });

@@ -7,6 +7,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { held } from '../../engine/entity/held.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { entityRef } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/ports.ts';
@@ -27,7 +28,7 @@ export const measureActors = async (): Promise<number> => {
       const index = Number(id.slice(-9));
       const totals = { ...emptyTotals, clicks: index, servers: String(index), users: String(index * 7) };
       const state = { ...totals, facts: { ...emptyFacts }, flushedVotes: 0, version: index };
-      return { ref: entityRef(kind, id, index + 1), generation: 1, state };
+      return { ref: entityRef(kind, id, index + 1), generation: 1, state: held(state) };
     },
   });
   await registry.open('bot', grownId(0));

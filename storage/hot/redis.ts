@@ -12,12 +12,13 @@ import { StorageError } from '../../engine/errors.ts';
 import { addressOf, refAt, type Shard, shardCount, shardOf, toShard } from '../../engine/ids.ts';
 import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
 import { peek, readHeads, settle } from './redis/backlog.ts';
-import { cursorOf, packBatch, packRules, takeReply } from './redis/codec.ts';
+import { type PackedCall, packCall, packRules, takeReplies } from './redis/codec.ts';
 import { durabilityOf } from './redis/durability.ts';
 import { toOpenError, toStorageError } from './redis/errors.ts';
 import { dropLibraries, readLibrary } from './redis/library.ts';
 import { type Link, openLink } from './redis/link.ts';
-import { type Cursor, take, takeSlot } from './redis/slots.ts';
+import { takeSlot } from './redis/slots.ts';
+import { type Cursor, cursorOf, takeNumber } from './redis/unpack.ts';
 
 export interface RedisOptions {
   /** `redis://` or `rediss://` addresses: one is a server, several are nodes of one Cluster. */
@@ -80,7 +81,7 @@ const during = async <Result>(
 const nowWord = (store: Store): string => (store.clock ? String(store.clock()) : '');
 
 /** Before anything is sent, so the batch had no effect: the sequence number may be used again. */
-const packOrThrow = (store: Store, batches: readonly Batch[], rules: CommitRules): Buffer => {
+const packOrThrow = (store: Store, batches: readonly Batch[], rules: CommitRules): PackedCall => {
   try {
     assert(
       longestWaitMs(rules.windows) <= store.voteWaitMaxMs,
@@ -90,7 +91,7 @@ const packOrThrow = (store: Store, batches: readonly Batch[], rules: CommitRules
       store.rulesPacked = packRules(rules, store.voteWaitMaxMs);
       store.rules = rules;
     }
-    return Buffer.concat(batches.map(packBatch));
+    return packCall(batches);
   } catch (cause) {
     throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
   }
@@ -101,11 +102,10 @@ const commit = async (
   batches: readonly Batch[],
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
-  const packed = packOrThrow(store, batches, rules);
+  const call = packOrThrow(store, batches, rules);
   const shards = batches.map(({ shard }) => shard);
-  const words = [nowWord(store), store.rulesPacked, packed];
-  const cursor = cursorOf(await store.link.call('commit', shards, words));
-  return batches.map((batch) => takeReply(cursor, batch));
+  const words = [nowWord(store), store.rulesPacked, call.packed];
+  return takeReplies(await store.link.call('commit', shards, words), call);
 };
 
 const commitInLane = async (store: Store, batches: readonly Batch[], rules: CommitRules) => {
@@ -133,8 +133,8 @@ interface Asked {
 }
 
 const takeLoad = (cursor: Cursor, { request }: Asked): LoadReply => {
-  const generation = take<number>(cursor);
-  const votedAtMs = take<number>(cursor);
+  const generation = takeNumber(cursor);
+  const votedAtMs = takeNumber(cursor);
   const slot = takeSlot(cursor);
   if (!slot) return { outcome: 'absent', generation };
   const { incarnation, state } = slot;

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../engine/create.ts';
 import type { Engine, EntityView } from '../../engine/engine.ts';
+import { held } from '../../engine/entity/held.ts';
 import { limits } from '../../engine/limits.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { createRegistry } from '../../engine/registry.ts';
@@ -241,7 +242,7 @@ test('what was being looked up while its shard moved answers who waits, and is n
     activate: () =>
       new Promise((resolve) => {
         answer = () =>
-          resolve({ ref, generation: 1, state: { ...totals, facts, flushedVotes: 0, version: 1 } });
+          resolve({ ref, generation: 1, state: held({ ...totals, facts, flushedVotes: 0, version: 1 }) });
       }),
   });
   const opening = registry.open('bot', 'a');

@@ -20,7 +20,7 @@ test('turns of one tick travel in one batch, and each hears its own decision', a
     turns.map((turn) => turn.decided?.decision.kind),
     ['applied', 'applied', 'applied'],
   );
-  assert.is(turns[1]?.decided?.state?.clicks, 1);
+  assert.is(turns[1]?.decided?.state?.read().clicks, 1);
   assert.is(world.gate.pending(), 0);
 });
 

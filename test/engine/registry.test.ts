@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Actor } from '../../engine/actor.ts';
+import { held } from '../../engine/entity/held.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
@@ -15,7 +16,7 @@ const test = suite('registry');
 const foundAt = (id: string, version = 1, incarnation = 1): Found => {
   const ref = botRef(id, incarnation);
   const { totals, facts } = initOf(ref);
-  return { ref, generation: 1, state: { ...totals, facts, flushedVotes: 0, version } };
+  return { ref, generation: 1, state: held({ ...totals, facts, flushedVotes: 0, version }) };
 };
 
 interface World {

@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import type { Effect, Slot } from '../../engine/entity/apply.ts';
 import { applyItem } from '../../engine/entity/apply.ts';
+import { type HeldState, held } from '../../engine/entity/held.ts';
 import { markAfter } from '../../engine/entity/history.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import type { VoteMarkFlag } from '../../engine/entity/votes.ts';
@@ -148,19 +149,17 @@ const runItem = (
   return outcome.decision;
 };
 
-/** States of the newest listing a batch names at each address; `null` when that listing does not live. */
-const statesNamed = (shard: ModelShard, batch: Batch): ReadonlyMap<EntityAddress, HotState | null> => {
+/** For each item the state of the newest listing named at its address; `null` when that does not live. */
+const statesNamed = (shard: ModelShard, batch: Batch): readonly (HeldState | null)[] => {
   const newest = new Map<EntityAddress, Incarnation>();
   for (const { target } of batch.items) {
     const known = newest.get(target.address);
     if (known === undefined || known < target.incarnation) newest.set(target.address, target.incarnation);
   }
-  const states = new Map<EntityAddress, HotState | null>();
-  for (const [address, incarnation] of newest) {
+  return batch.items.map(({ target: { address } }) => {
     const slot = shard.slots.get(address);
-    states.set(address, slot?.incarnation === incarnation ? slot.state : null);
-  }
-  return states;
+    return slot?.state && slot.incarnation === newest.get(address) ? held(slot.state) : null;
+  });
 };
 
 const runBatch = (

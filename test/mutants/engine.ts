@@ -235,20 +235,21 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'an actor shows what is only pending',
     file: 'engine/core.ts',
-    find: `      actor.turns += 1;
-      core.gate.submit({\n`,
-    replace: `      actor.turns += 1;
-      const pending = step.make(actor.ref);
-      if (pending.kind === 'stats') actor.adopt({ ...actor.committed(), servers: pending.servers ?? '' });
-      core.gate.submit({\n`,
+    find: `  const turn = new StepTurn(asked, actor);\n`,
+    replace: `  const turn = new StepTurn(asked, actor);
+      const pending = turn.item;
+      if (pending.kind === 'stats') {
+        const state = { ...actor.committed(), servers: pending.servers ?? '' };
+        actor.adopt({ version: state.version, votes: 0, flushedVotes: 0, read: () => state });
+      }\n`,
     killers: [operationsTest],
     why: 'a reader would see what a crash takes back (I2)',
   },
   {
     name: 'votes of one user all go out',
     file: 'engine/operations.ts',
-    find: `before === undefined ? await firstVote(core, actor, request) : await parkedVote(before)`,
-    replace: `await firstVote(core, actor, request)`,
+    find: `  if (before === undefined) asked.core.gate.submit(new VoteTurn(asked, actor));\n  else park(`,
+    replace: `  asked.core.gate.submit(new VoteTurn(asked, actor));\n  if (before === null) park(`,
     killers: [operationsTest],
     why: 'the votes behind one of unknown outcome could count after it (I5)',
   },

@@ -107,13 +107,21 @@ export const packDecisions = (decisions: readonly Decision[]): DecisionsRow => {
   });
 };
 
+const plainDecisions = plainKinds.map((kind): Decision => Object.freeze({ kind }));
+
+/** The decision without words of its own that has this number. */
+export const plainDecision = (code: number): Decision => plainDecisions[code] as Decision;
+
+export const refusedDecision = (code: number, retryAtMs: number): Decision => {
+  return { kind: 'refused', reason: refusals[code] as VoteRefusal, retryAtMs };
+};
+
 export const unpackDecisions = (row: DecisionsRow): readonly Decision[] => {
-  if (typeof row === 'number') return Array.from({ length: row }, () => ({ kind: 'applied' }) as const);
+  if (typeof row === 'number') return new Array<Decision>(row).fill(plainDecision(0));
   return row.map((code): Decision => {
-    if (typeof code === 'number') return { kind: plainKinds[code] as (typeof plainKinds)[number] };
+    if (typeof code === 'number') return plainDecision(code);
     const [first = 0, retryAtMs] = code;
-    if (retryAtMs === undefined) return { kind: 'voted', count: first };
-    return { kind: 'refused', reason: refusals[first] as VoteRefusal, retryAtMs };
+    return retryAtMs === undefined ? { kind: 'voted', count: first } : refusedDecision(first, retryAtMs);
   });
 };
 

@@ -8,13 +8,14 @@
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
-import { cursorOf, packValue, unpackVote } from './codec.ts';
+import { unpackVote } from './codec.ts';
 import type { Link } from './link.ts';
-import { type Cursor, take, takeSlot } from './slots.ts';
+import { packValue } from './pack.ts';
+import { takeSlot } from './slots.ts';
+import { type Cursor, cursorOf, takeNumber, takeRow, takeText } from './unpack.ts';
 
 /** Entities and votes handled in one call. */
 const stepEntries = 1_000;
-const headLength = 5;
 
 export interface ShardHead {
   readonly generation: number;
@@ -27,13 +28,21 @@ export interface ShardHead {
 /** Heads in the order of the shards asked for. */
 export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
   const parts = await Promise.all(link.groups(shards).map((group) => link.call('heads', group, group)));
-  const numbers = parts.flatMap((part) => take<number[]>(cursorOf(part)));
-  return shards.map((_, index) => {
-    const [generation = 0, version = 0, mark = 0, entities = 0, votes = 0] = numbers.slice(
-      index * headLength,
-    );
-    return { generation, version, mark, entities, votes };
-  });
+  return parts.flatMap((part) => takeHeads(cursorOf(part)));
+};
+
+const takeHeads = (cursor: Cursor): readonly ShardHead[] => {
+  const heads: ShardHead[] = [];
+  for (let left = takeRow(cursor); left > 0; left -= 5) {
+    heads.push({
+      generation: takeNumber(cursor),
+      version: takeNumber(cursor),
+      mark: takeNumber(cursor),
+      entities: takeNumber(cursor),
+      votes: takeNumber(cursor),
+    });
+  }
+  return heads;
 };
 
 interface Wanted {
@@ -65,8 +74,8 @@ const shareRoom = (
 };
 
 const takeEntity = (cursor: Cursor): DirtyEntity | null => {
-  const address = take<EntityAddress>(cursor);
-  const generation = take<number>(cursor);
+  const address = takeText(cursor) as EntityAddress;
+  const generation = takeNumber(cursor);
   const slot = takeSlot(cursor);
   return slot?.state ? { ref: refAt(address, slot.incarnation), generation, state: slot.state } : null;
 };
@@ -76,11 +85,11 @@ const readPart = (buffer: Buffer, shards: number): { entities: DirtyEntity[]; vo
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
   for (let shard = 0; shard < shards; shard++) {
-    for (let rest = take<number>(cursor); rest > 0; rest--) {
+    for (let rest = takeNumber(cursor); rest > 0; rest--) {
       const entity = takeEntity(cursor);
       if (entity) entities.push(entity);
     }
-    for (let rest = take<number>(cursor); rest > 0; rest--) votes.push(unpackVote(take<string>(cursor)));
+    for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(unpackVote(takeText(cursor)));
   }
   return { entities, votes };
 };

@@ -2,11 +2,12 @@
  * How batches, slots and outbox votes cross to the functions and back.
  *
  * Owns the order of the arguments, the counterpart of `functions/*.lua`. A batch is one flat MessagePack
- * array, a reply one buffer of values in a row. Unsigned 64-bit values are text on both sides. What Lua
- * cannot check cheaply is checked here, before anything is sent. No I/O.
+ * array, a reply one buffer of values in a row; both are written and read in place, for every post passes
+ * here. Unsigned 64-bit values are text on both sides. What Lua cannot check cheaply is checked here, before
+ * anything is sent. No I/O.
  */
 import assert from 'node:assert/strict';
-import { Packr } from 'msgpackr';
+import type { HeldState } from '../../../engine/entity/held.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
@@ -15,6 +16,7 @@ import type {
   Batch,
   BatchReply,
   CommitRules,
+  Decision,
   FactsItem,
   InitItem,
   Item,
@@ -23,35 +25,49 @@ import type {
   VoteItem,
   VoteMark,
 } from '../../../engine/ports.ts';
-import { type DecisionsRow, unpackDecisions } from '../lmdb/codec.ts';
-import { type Cursor, packState, take, takeSlot } from './slots.ts';
-
-type Value = string | number | boolean | readonly Value[];
-
-const packr = new Packr({ useRecords: false, int64AsType: 'number', variableMapSize: true });
-export const packValue = (value: unknown): Buffer => packr.pack(value);
+import { plainDecision, refusedDecision } from '../lmdb/codec.ts';
+import { Packer, packValue, type Value } from './pack.ts';
+import { packState, takeHeld } from './slots.ts';
+import { type Cursor, cursorOf, isNumber, isRow, skip, takeNumber, takeRow } from './unpack.ts';
 
 const flatMarks = (marks: readonly VoteMark[]): Value[] => marks.flatMap(({ user, atMs }) => [user, atMs]);
 
-const pushInit = (row: Value[], { target, facts, totals, row: known, readUnder }: InitItem): void => {
+const packInit = (packer: Packer, { target, facts, totals, row: known, readUnder }: InitItem): void => {
   checkTotals(totals);
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: 0 };
   const [first, rest] = packState(target.incarnation, state);
+  packer.number(known.generation);
+  packer.number(known.version);
+  packer.value(readUnder ?? false);
+  packer.value(first);
   // After the state's own values, where nothing but `inRow` looks: the row it comes from.
-  rest.push(known.generation, known.version);
-  row.push(known.generation, known.version, readUnder ?? false, first, rest);
+  packer.value([...rest, known.generation, known.version]);
 };
 
-const pushFacts = (row: Value[], { atMs, facts }: FactsItem): void => {
+const packFacts = (packer: Packer, { atMs, facts }: FactsItem): void => {
   checkFacts(facts);
-  row.push(atMs, facts.revision, facts.listed, facts.voteBanned, facts.premiumUntilMs, facts.listedSinceMs);
+  packer.number(atMs);
+  packer.number(facts.revision);
+  packer.flag(facts.listed);
+  packer.flag(facts.voteBanned);
+  packer.number(facts.premiumUntilMs);
+  packer.number(facts.listedSinceMs);
 };
 
-const pushStats = (row: Value[], item: StatsItem): void => {
-  const { servers = false, shards = false, users = false, shardList = false, status = false } = item;
-  row.push(item.atMs, servers, shards, users, shardList, status);
+const packPosted = (packer: Packer, value: string | undefined): void => {
+  if (value === undefined) packer.flag(false);
+  else packer.text(value);
+};
+
+const packStats = (packer: Packer, item: StatsItem): void => {
+  packer.number(item.atMs);
+  packPosted(packer, item.servers);
+  packPosted(packer, item.shards);
+  packPosted(packer, item.users);
+  packPosted(packer, item.shardList);
+  packPosted(packer, item.status);
 };
 
 const visitorPattern = /^(0|-?[1-9]\d{0,18})$/;
@@ -61,33 +77,59 @@ const checkedItags = ({ itags }: VoteItem): readonly string[] => {
   return itags;
 };
 
-/** The number of each kind in `3-items.lua`. */
-const kindNumbers = {
-  init: 1,
-  stats: 2,
-  click: 3,
-  invite: 4,
-  vote: 5,
-  adjust: 6,
-  facts: 7,
-  forget: 8,
+const packVote = (packer: Packer, item: VoteItem): void => {
+  packer.text(item.user);
+  packer.flag(item.upvote);
+  packer.number(item.atMs);
+  packer.value(checkedItags(item));
+};
+
+/** The number of each kind in `3-items.lua`, and how many arguments it has there. */
+const kinds = {
+  init: { number: 1, arguments: 5 },
+  stats: { number: 2, arguments: 6 },
+  click: { number: 3, arguments: 1 },
+  invite: { number: 4, arguments: 0 },
+  vote: { number: 5, arguments: 4 },
+  adjust: { number: 6, arguments: 6 },
+  facts: { number: 7, arguments: 6 },
+  forget: { number: 8, arguments: 0 },
 } as const;
 
 /** Stands before an item that was lost, with the place where it was applied. */
 const lostNumber = 9;
 
-/** The arguments of an item: as many as `argumentCounts` in `3-items.lua` says of its kind. */
-const pushArguments = (row: Value[], item: Item): void => {
-  if (item.kind === 'stats') pushStats(row, item);
+const packArguments = (packer: Packer, item: Item): void => {
+  if (item.kind === 'stats') packStats(packer, item);
   else if (item.kind === 'click') {
     assert(visitorPattern.test(item.visitor), `a visitor is ${item.visitor}`);
-    row.push(item.visitor);
-  } else if (item.kind === 'vote') row.push(item.user, item.upvote, item.atMs, checkedItags(item));
+    packer.text(item.visitor);
+  } else if (item.kind === 'vote') packVote(packer, item);
   else if (item.kind === 'adjust') {
-    row.push(item.sequence, item.upvotes, item.downvotes, item.releaseBeforeMs);
-    row.push(flatMarks(item.release), flatMarks(item.hold));
-  } else if (item.kind === 'init') pushInit(row, item);
-  else if (item.kind === 'facts') pushFacts(row, item);
+    packer.number(item.sequence);
+    packer.number(item.upvotes);
+    packer.number(item.downvotes);
+    packer.number(item.releaseBeforeMs);
+    packer.value(flatMarks(item.release));
+    packer.value(flatMarks(item.hold));
+  } else if (item.kind === 'init') packInit(packer, item);
+  else if (item.kind === 'facts') packFacts(packer, item);
+};
+
+/** Packs an item; returns the number of values. */
+const packItem = (packer: Packer, item: Item, place: number): number => {
+  const { lostAt } = item;
+  if (lostAt !== undefined) {
+    packer.number(lostNumber);
+    packer.number(lostAt.generation);
+    packer.number(lostAt.version);
+  }
+  const kind = kinds[item.kind];
+  packer.number(kind.number);
+  packer.number(place);
+  packer.number(item.target.incarnation);
+  packArguments(packer, item);
+  return (lostAt === undefined ? 3 : 6) + kind.arguments;
 };
 
 const keyCharactersMax = 1_024;
@@ -95,36 +137,67 @@ const keyCharactersMax = 1_024;
 /** Addresses of one batch: they are one inner call's arguments, and Lua's stack ends near 8,000. */
 const addressesMax = 4_000;
 
-/**
- * Appends the addresses of a batch in the order of their first mention; returns the place of each, from 1.
- */
-const pushAddresses = (row: Value[], { items, shard }: Batch): ReadonlyMap<EntityAddress, number> => {
-  const places = new Map<EntityAddress, number>();
-  for (const { target } of items) {
-    if (places.has(target.address)) continue;
-    assert(target.shard === shard, 'an item of another shard');
-    assert(target.address.length <= keyCharactersMax, 'an address is too long');
-    places.set(target.address, places.size + 1);
-    row.push(target.address);
+/** Nearly every batch names a few addresses, and so many are found sooner one by one than in a map. */
+const scannedMax = 16;
+
+/** The addresses of one batch in the order of their first mention. */
+class Addresses {
+  readonly list: EntityAddress[] = [];
+  private places: Map<EntityAddress, number> | null = null;
+
+  /** The place of an address, from 1, which it gets when it has none. */
+  placeOf(address: EntityAddress): number {
+    const { list } = this;
+    const known = this.places === null ? list.indexOf(address) + 1 : (this.places.get(address) ?? 0);
+    if (known > 0) return known;
+    assert(address.length <= keyCharactersMax, 'an address is too long');
+    list.push(address);
+    if (list.length === scannedMax) this.places = new Map(list.map((each, index) => [each, index + 1]));
+    else this.places?.set(address, list.length);
+    return list.length;
   }
-  assert(places.size <= addressesMax, 'too many addresses in a batch');
-  return places;
+}
+
+/** The batches of a call as they are sent, and what reading the reply needs to know of them. */
+export interface PackedCall {
+  readonly batches: readonly Batch[];
+  readonly packed: Buffer;
+  /** Of every item of every batch, in order, the place of its address in its batch, from 1. */
+  readonly places: readonly number[];
+}
+
+/** See the head of `4-commit.lua`. Adds the places of the batch's items to `places`. */
+const packBatch = (packer: Packer, batch: Batch, places: number[]): void => {
+  const { shard, producer, sequence, items } = batch;
+  assert(producer.length <= keyCharactersMax, 'a producer name is too long');
+  const before = places.length;
+  const addresses = new Addresses();
+  for (const { target } of items) {
+    assert(target.shard === shard, 'an item of another shard');
+    places.push(addresses.placeOf(target.address));
+  }
+  const { list } = addresses;
+  assert(list.length <= addressesMax, 'too many addresses in a batch');
+  const opened = packer.open();
+  packer.number(shard);
+  packer.text(producer);
+  packer.number(sequence);
+  packer.number(list.length);
+  for (const address of list) packer.text(address);
+  let count = 4 + list.length;
+  for (let index = 0; index < items.length; index++)
+    count += packItem(packer, items[index] as Item, places[before + index] as number);
+  packer.close(opened, count);
 };
 
-/**
- * One batch for `commit`: see the head of `4-commit.lua`. Throws on a bug in an item: then nothing was sent.
- */
-export const packBatch = (batch: Batch): Buffer => {
-  assert(batch.producer.length <= keyCharactersMax, 'a producer name is too long');
-  const row: Value[] = [batch.shard, batch.producer, batch.sequence, 0];
-  const places = pushAddresses(row, batch);
-  row[3] = places.size;
-  for (const item of batch.items) {
-    if (item.lostAt) row.push(lostNumber, item.lostAt.generation, item.lostAt.version);
-    row.push(kindNumbers[item.kind], places.get(item.target.address) ?? 0, item.target.incarnation);
-    pushArguments(row, item);
-  }
-  return packValue(row);
+const batchPacker = new Packer();
+
+/** Throws on a bug in an item: then nothing was sent. */
+export const packCall = (batches: readonly Batch[]): PackedCall => {
+  const places: number[] = [];
+  batchPacker.reset();
+  for (const batch of batches) packBatch(batchPacker, batch, places);
+  return { batches, packed: batchPacker.finish(), places };
 };
 
 /** Positions as in `rulesOf` of `2-rules.lua`. */
@@ -141,40 +214,58 @@ export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWai
 };
 
 const outcomes = ['applied', 'duplicate', 'gap', 'uninitialised'] as const;
-type Head = readonly [number, number, number, number, number, DecisionsRow | false];
 
-/** The newest listing a batch names at each address, in the order of their first mention. */
-const newestNamed = ({ items }: Batch): Map<EntityAddress, Incarnation> => {
-  const newest = new Map<EntityAddress, Incarnation>();
-  for (const { target } of items) {
-    const known = newest.get(target.address);
-    if (known === undefined || known < target.incarnation) newest.set(target.address, target.incarnation);
+/** A count of plain decisions, a row of any, or false for those that are not known. */
+const takeDecisions = (cursor: Cursor): readonly Decision[] | null => {
+  if (isNumber(cursor)) return new Array<Decision>(takeNumber(cursor)).fill(plainDecision(0));
+  if (!isRow(cursor)) {
+    skip(cursor, 1);
+    return null;
   }
-  return newest;
+  const decisions: Decision[] = [];
+  for (let left = takeRow(cursor); left > 0; left--) {
+    if (isNumber(cursor)) decisions.push(plainDecision(takeNumber(cursor)));
+    else if (takeRow(cursor) === 1) decisions.push({ kind: 'voted', count: takeNumber(cursor) });
+    else decisions.push(refusedDecision(takeNumber(cursor), takeNumber(cursor)));
+  }
+  return decisions;
 };
 
-export const cursorOf = (buffer: Buffer): Cursor => ({
-  values: packr.unpackMultiple(buffer) as unknown[],
-  at: 0,
-});
-
-/** The next batch's reply. */
-export const takeReply = (cursor: Cursor, batch: Batch): BatchReply => {
-  const [outcome, lastSequence, version, mark, generation, decisions] = take<Head>(cursor);
-  const states = new Map<EntityAddress, HotState | null>();
-  for (const [address, incarnation] of newestNamed(batch)) {
-    const slot = takeSlot(cursor);
-    states.set(address, slot?.incarnation === incarnation ? slot.state : null);
+/** The states that come with a batch, by the place of their address: of the newest listing it names there. */
+const takeStates = (
+  cursor: Cursor,
+  { items }: Batch,
+  places: readonly number[],
+): readonly (HeldState | null)[] => {
+  const newest: Incarnation[] = [];
+  for (let index = 0; index < items.length; index++) {
+    const { incarnation } = (items[index] as Item).target;
+    const at = (places[index] as number) - 1;
+    if (!((newest[at] ?? 0) >= incarnation)) newest[at] = incarnation;
   }
-  return {
-    outcome: outcomes[outcome] as BatchReply['outcome'],
-    lastSequence,
-    version,
-    mark,
-    generation,
-    decisions: decisions === false ? null : unpackDecisions(decisions),
-    states,
-  };
+  const slots = newest.map((incarnation) => takeHeld(cursor, incarnation));
+  return places.map((place) => slots[place - 1] ?? null);
+};
+
+/** The replies to a call, batch by batch. */
+export const takeReplies = (reply: Buffer, { batches, places }: PackedCall): readonly BatchReply[] => {
+  const cursor = cursorOf(reply);
+  let first = 0;
+  return batches.map((batch) => {
+    const end = first + batch.items.length;
+    const own = places.slice(first, end);
+    first = end;
+    takeRow(cursor);
+    return {
+      outcome: outcomes[takeNumber(cursor)] as BatchReply['outcome'],
+      lastSequence: takeNumber(cursor),
+      version: takeNumber(cursor),
+      mark: takeNumber(cursor),
+      generation: takeNumber(cursor),
+      decisions: takeDecisions(cursor),
+      states: takeStates(cursor, batch, own),
+    };
+  });
 };
 
 /** The user comes last, because only there any character may stand. */

@@ -6,18 +6,12 @@
  * of a reply value by value. Unsigned 64-bit values are text and stay text. No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
+import type { HeldState } from '../../../engine/entity/held.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
-
-type Value = string | number | boolean;
-
-/** The values of a reply, and which comes next. */
-export interface Cursor {
-  readonly values: readonly unknown[];
-  at: number;
-}
-export const take = <Result>(cursor: Cursor): Result => cursor.values[cursor.at++] as Result;
+import type { Value } from './pack.ts';
+import { type Cursor, cursorOf, skip, takeFlag, takeNumber, takeRow, takeText } from './unpack.ts';
 
 type FirstRow = readonly [
   incarnation: Incarnation,
@@ -48,6 +42,9 @@ type RestRow = readonly [
   releasedBeforeMs: number,
   adjustment: number,
 ];
+
+/** Values of the rest; what may follow is the functions' own. */
+const restLength = 11;
 
 /** The two rows of a state that is clean. */
 export const packState = (incarnation: Incarnation, state: HotState): [first: Value[], rest: Value[]] => {
@@ -84,42 +81,106 @@ export const packState = (incarnation: Incarnation, state: HotState): [first: Va
   return [[...first], [...rest]];
 };
 
-const stateOf = (first: FirstRow, rest: RestRow): HotState => {
+/** What follows the incarnation in a living slot. Throws on a state that cannot be. */
+const takeState = (cursor: Cursor): HotState => {
+  skip(cursor, 1);
+  const version = takeNumber(cursor);
+  const listed = takeFlag(cursor);
+  const listedSinceMs = takeNumber(cursor);
+  const servers = takeText(cursor);
+  const shards = takeText(cursor);
+  const users = takeText(cursor);
+  const shardList = takeText(cursor);
+  const status = takeText(cursor) as PresenceStatus | '';
+  const lastStatsPostMs = takeNumber(cursor);
+  const uptime = takeNumber(cursor);
+  const totalUptime = takeNumber(cursor);
+  const uptimeCheckedMs = takeNumber(cursor);
+  const length = takeRow(cursor);
+  const flushedVotes = takeNumber(cursor);
+  const revision = takeNumber(cursor);
+  const voteBanned = takeFlag(cursor);
+  const premiumUntilMs = takeNumber(cursor);
   const state: HotState = {
-    clicks: rest[4],
-    uniqueClicks: rest[5],
-    inviteClicks: rest[6],
-    upvotes: rest[7],
-    downvotes: rest[8],
-    servers: first[5],
-    shards: first[6],
-    users: first[7],
-    shardList: first[8],
-    status: first[9],
-    lastStatsPostMs: first[10],
-    uptime: first[11],
-    totalUptime: first[12],
-    uptimeCheckedMs: first[13],
-    releasedBeforeMs: rest[9],
-    adjustment: rest[10],
-    facts: {
-      revision: rest[1],
-      listed: first[3],
-      voteBanned: rest[2],
-      premiumUntilMs: rest[3],
-      listedSinceMs: first[4],
-    },
-    flushedVotes: rest[0],
-    version: first[2],
+    clicks: takeNumber(cursor),
+    uniqueClicks: takeNumber(cursor),
+    inviteClicks: takeNumber(cursor),
+    upvotes: takeNumber(cursor),
+    downvotes: takeNumber(cursor),
+    servers,
+    shards,
+    users,
+    shardList,
+    status,
+    lastStatsPostMs,
+    uptime,
+    totalUptime,
+    uptimeCheckedMs,
+    releasedBeforeMs: takeNumber(cursor),
+    adjustment: takeNumber(cursor),
+    facts: { revision, listed, voteBanned, premiumUntilMs, listedSinceMs },
+    flushedVotes,
+    version,
   };
+  // The row it was initialised from is for the functions alone.
+  skip(cursor, length - restLength);
   checkState(state);
   return state;
 };
 
 /** The next slot of a reply, `null` where there is none. Throws on a state that cannot be. */
 export const takeSlot = (cursor: Cursor): Slot | null => {
-  const first = take<FirstRow | readonly [Incarnation] | null>(cursor);
-  if (first === null) return null;
-  if (first.length === 1) return { incarnation: first[0], state: null };
-  return { incarnation: first[0], state: stateOf(first, take<RestRow>(cursor)) };
+  const length = takeRow(cursor);
+  if (length < 0) return null;
+  const incarnation = takeNumber(cursor) as Incarnation;
+  return { incarnation, state: length === 1 ? null : takeState(cursor) };
+};
+
+/** A state still packed. Its bytes are kept as text: a view of them would keep the whole reply in memory. */
+class PackedState implements HeldState {
+  readonly version: number;
+  readonly votes: number;
+  readonly flushedVotes: number;
+  private packed: string;
+  private state: HotState | null = null;
+
+  constructor(packed: string, version: number, { votes, flushedVotes }: Votes) {
+    this.version = version;
+    this.votes = votes;
+    this.flushedVotes = flushedVotes;
+    this.packed = packed;
+  }
+
+  read(): HotState {
+    if (this.state === null) {
+      const { state } = takeSlot(cursorOf(Buffer.from(this.packed, 'latin1'))) as Slot;
+      this.state = state as HotState;
+      this.packed = '';
+    }
+    return this.state;
+  }
+}
+
+interface Votes {
+  readonly votes: number;
+  readonly flushedVotes: number;
+}
+
+/** The state of one listing in the next slot of a reply, left packed; `null` when another or none lives. */
+export const takeHeld = (cursor: Cursor, incarnation: Incarnation): HeldState | null => {
+  const start = cursor.at;
+  const length = takeRow(cursor);
+  if (length < 0) return null;
+  const named = takeNumber(cursor);
+  if (length === 1) return null;
+  skip(cursor, 1);
+  const version = takeNumber(cursor);
+  skip(cursor, length - 3);
+  const left = takeRow(cursor);
+  const flushedVotes = takeNumber(cursor);
+  skip(cursor, 6);
+  const votes = takeNumber(cursor) - takeNumber(cursor);
+  skip(cursor, left - 9);
+  if (named !== incarnation) return null;
+  return new PackedState(cursor.bytes.toString('latin1', start, cursor.at), version, { votes, flushedVotes });
 };

@@ -43,6 +43,7 @@ const vote = (world: World, itag: string, change: Partial<VoteItem> = {}): VoteI
   },
   ...change,
 });
+const statesIn = (reply: BatchReply) => reply.states.map((state) => state?.read());
 const kinds = (reply: BatchReply) => reply.decisions?.map((decision) => decision.kind);
 
 type Example = (world: World) => Promise<void>;
@@ -56,7 +57,7 @@ const sequenceExamples: Record<string, Example> = {
     assert.equal(kinds(first), ['applied', 'voted', 'refused', 'applied']);
     assert.is(again.outcome, 'duplicate');
     assert.equal(again.decisions, first.decisions);
-    assert.equal(again.states, first.states);
+    assert.equal(statesIn(again), statesIn(first));
     assert.is(again.version, first.version);
   },
   async 'an older duplicate has no decisions, and shows the state of now'(world) {
@@ -65,14 +66,14 @@ const sequenceExamples: Record<string, Example> = {
     const old = await world.sendAs('p', 1, init());
 
     assert.equal([old.outcome, old.lastSequence, old.decisions], ['duplicate', 2, null]);
-    assert.is(old.states.get(bot.address)?.clicks, 1);
+    assert.is(old.states[0]?.read()?.clicks, 1);
   },
   async 'a gap changes nothing'(world) {
     await world.sendAs('p', 1, init());
     const gap = await world.sendAs('p', 3, click('5'));
 
     assert.equal([gap.outcome, gap.lastSequence], ['gap', 1]);
-    assert.is(gap.states.get(bot.address)?.clicks, 0);
+    assert.is(gap.states[0]?.read()?.clicks, 0);
   },
   async 'each producer has its own sequence'(world) {
     await world.sendAs('p', 1, init());
@@ -88,7 +89,7 @@ const sequenceExamples: Record<string, Example> = {
     assert.is(refused.version, before.version);
     assert.equal(kinds(mixed), ['refused', 'applied']);
     assert.is(mixed.version, before.version + 1);
-    assert.is(mixed.states.get(bot.address)?.version, mixed.version);
+    assert.is(mixed.states[0]?.read()?.version, mixed.version);
   },
   async 'an empty store refuses to count, and names no generation'(world) {
     const other = entityRef('team', 'not-published', 1);
@@ -109,7 +110,7 @@ const entityExamples: Record<string, Example> = {
     const reply = await world.send(click('5'));
 
     assert.equal(kinds(reply), ['absent']);
-    assert.is(reply.states.get(bot.address), null);
+    assert.is(reply.states[0], null);
     assert.equal(await world.store.load([{ kind: 'bot', id: bot.id }]), [
       { outcome: 'absent', generation: 1 },
     ]);
@@ -132,7 +133,7 @@ const entityExamples: Record<string, Example> = {
     const buried = await world.send({ kind: 'forget', target: bot }, click('6'), init());
 
     assert.equal(kinds(buried), ['applied', 'forgotten', 'forgotten']);
-    assert.is(buried.states.get(bot.address), null);
+    assert.is(buried.states[0], null);
     const [dead] = await world.store.load([{ kind: 'bot', id: bot.id }]);
     assert.equal(dead, { outcome: 'forgotten', incarnation: 1, generation: 1 });
     assert.equal(await world.store.backlog(), { entities: 0, votes: 1 }, 'the vote still gets its row');
@@ -144,13 +145,13 @@ const entityExamples: Record<string, Example> = {
       click('5'),
     );
     assert.equal(kinds(reborn), ['applied', 'applied', 'voted', 'forgotten']);
-    assert.is(reborn.states.get(bot.address)?.uniqueClicks, 1, 'visitors and votes of the dead do not count');
+    assert.is(reborn.states[0]?.read()?.uniqueClicks, 1, 'visitors and votes of the dead do not count');
   },
   async 'a visitor counts once, also over batches'(world) {
     await world.send(init(), click('-1'), click('-1'), click('9223372036854775807'));
     const reply = await world.send(click('-1'), click('-9223372036854775808'));
 
-    const state = reply.states.get(bot.address);
+    const state = reply.states[0]?.read();
     assert.equal([state?.clicks, state?.uniqueClicks], [5, 3]);
   },
   async 'integers of 64 bits come back to the digit'(world) {
@@ -212,7 +213,7 @@ const voteExamples: Record<string, Example> = {
     assert.equal(kinds(held), ['applied', 'refused']);
     assert.equal(kinds(released), ['applied', 'voted', 'refused']);
     assert.equal(kinds(repeated), ['applied', 'gap']);
-    assert.is(repeated.states.get(bot.address)?.upvotes, 1, 'never below 0, and each adjustment once');
+    assert.is(repeated.states[0]?.read()?.upvotes, 1, 'never below 0, and each adjustment once');
   },
   async 'sweeping keeps what a window may need'(world) {
     await world.send(init(), vote(world, 'a'));
@@ -237,7 +238,7 @@ const flushExamples: Record<string, Example> = {
     await settle();
     const [again] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
 
-    assert.equal(again?.state, { ...moved.states.get(bot.address), flushedVotes: 7 });
+    assert.equal(again?.state, { ...moved.states[0]?.read(), flushedVotes: 7 });
     await world.store.settled({
       entities: [{ ref: bot, generation: 1, version: moved.version, flushedVotes: 7 }],
       votes: [],

@@ -113,7 +113,7 @@ test('a full store refuses with nothing done, and the number may be used again',
 
     assert.equal([failure.outcome, failure.reason], ['not_applied', 'full']);
     assert.equal([meanwhile, versions], [[[1, 1]], [1]], 'reads go on, and show nothing new');
-    assert.equal([reply?.outcome, reply?.states.get(bot.address)?.clicks], ['applied', 2]);
+    assert.equal([reply?.outcome, reply?.states[0]?.read()?.clicks], ['applied', 2]);
   }));
 
 /** A server's state in which it refuses writes: how to bring it about, and how to end it. */

@@ -225,7 +225,7 @@ test('Redis decides about lost items as the engine does', async () => {
     const batch: Batch = { shard, producer: 'p', sequence: ++sequence, items };
     const [reply] = await store.commit([batch], rules);
     assert.is(reply?.outcome, 'applied');
-    return reply?.states.get(bot.address);
+    return reply?.states[0]?.read();
   };
   const atMs = Date.now();
   const [held, fresh] = [

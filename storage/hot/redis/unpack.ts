@@ -1,0 +1,127 @@
+/**
+ * Reading MessagePack: as much of it as the functions answer with, value by value.
+ *
+ * A value may be stepped over without being made: most of a reply's states are replaced before anybody looks
+ * at them. Whole numbers above 2^53 do not occur. No I/O.
+ */
+
+/** A reply, and where in it the next value begins. */
+export interface Cursor {
+  readonly bytes: Buffer;
+  at: number;
+}
+
+export const cursorOf = (bytes: Buffer): Cursor => ({ bytes, at: 0 });
+
+const word = 2 ** 32;
+
+/** The length of a value with its head, by its first byte; 0 where more bytes say it, and for rows. */
+const lengths = Uint8Array.from({ length: 256 }, (_, first) => {
+  if (first < 0x80 || first >= 0xe0) return 1;
+  if (first >= 0xa0 && first < 0xc0) return 1 + (first & 0x1f);
+  if (first === 0xc0 || first === 0xc2 || first === 0xc3) return 1;
+  if (first === 0xcc || first === 0xd0) return 2;
+  if (first === 0xcd || first === 0xd1) return 3;
+  if (first === 0xca || first === 0xce || first === 0xd2) return 5;
+  return first === 0xcb || first === 0xcf || first === 0xd3 ? 9 : 0;
+});
+
+const unreadable = (cursor: Cursor): Error =>
+  new Error(`a reply is unreadable at byte ${cursor.at} of ${cursor.bytes.length}`);
+
+/** The next value, a number. */
+export const takeNumber = (cursor: Cursor): number => {
+  const { bytes, at } = cursor;
+  const first = bytes[at] ?? 0xc1;
+  if (first < 0x80) {
+    cursor.at = at + 1;
+    return first;
+  }
+  const length = lengths[first] as number;
+  if (at + length > bytes.length) throw unreadable(cursor);
+  cursor.at = at + length;
+  if (first === 0xcb) return bytes.readDoubleBE(at + 1);
+  if (first === 0xcf) return bytes.readUInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
+  if (first === 0xce) return bytes.readUInt32BE(at + 1);
+  if (first === 0xcd) return bytes.readUInt16BE(at + 1);
+  if (first === 0xcc) return bytes[at + 1] as number;
+  if (first >= 0xe0) return first - 0x100;
+  if (first === 0xd0) return bytes.readInt8(at + 1);
+  if (first === 0xd1) return bytes.readInt16BE(at + 1);
+  if (first === 0xd2) return bytes.readInt32BE(at + 1);
+  if (first === 0xd3) return bytes.readInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
+  if (first === 0xca) return bytes.readFloatBE(at + 1);
+  cursor.at = at;
+  throw unreadable(cursor);
+};
+
+/** The next value, a text. */
+export const takeText = (cursor: Cursor): string => {
+  const { bytes } = cursor;
+  const end = endOfText(cursor);
+  const text = bytes.toString('utf8', cursor.at, end);
+  cursor.at = end;
+  return text;
+};
+
+/** Moves to the characters of a text, and says where they end. */
+const endOfText = (cursor: Cursor): number => {
+  const { bytes, at } = cursor;
+  const first = bytes[at] ?? 0xc1;
+  let start = at + 1;
+  let length = first & 0x1f;
+  if (first === 0xd9) length = bytes[start++] ?? 0;
+  else if (first === 0xda) {
+    length = bytes.readUInt16BE(start);
+    start += 2;
+  } else if (first === 0xdb) {
+    length = bytes.readUInt32BE(start);
+    start += 4;
+  } else if (first < 0xa0 || first > 0xbf) throw unreadable(cursor);
+  if (start + length > bytes.length) throw unreadable(cursor);
+  cursor.at = start;
+  return start + length;
+};
+
+/** The next value, true or false. */
+export const takeFlag = (cursor: Cursor): boolean => {
+  const first = cursor.bytes[cursor.at];
+  if (first !== 0xc2 && first !== 0xc3) throw unreadable(cursor);
+  cursor.at += 1;
+  return first === 0xc3;
+};
+
+/** The length of the row that comes next, to be followed by its values; -1 where a row is missing (nil). */
+export const takeRow = (cursor: Cursor): number => {
+  const { bytes, at } = cursor;
+  const first = bytes[at] ?? 0xc1;
+  cursor.at = at + 1;
+  if (first >= 0x90 && first < 0xa0) return first & 0x0f;
+  if (first === 0xc0) return -1;
+  cursor.at = at + (first === 0xdc ? 3 : 5);
+  if (first === 0xdc) return bytes.readUInt16BE(at + 1);
+  if (first === 0xdd) return bytes.readUInt32BE(at + 1);
+  cursor.at = at;
+  throw unreadable(cursor);
+};
+
+/** Whether the next value is a row. */
+export const isRow = ({ bytes, at }: Cursor): boolean => {
+  const first = bytes[at] ?? 0xc1;
+  return (first >= 0x90 && first < 0xa0) || first === 0xdc || first === 0xdd;
+};
+
+/** Whether the next value is a number. */
+export const isNumber = ({ bytes, at }: Cursor): boolean => {
+  const first = bytes[at] ?? 0xc1;
+  return first < 0x80 || first >= 0xe0 || (first >= 0xca && first <= 0xd3);
+};
+
+/** Steps over so many values that are no rows. */
+export const skip = (cursor: Cursor, count: number): void => {
+  for (let left = count; left > 0; left--) {
+    const length = lengths[cursor.bytes[cursor.at] ?? 0xc1] as number;
+    cursor.at = length > 0 ? cursor.at + length : endOfText(cursor);
+  }
+  if (cursor.at > cursor.bytes.length) throw unreadable(cursor);
+};
