@@ -6,7 +6,7 @@ import type { Soon } from '../../storage/catalogue/catalogue.ts';
 import type { ServerProfile } from '../../storage/catalogue/servers.ts';
 import type { App, Reply } from '../route.ts';
 import type { Server } from '../schema/servers.ts';
-import { type BotRequest, counterOf } from './bots.ts';
+import { type BotRequest, countOf, countVisit } from './bots.ts';
 import { teamTargetsOf, teamText } from './teams.ts';
 import { isPremium, notFound, soon, timestamp, votesOf, wordsOf } from './values.ts';
 
@@ -43,13 +43,13 @@ const serverOf = (
 /** `GET /servers/{id}`. Shows the totals before this visit. */
 export const showServer = (app: App, request: BotRequest): Soon<Reply> => {
   const targets = teamTargetsOf('team_includes', request.query.team_includes);
-  const count = counterOf(app, request);
+  const count = countOf(request);
   return soon(app.catalogue.servers.profile(request.params.id), (profile) => {
     if (profile === null) throw notFound('server');
     const long = wordsOf(request.query.include).includes('long') ? { long: profile.long } : {};
     return soon(teamText(app, profile.team_id, targets), (teamOwner) =>
       soon(app.engine.read('server', profile.id), (view) => {
-        count(view);
+        countVisit(app, view, count);
         const server = { ...serverOf(profile, view.state, app.clock.nowMs()), ...long };
         return { status: 200, text: `${JSON.stringify(server).slice(0, -1)},"team_owner":${teamOwner}}` };
       }),

@@ -14,9 +14,12 @@ import { notFound, soon, timestamp, userOf, votesOf, wordsOf } from './values.ts
 /** Words of `team_includes` and `targets`. */
 const targetWordsMax = 16;
 
+const noTargets: readonly TeamTarget[] = [];
+
 /** The recognised kinds of a comma-separated list, in the documents' order. Throws when it is too long. */
 export const teamTargetsOf = (name: string, list: string | undefined): readonly TeamTarget[] => {
   const words = wordsOf(list);
+  if (words.length === 0) return noTargets;
   if (words.length > targetWordsMax) {
     const why = `must name at most ${targetWordsMax} kinds`;
     throw new DomainError('validation_failed', `${name} ${why}.`, { [`/${name}`]: why });

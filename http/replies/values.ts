@@ -63,6 +63,8 @@ export const votesOf = (state: HotState): number => state.upvotes - state.downvo
 export const notFound = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
+const noWords: readonly string[] = [];
+
 /** The words of a comma-separated query value. */
 export const wordsOf = (list: string | undefined): readonly string[] =>
-  list === undefined ? [] : list.split(',').map((word) => word.trim());
+  list === undefined ? noWords : list.split(',').map((word) => word.trim());

@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { visitorOf } from '../../engine/visitors.ts';
+import { createVisitors, visitorOf } from '../../engine/visitors.ts';
 
 const test = suite('visitors');
 
@@ -30,6 +30,19 @@ test('every number fits 64 bits with a sign', () => {
 
   assert.ok(numbers.every((number) => BigInt.asIntN(64, number) === number));
   assert.ok(numbers.some((number) => number < 0n) && numbers.some((number) => number > 0n));
+});
+
+test('a node works out, and remembers, the same number for any length of secret and address', () => {
+  for (const secretBytes of [1, 32, 64, 65, 200]) {
+    const key = new Uint8Array(secretBytes).fill(secretBytes);
+    const numberOf = createVisitors(key);
+    for (const length of [0, 1, 9, 45, 63, 64, 65, 500]) {
+      for (const address of ['1'.repeat(length), 'é'.repeat(length)]) {
+        assert.is(numberOf(address), visitorOf(key, address));
+        assert.is(numberOf(address), visitorOf(key, address));
+      }
+    }
+  }
 });
 
 test.run();

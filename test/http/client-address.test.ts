@@ -25,6 +25,14 @@ const cases: readonly [string, string, string, string][] = [
   ['the same peer in v6 clothes', '::ffff:203.0.113.9', '', '203.0.113.9'],
   ['v6 is canonical', '2001:0db8:0000:0000:0000:0000:0000:0001', '', '2001:db8::1'],
   ['octal and short forms are garbage', '10.1.1.1', '0177.1', '10.1.1.1'],
+  ['a number above 255 is garbage', '10.1.1.1', '203.0.113.256', '10.1.1.1'],
+  ['a leading zero is garbage', '10.1.1.1', '203.0.113.09', '10.1.1.1'],
+  ['three numbers are garbage', '10.1.1.1', '203.0.113', '10.1.1.1'],
+  ['five numbers are garbage', '10.1.1.1', '203.0.113.9.9', '10.1.1.1'],
+  ['an empty number is garbage', '10.1.1.1', '203.0..9', '10.1.1.1'],
+  ['a point behind is garbage', '10.1.1.1', '203.0.113.', '10.1.1.1'],
+  ['the lowest and the highest numbers', '10.1.1.1', '0.255.0.255', '0.255.0.255'],
+  ['a wrong digit', '10.1.1.1', '203.0.113.٩', '10.1.1.1'],
   ['one trusted address', '192.0.2.7', '198.51.100.1', '198.51.100.1'],
 ];
 for (const [name, peer, header, expected] of cases) {

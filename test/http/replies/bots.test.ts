@@ -8,7 +8,8 @@ import * as assert from 'uvu/assert';
 import { emptyFacts, type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
 import { entityRef } from '../../../engine/ids.ts';
 import { presenceOf } from '../../../engine/rules/presence.ts';
-import { botPieces, botReply, keptBot, stitchBot } from '../../../http/replies/bots.ts';
+import { botPieces, stitchBot } from '../../../http/replies/bot-text.ts';
+import { botReply, keptBot } from '../../../http/replies/bots.ts';
 import { exactInteger } from '../../../http/replies/values.ts';
 import { Bot } from '../../../http/schema/bots.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots.ts';
@@ -203,6 +204,7 @@ test('a reply that is handed out again is what would be written now', () => {
       const state = { ...drawnState, lastStatsPostMs: posted ? nowMs - hourMs : drawnState.lastStatsPostMs };
       const kept = keptBot(profile);
       const view = { ref, state };
+      const counts = false;
       const turnsMs = [
         kept.pieces.claimedUntilMs,
         profile.premium_until?.getTime() ?? 0,
@@ -212,16 +214,36 @@ test('a reply that is handed out again is what would be written now', () => {
       const fresh = (atMs: number, now: HotState) =>
         stitchBot(kept.pieces, { state: now, nowMs: atMs }, extras);
 
-      const first = botReply(kept, { view, nowMs }, extras);
+      const first = botReply(kept, { view, nowMs, counts }, extras);
       assert.is(first.text, fresh(nowMs, state));
-      assert.is(botReply(kept, { view, nowMs }, extras), first, 'handed out again');
-      assert.is(botReply(kept, { view, nowMs: laterMs }, extras).text, fresh(laterMs, state));
+      assert.is(botReply(kept, { view, nowMs, counts }, extras), first, 'handed out again');
+      assert.is(botReply(kept, { view, nowMs: laterMs, counts }, extras).text, fresh(laterMs, state));
       const clicked = { ...state, clicks: 7 };
-      const after = botReply(kept, { view: { ref, state: clicked }, nowMs: laterMs }, extras);
+      const after = botReply(kept, { view: { ref, state: clicked }, nowMs: laterMs, counts }, extras);
       assert.is(after.text, fresh(laterMs, clicked));
-      const owned = botReply(kept, { view, nowMs: laterMs }, { long: '', teamOwner: '{"id":"t"}' });
+      const owned = botReply(kept, { view, nowMs: laterMs, counts }, { long: '', teamOwner: '{"id":"t"}' });
       assert.match(owned.text ?? '', '"team_owner":{"id":"t"}');
     }),
+  );
+});
+
+test('whatever changes, alone or together, the text is what would be written now', () => {
+  const ref = entityRef('bot', '1', 1);
+  const extras = { long: '', teamOwner: '' };
+  fc.assert(
+    fc.property(profiles, fc.tuple(states, states), fc.boolean(), (profile, [state, other], counts) => {
+      const kept = keptBot(profile);
+      const shows = (now: HotState): void => {
+        const reply = botReply(kept, { view: { ref, state: now }, nowMs, counts }, extras);
+        assert.is(reply.text, stitchBot(kept.pieces, { state: now, nowMs }, extras));
+      };
+      for (const [name, value] of Object.entries(other)) {
+        shows(state);
+        shows({ ...state, [name]: value });
+      }
+      shows(other);
+    }),
+    { numRuns: 100 },
   );
 });
 

@@ -1,0 +1,168 @@
+/**
+ * The text of a bot: the catalogue's profile, serialised once, stitched together with the engine's counters.
+ *
+ * A page view moves two counters and nothing else, so the text around those two is kept as a *frame* and
+ * stitched again only when anything else in it changes, be it by time alone. Posted integers go in as their
+ * digits, so nothing beyond 2^53 is rounded. Pure. Used by bots.ts.
+ */
+import type { HotState } from '../../engine/entity/state.ts';
+import { presenceFreshMs, presenceOf } from '../../engine/rules/presence.ts';
+import type { BotProfile } from '../../storage/catalogue/bots.ts';
+import type { Bot } from '../schema/bots.ts';
+import { isPremium, timestamp, timestampOrNull, timestampText, userOf, votesOf } from './values.ts';
+
+/** A claim lapses when its reviewer did nothing for this long. */
+const claimLastsMs = 3_600_000;
+
+/** Fields that change without an edit, or are only there when asked for. */
+type Changing =
+  | 'approximate_votes'
+  | 'claimed_by'
+  | 'clicks'
+  | 'invite_clicks'
+  | 'last_stats_post'
+  | 'long'
+  | 'premium'
+  | 'servers'
+  | 'shard_list'
+  | 'shards'
+  | 'team_owner'
+  | 'total_uptime'
+  | 'unique_clicks'
+  | 'uptime'
+  | 'uptime_last_checked'
+  | 'user'
+  | 'users'
+  | 'votes';
+
+const fixedOf = (profile: BotProfile): Omit<Bot, Changing> => ({
+  approval_note: profile.approval_note,
+  bot_id: profile.id,
+  captcha_opt_out: profile.captcha_opt_out,
+  cert_reason: profile.cert_reason,
+  client_id: profile.client_id,
+  created_at: timestamp(profile.created_at),
+  extra_links: [...profile.extra_links],
+  invite: profile.invite,
+  itag: profile.itag,
+  last_claimed: timestampOrNull(profile.last_claimed),
+  last_japi_update: timestampOrNull(profile.last_lookup),
+  library: profile.library,
+  nsfw: profile.nsfw,
+  owner: profile.owner_id === null ? null : userOf(profile.owner, { id: profile.owner_id, bot: false }),
+  prefix: profile.prefix,
+  premium_period_length: profile.premium_period_hours,
+  short: profile.short,
+  start_premium_period: timestampOrNull(profile.start_premium_period),
+  tags: [...profile.tags],
+  type: profile.type,
+  updated_at: timestamp(profile.updated_at),
+  vanity: profile.vanity,
+  vanity_ref: profile.vanity_ref,
+  vote_banned: profile.vote_banned,
+});
+
+/** The serialised profile, up to where the bot's own presence goes. */
+export interface BotPieces {
+  /** `{…,"user":{…,"status":` */
+  readonly head: string;
+  readonly claimedBy: string;
+  readonly claimedUntilMs: number;
+  readonly premiumUntil: Date | null;
+}
+
+export const botPieces = (profile: BotProfile): BotPieces => {
+  const { status: _, ...user } = userOf(profile.person, { id: profile.id, bot: true });
+  const fixed = JSON.stringify(fixedOf(profile)).slice(0, -1);
+  return {
+    head: `${fixed},"user":${JSON.stringify(user).slice(0, -1)},"status":`,
+    claimedBy: JSON.stringify(profile.claimed_by),
+    claimedUntilMs: profile.last_claimed === null ? 0 : profile.last_claimed.getTime() + claimLastsMs,
+    premiumUntil: profile.premium_until,
+  };
+};
+
+/** What is added when asked for, each already JSON text; `''` leaves the field out. */
+export interface BotExtras {
+  readonly long: string;
+  readonly teamOwner: string;
+}
+
+/** A state at a moment. */
+export interface Counted {
+  readonly state: HotState;
+  readonly nowMs: number;
+}
+
+/** The whole text but for the clicks and the unique clicks, and how long it is good for. */
+export interface Frame {
+  readonly before: string;
+  readonly between: string;
+  readonly after: string;
+  readonly state: HotState;
+  readonly extras: BotExtras;
+  /** The next moment at which time alone changes the text. */
+  readonly untilMs: number;
+}
+
+/** When a claim lapses, premium ends, or a bot that posts no status is taken for offline. */
+const unchangedUntilMs = (pieces: BotPieces, { state, nowMs }: Counted): number => {
+  const turnsMs = [
+    pieces.claimedUntilMs,
+    pieces.premiumUntil?.getTime() ?? 0,
+    state.status === '' ? state.lastStatsPostMs + presenceFreshMs + 1 : 0,
+  ];
+  return Math.min(...turnsMs.filter((atMs) => atMs > nowMs));
+};
+
+export const frameOf = (pieces: BotPieces, counted: Counted, extras: BotExtras): Frame => {
+  const { state, nowMs } = counted;
+  return {
+    before:
+      `${pieces.head}"${presenceOf(state, nowMs)}"},"approximate_votes":${state.flushedVotes}` +
+      `,"claimed_by":${nowMs < pieces.claimedUntilMs ? pieces.claimedBy : '""'},"clicks":`,
+    between:
+      `,"invite_clicks":${state.inviteClicks},"last_stats_post":${timestampText(state.lastStatsPostMs)}` +
+      (extras.long === '' ? '' : `,"long":${extras.long}`) +
+      `,"premium":${isPremium(pieces.premiumUntil, nowMs)},"servers":${state.servers}` +
+      `,"shard_list":[${state.shardList}],"shards":${state.shards}` +
+      (extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`) +
+      `,"total_uptime":${state.totalUptime},"unique_clicks":`,
+    after:
+      `,"uptime":${state.uptime},"uptime_last_checked":${timestampText(state.uptimeCheckedMs)}` +
+      `,"users":${state.users},"votes":${votesOf(state)}}`,
+    state,
+    extras,
+    untilMs: unchangedUntilMs(pieces, counted),
+  };
+};
+
+/** Whether the frame is what `frameOf` would make now. */
+export const isCurrent = (frame: Frame, { state, nowMs }: Counted, extras: BotExtras): boolean => {
+  const before = frame.state;
+  return (
+    nowMs < frame.untilMs &&
+    before.lastStatsPostMs === state.lastStatsPostMs &&
+    before.uptimeCheckedMs === state.uptimeCheckedMs &&
+    before.uptime === state.uptime &&
+    before.totalUptime === state.totalUptime &&
+    before.flushedVotes === state.flushedVotes &&
+    votesOf(before) === votesOf(state) &&
+    before.inviteClicks === state.inviteClicks &&
+    before.status === state.status &&
+    before.servers === state.servers &&
+    before.shards === state.shards &&
+    before.users === state.users &&
+    before.shardList === state.shardList &&
+    frame.extras.teamOwner === extras.teamOwner &&
+    frame.extras.long === extras.long
+  );
+};
+
+/** The whole bot as JSON text. */
+export const fillFrame = (frame: Frame, state: HotState): string =>
+  frame.before + state.clicks + frame.between + state.uniqueClicks + frame.after;
+
+/** The whole bot as JSON text, made anew. */
+export const stitchBot = (pieces: BotPieces, counted: Counted, extras: BotExtras): string =>
+  fillFrame(frameOf(pieces, counted, extras), counted.state);
