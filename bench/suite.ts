@@ -6,14 +6,25 @@
  * started is ended and the folder removed; what was measured until then is returned. Called by main.ts.
  */
 import type { Options } from './arguments.ts';
-import { type Load, openAutocannon } from './load/autocannon.ts';
-import { openWrk, wrkIsThere } from './load/wrk.ts';
+import { openLoad } from './load/load.ts';
+import type { Load } from './load/order.ts';
 import { measureIdle } from './measure/idle.ts';
 import { describeMachine } from './measure/machine.ts';
 import { watchMoments } from './measure/moments.ts';
 import { canPlace, type Placement } from './measure/places.ts';
 import { measureRound, type Target } from './measure/round.ts';
 import { votesLetThrough } from './peers/check.ts';
+import {
+  loadScenariosOf,
+  peersOf,
+  secondsFor,
+  type Turn,
+  turnsOf,
+  usedSecondsOf,
+  usedSecondsOfWarmUp,
+  usersPerConnection,
+  warmUp,
+} from './plan.ts';
 import type { Live } from './report/live.ts';
 import {
   type Idle,
@@ -25,8 +36,7 @@ import {
   scenarioFiguresOf,
 } from './report/result.ts';
 import { scenarioOf } from './scenarios/all.ts';
-import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
-import { votesPerConnectionAndSecond } from './scenarios/vote.ts';
+import type { LoadScenarioName } from './scenarios/scenario.ts';
 import { type Contestants, type ServerName, serverNames, startContestants } from './servers/contestants.ts';
 import { createDirectory, type Directory } from './servers/directory.ts';
 import type { ServerProcess } from './servers/process.ts';
@@ -35,10 +45,6 @@ import { openStores, type Stores } from './stores/stores.ts';
 
 const racesAtOnce = 1_000;
 const idleConnections = 10_000;
-/** Also where the time limit is over; the full run has many scenarios. */
-const roundsMin = { quick: 3, full: 1 };
-const warmUpRequests = 10_000;
-const warmUpTurnsMax = { rollcall: 4, others: 2 };
 
 interface Run {
   readonly options: Options;
@@ -53,26 +59,15 @@ interface Run {
   readonly moments: Moment[];
   readonly idle: Idle[];
   races: Races | null;
+  betweenMs: number;
 }
-
-const openLoad = ({ load, rate }: Options, directory: Directory): Load => {
-  const wrk = load === 'wrk' || (load === 'auto' && rate === 0 && wrkIsThere());
-  return wrk ? openWrk(directory) : openAutocannon(directory);
-};
-
-/** Votes are used up: each user votes once for each bot, and no round repeats another's votes. */
-const usersPerConnection = ({ rounds, bots, warmupSeconds, measureSeconds }: Options): number =>
-  1 + Math.ceil(((rounds + 1) * 2 * (warmupSeconds + measureSeconds) * votesPerConnectionAndSecond) / bots);
-
-const loadScenarios = ({ scenarios }: Options): readonly LoadScenarioName[] =>
-  scenarios.filter((name) => name !== 'idle');
 
 /** Measures everything, or as much as `signal` leaves time for. Rejects when a server cannot start. */
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
   const users = usersPerConnection(options) * options.connections;
   const directory = createDirectory({ bots: options.bots, users });
-  const load = openLoad(options, directory);
+  const load = openLoad(options.load, options.rate, directory);
   const run: Run = {
     options,
     live,
@@ -85,6 +80,7 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     moments: [],
     idle: [],
     races: null,
+    betweenMs: 0,
   };
   try {
     // The load ends before its servers do, also when it is interrupted in the middle.
@@ -99,7 +95,7 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
 
 const resultOf = (run: Run, machine: Result['machine']): Result => {
   const { options, samples } = run;
-  const scenarios = loadScenarios(options)
+  const scenarios = loadScenariosOf(options)
     .filter((name) => samples.some(({ scenario }) => scenario === name))
     .map((name) => scenarioFiguresOf(name, samples, serverNames));
   return {
@@ -122,18 +118,6 @@ const resultOf = (run: Run, machine: Result['machine']): Result => {
   };
 };
 
-/** The peers that the chosen scenarios need. */
-const peersOf = (options: Options): readonly PeerName[] => {
-  const wanted = new Set(loadScenarios(options).flatMap((name) => peersFor(options, name)));
-  return peerNames.filter((name) => wanted.has(name));
-};
-
-/** A quick run compares with peers in `stats` alone. */
-const peersFor = ({ peers }: Options, name: LoadScenarioName): readonly PeerName[] => {
-  if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
-  return scenarioOf(name).peers;
-};
-
 const withServers = async (
   run: Run,
   task: (servers: Contestants, stores: Stores) => Promise<void>,
@@ -150,6 +134,8 @@ const withServers = async (
     live.keep(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
   } finally {
+    // Only a profile needs an orderly end: the stores go too.
+    if (options.profileDir === null) for (const server of started.values()) server.child.kill('SIGKILL');
     await Promise.all([...started.values()].map((server) => server.stop()));
     await stores.close();
     folder.remove();
@@ -167,7 +153,7 @@ const measureAll = async (run: Run, servers: Contestants, stores: Stores): Promi
 };
 
 const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
-  for (const name of loadScenarios(run.options)) {
+  for (const name of loadScenariosOf(run.options)) {
     await measureScenario(run, name, { servers, stores });
     if (run.signal.aborted) return;
   }
@@ -175,96 +161,97 @@ const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Pr
   if (run.options.scenarios.includes('idle')) await measureIdleOnes(run, servers);
 };
 
-/** A quick run takes requests/s from `stats` alone, and only where they are compared. */
-const placementsFor = ({ options, placements }: Run, name: LoadScenarioName) =>
-  options.quick && placements.length > 1 && name !== 'stats' ? placements.slice(0, 1) : placements;
-
-const isWorthwhile = (
-  { options, placements }: Run,
-  server: ServerName,
-  placement: Placement | null,
-): boolean =>
-  !options.quick ||
-  placements.length === 1 ||
-  placement === 'one-core' ||
-  server === 'rollcall' ||
-  server === 'fastify-sql';
-
 interface World {
   readonly servers: Contestants;
   readonly stores: Stores;
 }
 
-const measureScenario = async (
-  run: Run,
-  name: LoadScenarioName,
-  { servers, stores }: World,
-): Promise<void> => {
-  const { options, live, signal } = run;
-  const peers = peersFor(options, name);
-  const order = serverNames.filter(
-    (server) => server === 'bare' || server === 'rollcall' || peers.includes(server),
-  );
+const measureScenario = async (run: Run, name: LoadScenarioName, world: World): Promise<void> => {
+  const { options, live, placements } = run;
   live.keep(`${name}: ${scenarioOf(name).summary}`);
-  for (const server of order) await warmUp(run, stores, { scenario: name, server, servers });
+  const servers = new Set(turnsOf(options, placements, { name, round: 0 }).map(({ server }) => server));
   const untilMs = deadlineOf(run, name);
+  for (const server of servers) await warmUpServer(run, { name, server, world });
   for (let round = 1; round <= options.rounds; round++) {
-    if (round > roundsMin[options.quick ? 'quick' : 'full'] && performance.now() > untilMs) return;
-    for (const placement of placementsFor(run, name)) {
-      // Who goes first changes, so that nobody always finds the machine warm.
-      const now = order.filter((server) => isWorthwhile(run, server, placement));
-      for (const server of round % 2 === 0 ? now : now.reverse()) {
-        if (signal.aborted) return;
-        live.show(`${name}, round ${round} of ${options.rounds}: ${server} …`);
-        const process = servers.get(server);
-        if (process === undefined) continue;
-        const loadRound = 2 * round + (placement === 'free' ? 1 : 0);
-        const target: Target = { scenario: name, round: loadRound, server, process, placement };
-        const sample = { ...(await untilAborted(signal, measureRound(run, stores, target))), round };
-        run.samples.push(sample);
-        live.keep(lineOf(sample));
-      }
+    const turns = turnsOf(options, placements, { name, round });
+    const seconds = (untilMs - performance.now()) / 1_000;
+    const left = { round, turns: turns.length, seconds, betweenSeconds: betweenSecondsOf(run) };
+    const measureSeconds = secondsFor(options, left);
+    if (measureSeconds === 0) return;
+    for (const turn of turns) {
+      if (run.signal.aborted) return;
+      await measureTurn(run, world, { ...turn, name, round, measureSeconds });
     }
   }
 };
 
-/** When a scenario of a run with a time limit may begin no further round. */
+interface RoundTurn extends Turn {
+  readonly name: LoadScenarioName;
+  readonly round: number;
+  readonly measureSeconds: number;
+}
+
+const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn): Promise<void> => {
+  const { options, live, signal } = run;
+  const { server, placement, name, round, measureSeconds } = turn;
+  const process = servers.get(server);
+  if (process === undefined) return;
+  live.show(`${name}, round ${round} of ${options.rounds}: ${server} …`);
+  const usedSeconds = usedSecondsOf(options, turn);
+  const loadRound = 2 * round + (placement === 'free' ? 1 : 0);
+  const target: Target = { scenario: name, round: loadRound, usedSeconds, server, process, placement };
+  const means = { ...run, options: { ...options, measureSeconds } };
+  const begunMs = performance.now();
+  const sample = { ...(await untilAborted(signal, measureRound(means, stores, target))), round };
+  run.betweenMs += performance.now() - begunMs - (options.warmupSeconds + measureSeconds) * 1_000;
+  run.samples.push(sample);
+  live.keep(lineOf(sample));
+};
+
+/** What a turn takes beside what it measures: a generator is started, requests are made. */
+const betweenSecondsOf = ({ betweenMs, samples }: Run): number =>
+  betweenMs / 1_000 / Math.max(1, samples.length);
+
+/** When a scenario of a run with a time limit should end. */
 const deadlineOf = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
   if (options.secondsMax === 0) return Number.POSITIVE_INFINITY;
-  const names = loadScenarios(options);
-  const left = names.length - names.indexOf(name);
+  const names = loadScenariosOf(options);
+  const weightOf = (one: LoadScenarioName): number =>
+    turnsOf(options, options.placements, { name: one, round: 1 }).length;
+  const left = names.slice(names.indexOf(name)).reduce((sum, one) => sum + weightOf(one), 0);
   const nowMs = performance.now();
-  return nowMs + (begunMs + options.secondsMax * 1_000 - nowMs) / left;
+  return nowMs + ((begunMs + options.secondsMax * 1_000 - nowMs) * weightOf(name)) / left;
 };
 
 interface Cold {
-  readonly scenario: LoadScenarioName;
+  readonly name: LoadScenarioName;
   readonly server: ServerName;
-  readonly servers: Contestants;
+  readonly world: World;
 }
 
 /**
  * Rounds that do not count: entities become live, sessions and profiles are read, code is compiled. As many
- * as it takes for so many requests, but few: a slow server is not waited for.
+ * as it takes for so many requests, but few: a slow server is not waited for. Their requests are others than
+ * those that are measured, as a repeated visit costs less than a new one.
  */
-const warmUp = async (run: Run, stores: Stores, { scenario, server, servers }: Cold): Promise<void> => {
-  const process = servers.get(server);
+const warmUpServer = async (run: Run, { name, server, world }: Cold): Promise<void> => {
+  const process = world.servers.get(server);
   if (process === undefined) return;
-  const measureSeconds = server === 'bare' ? 0.3 : 0.8;
-  const means = { ...run, options: { ...run.options, measureSeconds, rate: 0 } };
-  const turnsMax = warmUpTurnsMax[server === 'rollcall' ? 'rollcall' : 'others'];
+  const means = { ...run, options: { ...run.options, measureSeconds: warmUp.seconds, rate: 0 } };
+  const turnsMax = warmUp.turnsMax[server === 'rollcall' || server === 'bare' ? server : 'peer'];
   let requests = 0;
-  for (let turn = 0; turn < turnsMax && requests < warmUpRequests; turn++) {
+  for (let turn = 0; turn < turnsMax && requests < warmUp.requests; turn++) {
     if (run.signal.aborted) return;
-    run.live.show(`${scenario}: warming up ${server} …`);
+    run.live.show(`${name}: warming up ${server} …`);
     const target: Target = {
-      scenario,
-      round: turn % 2,
+      scenario: name,
+      round: 1_000 + turn,
+      usedSeconds: usedSecondsOfWarmUp(run.options, name, turn),
       server,
       process,
       placement: run.placements[0] ?? null,
     };
-    requests += (await untilAborted(run.signal, measureRound(means, stores, target))).load.requests;
+    requests += (await untilAborted(run.signal, measureRound(means, world.stores, target))).load.requests;
   }
 };
 

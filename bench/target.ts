@@ -7,7 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
-import { type Load, openAutocannon } from './load/autocannon.ts';
+import { openAutocannon } from './load/autocannon.ts';
+import type { Load } from './load/order.ts';
 import { describeMachine } from './measure/machine.ts';
 import type { Live } from './report/live.ts';
 import { type Result, type Sample, scenarioFiguresOf } from './report/result.ts';
@@ -42,9 +43,10 @@ const cpuUnknown = { cpuUs: 0, mainCpuUs: 0, redisCpuUs: 0, postgresCpuUs: 0, co
 
 const measure = async (load: Load, { options, target, scenario, round }: Turn): Promise<Sample> => {
   const { connections, rate, warmupSeconds, measureSeconds } = options;
-  const seconds = { warmupSeconds, measureSeconds };
+  const usedSeconds = (round - 1) * (warmupSeconds + measureSeconds);
+  const seconds = { usedSeconds, warmupSeconds, measureSeconds };
   const order = { scenario, round, url: target.url, connections, rate, placement: null, ...seconds };
-  const result = await load.run(order, { begun: () => {}, ended: () => {} });
+  const result = await load.measure(order, { begun: () => {}, ended: () => {} });
   return { scenario, server: 'rollcall', round, placement: 'free', load: result, ...cpuUnknown };
 };
 interface Turn {

@@ -7,8 +7,8 @@
 
 import { openRedisStore } from '../../storage/hot/redis.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
-import { type Load, openAutocannon } from '../load/autocannon.ts';
-import type { LoadResult } from '../load/order.ts';
+import { openLoad } from '../load/load.ts';
+import type { Load, LoadResult } from '../load/order.ts';
 import { processTicksUs } from '../measure/cpu.ts';
 import type { Live } from '../report/live.ts';
 import { spreadOf } from '../report/statistics.ts';
@@ -109,8 +109,8 @@ const underLoad = async (options: PointOptions, world: World): Promise<UnderLoad
   const sample = sampleOf(directory, entities);
   live.show('activation …');
   const activationCpuUs = await measureActivation(server, sample);
-  const posting = openAutocannon(directory);
-  const reading = openAutocannon({ ...directory, bots: sample });
+  const posting = openLoad('auto', 0, directory);
+  const reading = openLoad('auto', 0, { ...directory, bots: sample });
   try {
     const posts = await throughput(posting, server, 'stats');
     const reads = await throughput(reading, server, 'read');
@@ -143,6 +143,7 @@ const sampleOf = ({ bots }: Directory, entities: number): readonly Holder[] => {
 const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
   scenario,
   round,
+  usedSeconds: 0,
   url: server.url,
   connections,
   rate: 0,
@@ -155,7 +156,7 @@ const unwatched = { begun: () => {}, ended: () => {} };
 const throughput = async (load: Load, server: ServerProcess, scenario: LoadScenarioName) => {
   const results: LoadResult[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const result = await load.run(orderOf(server, scenario, round), unwatched);
+    const result = await load.measure(orderOf(server, scenario, round), unwatched);
     if (round > 0) results.push(result);
   }
   return {
@@ -195,7 +196,7 @@ const measureOutage = async (
   const untilMs = performance.now() + outageSeconds * 1_000;
   for (let round = 10; performance.now() < untilMs; round++) {
     live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
-    await load.run(orderOf(server, 'stats', round), unwatched);
+    await load.measure(orderOf(server, 'stats', round), unwatched);
   }
   const backlogEntities = await waiting();
   await stores.postgres?.start();

@@ -9,19 +9,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { place } from '../measure/places.ts';
 import type { Directory } from '../servers/directory.ts';
-import type { LoadResult, Order, Report } from './order.ts';
-
-export interface Watch {
-  begun(): void;
-  ended(): void;
-}
-export interface Load {
-  readonly name: 'autocannon' | 'wrk';
-  /** Rejects when the generator fails or is closed. */
-  run(order: Order, watch: Watch): Promise<LoadResult>;
-  /** Idempotent. */
-  close(): Promise<void>;
-}
+import type { Load, LoadResult, Order, Report, Watch } from './order.ts';
 
 export const openAutocannon = (directory: Directory): Load => {
   const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
@@ -32,7 +20,7 @@ export const openAutocannon = (directory: Directory): Load => {
   child.send({ kind: 'directory', directory });
   return {
     name: 'autocannon',
-    run: (order, watch) => {
+    measure: (order, watch) => {
       if (order.placement !== null && child.pid !== undefined) place(child.pid, order.placement, false);
       return perform(child, order, watch);
     },

@@ -8,7 +8,10 @@ import type { LoadScenarioName } from '../scenarios/scenario.ts';
 export interface Order {
   readonly scenario: LoadScenarioName;
   readonly url: string;
+  /** Rounds with the same number send the same requests. */
   readonly round: number;
+  /** Seconds of earlier rounds, whose votes are used up. */
+  readonly usedSeconds: number;
   readonly connections: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
@@ -46,3 +49,16 @@ export type Report =
   | { readonly kind: 'ended' }
   | { readonly kind: 'done'; readonly result: LoadResult }
   | { readonly kind: 'failed'; readonly words: string };
+
+/** Hears when the measured time begins and ends, so that the servers' CPU is read at the same moments. */
+export interface Watch {
+  begun(): void;
+  ended(): void;
+}
+export interface Load {
+  readonly name: 'autocannon' | 'wrk';
+  /** One order at a time. Rejects when the generator fails or is closed. */
+  measure(order: Order, watch: Watch): Promise<LoadResult>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}

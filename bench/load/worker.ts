@@ -19,9 +19,9 @@ const say = (report: Report): void => void process.send?.(report);
 const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
   const scenario = scenarioOf(order.scenario);
   const seconds = order.warmupSeconds + order.measureSeconds;
-  const { round, connections } = order;
+  const { connections } = order;
   return Array.from({ length: connections }, (_, connection) =>
-    scenario.requestsOf({ directory, round, connection, connections, seconds }),
+    scenario.requestsOf({ ...order, directory, connection, seconds }),
   );
 };
 

@@ -1,48 +1,69 @@
 /**
- * The load by wrk, where that is installed (`--load wrk`): a generator in C that needs a fraction of the
- * CPU.
+ * The load by wrk: a generator in C that sends our requests through a script in Lua.
  *
- * Sends the same requests through a Lua script. Its warm-up counts with the rest, and so does the server's
- * CPU. Statuses are only known as "2xx" and "other".
+ * wrk itself measures from its first request to its last. So that a warm-up does not count, its script
+ * keeps the number of requests sent in a file that is mapped into memory, and we read it when the measured
+ * time begins and ends (at most one request for each connection is under way then). Latency and failures
+ * are of the whole run. SIGINT ends wrk, which then reports. Statuses are only known as "2xx" and "other".
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { cpuTimeOf } from '../measure/cpu.ts';
 import { coresOf } from '../measure/places.ts';
 import { scenarioOf } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
-import type { Load } from './autocannon.ts';
-import { type LoadResult, type Order, percentiles } from './order.ts';
+import { endWithUs } from '../servers/process.ts';
+import { type Load, type LoadResult, type Order, percentiles, sliceSeconds, type Watch } from './order.ts';
+
+/** Never reached: a round ends when it was measured, however slow the machine is. */
+const durationMaxSeconds = 600;
+const firstRequestMsMax = 30_000;
+const pollMs = 5;
 
 /** wrk has one ring for all connections: those of all connections, interleaved. */
 const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
-  const { connections, round } = order;
-  const seconds = order.warmupSeconds + order.measureSeconds;
+  const { connections } = order;
   const scenario = scenarioOf(order.scenario);
   const rings = Array.from({ length: connections }, (_, connection) =>
-    scenario.requestsOf({ directory, round, connection, connections, seconds }),
+    scenario.requestsOf({
+      ...order,
+      directory,
+      connection,
+      seconds: order.warmupSeconds + order.measureSeconds,
+    }),
   );
   const longest = Math.max(...rings.map((ring) => ring.length));
   return Array.from({ length: longest }, (_, index) => rings.flatMap((ring) => ring[index] ?? [])).flat();
 };
 
-const script = (file: string): string => `
-local ring, turn = {}, 0
-for line in io.lines(${JSON.stringify(file)}) do
-  ring[#ring + 1] = (line:gsub("\\\\r", "\\r"):gsub("\\\\n", "\\n"))
+/** `init` runs where requests are made, and not in the state that only reports. */
+const scriptOf = (requestsFile: string, countFile: string): string => `
+local ffi = require("ffi")
+ffi.cdef[[
+int open(const char *path, int flags);
+void *mmap(void *address, size_t length, int protection, int flags, int file, long offset);
+]]
+local ring, turn, sent = {}, 0, nil
+function init()
+  for line in io.lines(${JSON.stringify(requestsFile)}) do
+    ring[#ring + 1] = (line:gsub("\\\\r", "\\r"):gsub("\\\\n", "\\n"))
+  end
+  local file = ffi.C.open(${JSON.stringify(countFile)}, 2)
+  sent = ffi.cast("double *", ffi.C.mmap(nil, 8, 3, 1, file, 0))
 end
 function request()
-  turn = turn % #ring + 1
-  return ring[turn]
+  turn = turn + 1
+  sent[0] = turn
+  return ring[(turn - 1) % #ring + 1]
 end
 function done(summary, latency)
   local errors = summary.errors
   local lost = errors.connect + errors.read + errors.write + errors.timeout
-  io.write(string.format("RESULT %d %d %d %d %d", summary.requests, summary.duration,
-    errors.status, lost, summary.bytes))
+  io.write(string.format("RESULT %d %d %d %d", summary.requests, errors.status, lost, summary.bytes))
   for _, percentile in ipairs({ ${percentiles.join(', ')} }) do
     io.write(string.format(" %d", latency:percentile(percentile)))
   end
@@ -51,52 +72,50 @@ end
 `;
 
 /** One request as one line: line ends are written out, as no header or body of ours holds a backslash. */
-const lineOf = ({ method, path, headers, body = '' }: LoadRequest, host: string): string => {
+const lineOf = ({ method, path, headers, body = '' }: LoadRequest): string => {
   const length: Record<string, string> = body === '' ? {} : { 'Content-Length': String(body.length) };
-  const lines = Object.entries({ Host: host, Connection: 'keep-alive', ...headers, ...length });
+  const lines = Object.entries({ Host: 'localhost', Connection: 'keep-alive', ...headers, ...length });
   const head = lines.map(([name, value]) => `${name}: ${value}\\r\\n`).join('');
   return `${method} ${path} HTTP/1.1\\r\\n${head}\\r\\n${body}`;
 };
 
-interface Counts {
+/** Of the whole run, warm-up included. */
+interface Totals {
   readonly requests: number;
-  readonly microseconds: number;
   readonly refused: number;
   readonly lost: number;
   readonly bytes: number;
   readonly latencyUs: readonly number[];
 }
 
-const parseOutput = (output: string): Counts => {
+const parseOutput = (output: string): Totals => {
   const found = /^RESULT ([\d ]+)$/m.exec(output)?.[1]?.split(' ').map(Number);
   if (found === undefined) throw new Error(`wrk said nothing of use:\n${output}`);
-  const [requests = 0, microseconds = 0, refused = 0, lost = 0, bytes = 0, ...latencyUs] = found;
-  return { requests, microseconds, refused, lost, bytes, latencyUs };
+  const [requests = 0, refused = 0, lost = 0, bytes = 0, ...latencyUs] = found;
+  return { requests, refused, lost, bytes, latencyUs };
 };
 
-const resultOf = (counts: Counts, cpuUs: number): LoadResult => ({
-  requests: counts.requests,
-  requestsPerSecond: (counts.requests * 1_000_000) / counts.microseconds,
-  statuses: { '2xx': counts.requests - counts.refused, other: counts.refused },
-  errors: counts.lost,
-  bytes: counts.bytes,
-  latencyMs: counts.latencyUs.map((us) => us / 1_000),
-  perSlice: [],
-  generatorBusy: cpuUs / counts.microseconds,
+/** Of the measured time. */
+interface Measured {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly cpuUs: number;
+  readonly perSlice: readonly number[];
+}
+
+const resultOf = (totals: Totals, { requests, seconds, cpuUs, perSlice }: Measured): LoadResult => ({
+  requests,
+  requestsPerSecond: requests / seconds,
+  statuses: { '2xx': Math.max(0, requests - totals.refused), other: totals.refused },
+  errors: totals.lost,
+  bytes: (totals.bytes * requests) / Math.max(1, totals.requests),
+  latencyMs: totals.latencyUs.map((us) => us / 1_000),
+  perSlice,
+  generatorBusy: cpuUs / 1_000_000 / seconds,
 });
 
 const prefixOf = ({ placement }: Order): string[] =>
   placement === null ? [] : ['taskset', '-c', coresOf(placement)];
-
-const outputOf = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    child.once('error', reject);
-    child.once('close', () => resolve(text));
-  });
 
 export const wrkIsThere = (): boolean => {
   try {
@@ -108,44 +127,116 @@ export const wrkIsThere = (): boolean => {
   }
 };
 
+interface Wrk {
+  readonly child: ChildProcess;
+  /** Requests sent so far; not after `close`. */
+  sent(): number;
+  close(): void;
+  /** What it printed; rejects when it could not be started. */
+  readonly output: Promise<string>;
+}
+
+const outputOf = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = '';
+    const take = (chunk: Buffer): void => {
+      text += chunk.toString();
+    };
+    child.stdout?.on('data', take);
+    child.stderr?.on('data', take);
+    child.once('error', reject);
+    child.once('close', () => resolve(text));
+  });
+
+const launch = (folder: string, order: Order, directory: Directory): Wrk => {
+  const [requests, count, script] = ['requests.txt', 'count', 'script.lua'].map((name) => join(folder, name));
+  if (requests === undefined || count === undefined || script === undefined) throw new Error('unreachable');
+  const lines = ringOf(order, directory).map((request) => lineOf(request));
+  writeFileSync(requests, `${lines.join('\n')}\n`);
+  writeFileSync(count, Buffer.alloc(8));
+  writeFileSync(script, scriptOf(requests, count));
+  const words = ['wrk', '-t1', `-c${order.connections}`, `-d${durationMaxSeconds}s`, '-s', script, order.url];
+  const [program = 'wrk', ...rest] = [...prefixOf(order), ...words];
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  endWithUs(child);
+  const file = openSync(count, 'r');
+  const number = Buffer.alloc(8);
+  const sent = (): number => {
+    readSync(file, number, 0, 8, 0);
+    return number.readDoubleLE(0);
+  };
+  return { child, sent, close: () => closeSync(file), output: outputOf(child) };
+};
+
+const isRunning = ({ child }: Wrk): boolean =>
+  child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+
+/** wrk makes one request as a trial before it connects; every connection's first one follows that. */
+const untilConnected = async (wrk: Wrk, connections: number): Promise<void> => {
+  const untilMs = performance.now() + firstRequestMsMax;
+  while (isRunning(wrk) && wrk.sent() <= connections) {
+    if (performance.now() > untilMs) throw new Error('wrk could not open its connections in time');
+    await pause(pollMs);
+  }
+};
+
+const measure = async (wrk: Wrk, order: Order, watch: Watch): Promise<Measured> => {
+  const perSlice: number[] = [];
+  const begunMs = performance.now();
+  const begunCpu = await cpuTimeOf(wrk.child);
+  const first = wrk.sent();
+  watch.begun();
+  let last = first;
+  for (let endMs = 0; endMs < order.measureSeconds * 1_000; ) {
+    endMs = Math.min(order.measureSeconds, (perSlice.length + 1) * sliceSeconds) * 1_000;
+    await pause(Math.max(0, begunMs + endMs - performance.now()));
+    const now = wrk.sent();
+    perSlice.push(now - last);
+    last = now;
+  }
+  watch.ended();
+  const seconds = (performance.now() - begunMs) / 1_000;
+  const { totalUs } = await cpuTimeOf(wrk.child);
+  return { requests: last - first, seconds, cpuUs: totalUs - begunCpu.totalUs, perSlice };
+};
+
+const perform = async (wrk: Wrk, order: Order, watch: Watch): Promise<LoadResult> => {
+  let measured: Measured | null = null;
+  try {
+    await untilConnected(wrk, order.connections);
+    if (isRunning(wrk)) {
+      await pause(order.warmupSeconds * 1_000);
+      measured = await measure(wrk, order, watch);
+    }
+  } finally {
+    wrk.child.kill('SIGINT');
+    wrk.close();
+  }
+  const output = await wrk.output;
+  if (measured === null) throw new Error(`wrk ended early:\n${output}`);
+  return resultOf(parseOutput(output), measured);
+};
+
 /** Throws in words when wrk is not there. */
 export const openWrk = (directory: Directory): Load => {
   if (!wrkIsThere()) {
     throw new Error('wrk is not installed (Debian: apt-get install wrk); --load autocannon needs nothing.');
   }
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-wrk-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
   let running: ChildProcess | null = null;
   return {
     name: 'wrk',
-    run: async (order, watch) => {
-      const requests = join(folder, 'requests.txt');
-      const { host } = new URL(order.url);
-      const lines = ringOf(order, directory).map((request) => lineOf(request, host));
-      writeFileSync(requests, `${lines.join('\n')}\n`);
-      writeFileSync(join(folder, 'script.lua'), script(requests));
-      const seconds = Math.max(1, Math.ceil(order.warmupSeconds + order.measureSeconds));
-      const words = ['-t1', `-c${order.connections}`, `-d${seconds}s`, '-s', join(folder, 'script.lua')];
-      const [program = 'wrk', ...rest] = [...prefixOf(order), 'wrk', ...words, order.url];
-      const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'ignore'] });
-      running = child;
-      watch.begun();
-      let usedUs = 0;
-      const look = setInterval(() => {
-        cpuTimeOf(child).then(
-          ({ totalUs }) => {
-            usedUs = totalUs;
-          },
-          () => clearInterval(look),
-        );
-      }, 100);
-      const output = await outputOf(child).finally(() => clearInterval(look));
-      watch.ended();
-      running = null;
-      return resultOf(parseOutput(output), usedUs);
+    measure: async (order, watch) => {
+      const wrk = launch(folder, order, directory);
+      running = wrk.child;
+      return perform(wrk, order, watch);
     },
     close: async () => {
       running?.kill('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
+      process.off('exit', remove);
+      remove();
     },
   };
 };

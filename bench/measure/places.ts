@@ -11,15 +11,21 @@
  * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured. Called by round.ts.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 export const placements = ['one-core', 'free'] as const;
 export type Placement = (typeof placements)[number];
 
 const quietly = { stdio: 'ignore' } as const;
-const everywhere = (): string => `0-${availableParallelism() - 1}`;
+/** The cores this process may use, as `0-3,8`: in a container they need not begin at 0. */
+const everywhere = (): string => {
+  const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
+  return /^Cpus_allowed_list:\s+(\S+)$/m.exec(status)?.[1] ?? `0-${availableParallelism() - 1}`;
+};
 /** The last one: the system's own work is mostly on the first. */
-const sharedCore = (): string => String(availableParallelism() - 1);
+export const lastOf = (cores: string): string => cores.split(/[,-]/).at(-1) ?? '0';
+const sharedCore = (): string => lastOf(everywhere());
 
 export const coresOf = (placement: Placement): string =>
   placement === 'one-core' ? sharedCore() : everywhere();

@@ -4,7 +4,7 @@
  *
  * Called by the suite, one round at a time.
  */
-import type { Load } from '../load/autocannon.ts';
+import type { Load } from '../load/order.ts';
 import type { Sample } from '../report/result.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
@@ -16,6 +16,7 @@ import { type Placement, place } from './places.ts';
 export interface Target {
   readonly scenario: LoadScenarioName;
   readonly round: number;
+  readonly usedSeconds: number;
   readonly server: ServerName;
   readonly process: ServerProcess;
   /** `null`: this machine does not let us place processes. */
@@ -44,7 +45,7 @@ export const measureRound = async (
   stores: Stores,
   target: Target,
 ): Promise<Sample> => {
-  const { scenario, round, server, process, placement } = target;
+  const { scenario, round, usedSeconds, server, process, placement } = target;
   const { connections, warmupSeconds, measureSeconds, rate } = options;
   const marks: Promise<Mark>[] = [];
   const mark = (): void => {
@@ -57,9 +58,10 @@ export const measureRound = async (
     marks.push(marked);
   };
   const url = process.url;
-  const order = { scenario, url, round, connections, warmupSeconds, measureSeconds, rate, placement };
+  const seconds = { usedSeconds, warmupSeconds, measureSeconds };
+  const order = { scenario, url, round, connections, rate, placement, ...seconds };
   if (placement !== null) place(process.child.pid ?? 0, placement, true);
-  const result = await load.run(order, { begun: mark, ended: mark });
+  const result = await load.measure(order, { begun: mark, ended: mark });
   const [from, to] = await Promise.all(marks);
   if (from === undefined || to === undefined) throw new Error('the load did not say when it measured');
   const requests = Math.max(1, result.requests);

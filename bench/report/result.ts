@@ -161,8 +161,6 @@ const ratioOf = (
   return ratios.length === 0 ? null : spreadOf(ratios);
 };
 
-const notMeasured = { words: 'requests/s: measured on one shared core only', isLeast: false };
-
 const ratiosTo = (
   to: ServerName,
   bySample: ReadonlyMap<ServerName, readonly Sample[]>,
@@ -174,9 +172,11 @@ const ratiosTo = (
   if (our === undefined || other === undefined) {
     return { to, cpu: null, rate: null, rateIsLeast: false, words: [] };
   }
-  const noCpu = cpuRatioRule(our, other);
+  // A quick run measures the CPU of some servers only.
+  const alike = our.samePressure === other.samePressure;
+  const noCpu = alike ? cpuRatioRule(our, other) : '';
   const measured = isPlaced(ours, 'free') && isPlaced(others, 'free');
-  const { words: noRate, isLeast } = measured ? rateRatioRule(our, other) : notMeasured;
+  const { words: noRate, isLeast } = measured ? rateRatioRule(our, other) : { words: '', isLeast: false };
   const within = (placement: Placement, value: (sample: Sample) => number) =>
     ratioOf(placed(ours, placement), placed(others, placement), value);
   return {
@@ -184,7 +184,7 @@ const ratiosTo = (
     cpu: noCpu === null ? within('one-core', ({ cpuUs }) => cpuUs) : null,
     rate: noRate === null ? within('free', ({ load }) => load.requestsPerSecond) : null,
     rateIsLeast: isLeast,
-    words: [noCpu, noRate].filter((words) => words !== null),
+    words: [noCpu, noRate].flatMap((words) => (words === null || words === '' ? [] : [words])),
   };
 };
 

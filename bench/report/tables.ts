@@ -151,7 +151,7 @@ export const notesOf = (result: Result): string[] => {
     ...(servers.some(({ bottleneck }) => bottleneck === 'generator')
       ? ['* The load generator had no time left: these requests/s are its own.']
       : []),
-    ...missing.filter((line) => !line.includes('one shared core only')),
+    ...missing,
     ...(loadBefore > cores / 2
       ? [
           `The machine was busy before the run began (load ${loadBefore} on ${cores} cores): ` +

@@ -9,21 +9,20 @@ import { visitOf } from './page.ts';
 import { readOf } from './read.ts';
 import { chanceOf, type LoadRequest, type Round, type Scenario } from './scenario.ts';
 import { postOf } from './stats.ts';
-import { voteOf } from './vote.ts';
+import { voteOf, votesPerConnectionAndSecond } from './vote.ts';
 
-/** Votes per connection and second that a round may use; they are one in 25 of all. */
-const votesPerConnectionAndSecond = 8;
 /** In hundredths of all requests; the rest, one, is the index. */
 export const mix = { stats: 50, read: 25, page: 20, vote: 4 } as const;
 
 const requestsOf = (round: Round): LoadRequest[] => {
   const chance = chanceOf(round);
-  const votes = Math.ceil(round.seconds * votesPerConnectionAndSecond);
+  const votes = Math.ceil((round.seconds * votesPerConnectionAndSecond * mix.vote) / 100);
+  const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
   const requests: LoadRequest[] = [];
   for (let turn = 0; turn < votes; turn++) {
     const hundredths = [...Array(100 / mix.vote)].map(() => chance() * (100 - mix.vote));
     hundredths.pop();
-    requests.push(voteOf(round, round.round * votes + turn));
+    requests.push(voteOf(round, first + turn));
     for (const drawn of hundredths) {
       if (drawn < mix.stats) requests.push(postOf(chance, round));
       else if (drawn < mix.stats + mix.read) requests.push(readOf(chance, round));
@@ -31,7 +30,9 @@ const requestsOf = (round: Round): LoadRequest[] => {
       else requests.push(...index.requestsOf(round));
     }
   }
-  return requests;
+  // Connections begin at different places: otherwise all would vote at the same time.
+  const turned = round.connection % (100 / mix.vote);
+  return [...requests.slice(turned), ...requests.slice(0, turned)];
 };
 
 export const mixed: Scenario = {

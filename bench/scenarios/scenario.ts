@@ -16,8 +16,10 @@ export interface LoadRequest {
 
 export interface Round {
   readonly directory: Directory;
-  /** Rounds of one run have different numbers: what may happen only once must not repeat itself. */
+  /** What is drawn by chance depends on it. */
   readonly round: number;
+  /** Seconds of earlier rounds: what may happen only once must not repeat itself. */
+  readonly usedSeconds: number;
   readonly connection: number;
   readonly connections: number;
   /** Warm-up and measurement together. */

@@ -6,7 +6,7 @@
 import type { LoadRequest, Round, Scenario } from './scenario.ts';
 
 /** More than a connection can send in a second, so that the ring never comes round to its first vote. */
-export const votesPerConnectionAndSecond = 160;
+export const votesPerConnectionAndSecond = 240;
 
 export const voteOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
   const { bots, users } = directory;
@@ -30,7 +30,8 @@ export const vote: Scenario = {
   summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
   peers: ['fastify-redis', 'express-sql'],
   requestsOf: (round) => {
-    const count = Math.ceil(round.seconds * votesPerConnectionAndSecond);
-    return Array.from({ length: count }, (_, index) => voteOf(round, round.round * count + index));
+    const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
+    const count = Math.floor(round.seconds * votesPerConnectionAndSecond);
+    return Array.from({ length: count }, (_, index) => voteOf(round, first + index));
   },
 };

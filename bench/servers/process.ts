@@ -30,6 +30,12 @@ const running = new Set<ChildProcess>();
 const stopMs = 15_000;
 const preload = fileURLToPath(new URL('./report-cpu.ts', import.meta.url));
 
+/** Whatever ends this process ends that one too. */
+export const endWithUs = (child: ChildProcess): void => {
+  running.add(child);
+  child.once('close', () => running.delete(child));
+};
+
 const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): ChildProcess => {
   const program = fileURLToPath(new URL(file, import.meta.url));
   const preloaded = hasProc ? [] : ['--import', preload];
@@ -43,8 +49,7 @@ const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): C
       env: { ...process.env, ...settings },
     },
   );
-  running.add(child);
-  child.once('close', () => running.delete(child));
+  endWithUs(child);
   return child;
 };
 

@@ -1,0 +1,119 @@
+/**
+ * Who is measured in which scenario, where, how often and for how long. Pure.
+ *
+ * A run has a time limit. When it is short of time its rounds get shorter, and only when that is not
+ * enough are rounds left out. Votes are used up, so every round knows what those before it may have used.
+ * Called by the suite.
+ */
+import type { Options } from './arguments.ts';
+import type { Placement } from './measure/places.ts';
+import { scenarioOf } from './scenarios/all.ts';
+import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
+import { votesPerConnectionAndSecond } from './scenarios/vote.ts';
+import { type ServerName, serverNames } from './servers/contestants.ts';
+
+/** Also where the time limit is over; the full run has many scenarios. */
+const roundsMin = { quick: 3, full: 1 };
+/** Rounds that do not count, until so many requests were answered; a slow server is not waited for. */
+export const warmUp = {
+  turnsMax: { rollcall: 4, bare: 1, peer: 2 },
+  requests: 30_000,
+  seconds: 0.6,
+} as const;
+/** No round is shorter, however little time there is. */
+const measureSecondsMin = 0.2;
+
+export const loadScenariosOf = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
+  scenarios.filter((name) => name !== 'idle');
+
+/** A quick run compares with peers in `stats` alone. */
+export const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
+  if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
+  return scenarioOf(name).peers;
+};
+
+/** The peers that the chosen scenarios need. */
+export const peersOf = (options: Pick<Options, 'peers' | 'scenarios'>): readonly PeerName[] => {
+  const wanted = new Set(loadScenariosOf(options).flatMap((name) => peersFor(options, name)));
+  return peerNames.filter((name) => wanted.has(name));
+};
+
+/** One server at one place. */
+export interface Turn {
+  readonly server: ServerName;
+  /** `null`: this machine does not let us place processes. */
+  readonly placement: Placement | null;
+}
+
+/** A quick run takes requests/s from `stats` alone, of those where they are compared; and no CPU of SQL's. */
+const isWorthwhile = (name: LoadScenarioName, { server, placement }: Turn): boolean => {
+  if (placement === 'one-core') return server !== 'fastify-sql';
+  return name === 'stats' && (server === 'rollcall' || server === 'fastify-sql');
+};
+
+/** All turns of one round. Who goes first changes, so that nobody always finds the machine warm. */
+export const turnsOf = (
+  options: Pick<Options, 'quick' | 'peers'>,
+  placements: readonly (Placement | null)[],
+  { name, round }: { readonly name: LoadScenarioName; readonly round: number },
+): readonly Turn[] => {
+  const peers = peersFor(options, name);
+  const order = serverNames.filter(
+    (one) => one === 'bare' || one === 'rollcall' || peers.includes(one as PeerName),
+  );
+  const turns = placements.flatMap((placement) => order.map((server) => ({ server, placement })));
+  const worthwhile =
+    options.quick && placements.length > 1 ? turns.filter((turn) => isWorthwhile(name, turn)) : turns;
+  return round % 2 === 0 ? worthwhile : [...worthwhile].reverse();
+};
+
+type Times = Pick<Options, 'rounds' | 'warmupSeconds' | 'measureSeconds'>;
+
+const warmUpSecondsMax = ({ warmupSeconds }: Times): number =>
+  warmUp.turnsMax.rollcall * (warmUp.seconds + warmupSeconds);
+const secondsMax = (times: Times): number =>
+  warmUpSecondsMax(times) + times.rounds * 2 * (times.warmupSeconds + times.measureSeconds);
+
+/** The votes a run may use: each user votes once for each bot, and no round repeats another's votes. */
+export const usersPerConnection = (options: Times & Pick<Options, 'scenarios' | 'bots'>): number => {
+  const voting = options.scenarios.filter((name) => name === 'vote' || name === 'mixed').length;
+  return 1 + Math.ceil((voting * secondsMax(options) * votesPerConnectionAndSecond) / options.bots);
+};
+
+const usedBefore = (times: Times, name: LoadScenarioName): number =>
+  name === 'mixed' ? secondsMax(times) : 0;
+
+/** Seconds of rounds before this one. The same for all servers, which so get the same requests. */
+export const usedSecondsOf = (
+  times: Times,
+  { name, round, placement }: { name: LoadScenarioName; round: number; placement: Placement | null },
+): number => {
+  const index = 2 * (round - 1) + (placement === 'free' ? 1 : 0);
+  const each = times.warmupSeconds + times.measureSeconds;
+  return usedBefore(times, name) + warmUpSecondsMax(times) + index * each;
+};
+export const usedSecondsOfWarmUp = (times: Times, name: LoadScenarioName, turn: number): number =>
+  usedBefore(times, name) + turn * (warmUp.seconds + times.warmupSeconds);
+
+export interface Left {
+  readonly round: number;
+  /** In each round. */
+  readonly turns: number;
+  /** For this scenario. */
+  readonly seconds: number;
+  /** What a turn takes beside its warm-up and the measured time. */
+  readonly betweenSeconds: number;
+}
+
+/** How long each turn of a round is measured that begins now; 0: the round is left out. */
+export const secondsFor = (
+  options: Pick<Options, 'quick' | 'rounds' | 'secondsMax' | 'warmupSeconds' | 'measureSeconds'>,
+  left: Left,
+): number => {
+  const { measureSeconds, warmupSeconds } = options;
+  if (options.secondsMax === 0) return measureSeconds;
+  if (left.seconds <= 0 && left.round > roundsMin[options.quick ? 'quick' : 'full']) return 0;
+  const turns = (options.rounds - left.round + 1) * left.turns;
+  const affordable = left.seconds / turns - warmupSeconds - left.betweenSeconds;
+  return Math.min(measureSeconds, Math.max(measureSecondsMin, affordable));
+};

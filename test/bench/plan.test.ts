@@ -1,0 +1,121 @@
+/**
+ * The plan of a bench run: who is measured where, how rounds fit into the time, and that no vote is sent
+ * twice.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseArguments } from '../../bench/arguments.ts';
+import { lastOf, placements } from '../../bench/measure/places.ts';
+import {
+  secondsFor,
+  turnsOf,
+  usedSecondsOf,
+  usedSecondsOfWarmUp,
+  usersPerConnection,
+  warmUp,
+} from '../../bench/plan.ts';
+import { scenarioOf } from '../../bench/scenarios/all.ts';
+import { createDirectory } from '../../bench/servers/directory.ts';
+
+const test = suite('bench plan');
+const quick = parseArguments(['--quick']);
+
+const named = (name: 'stats' | 'page', round: number): string[] =>
+  turnsOf(quick, placements, { name, round }).map(({ server, placement }) => `${server} ${placement}`);
+
+test('a quick run measures CPU on one core, and requests/s of the two that are compared by it', () => {
+  assert.equal(named('stats', 2), [
+    'bare one-core',
+    'rollcall one-core',
+    'fastify-redis one-core',
+    'rollcall free',
+    'fastify-sql free',
+  ]);
+  assert.equal(named('page', 2), ['bare one-core', 'rollcall one-core']);
+});
+
+test('who goes first alternates', () => {
+  assert.equal(named('page', 1), [...named('page', 2)].reverse());
+});
+
+test('a machine that cannot place processes measures everybody where the system puts them', () => {
+  const turns = turnsOf(quick, [null], { name: 'stats', round: 2 });
+
+  assert.equal(
+    turns.map(({ server }) => server),
+    ['bare', 'rollcall', 'fastify-redis', 'fastify-sql'],
+  );
+});
+
+test('a run short of time makes rounds shorter, and leaves some out only when that is not enough', () => {
+  const left = { round: 4, turns: 2, seconds: 100, betweenSeconds: 0.2 };
+
+  assert.is(secondsFor(quick, left), quick.measureSeconds);
+  assert.is(Math.round(secondsFor(quick, { ...left, seconds: 2.4 }) * 100), 30);
+  assert.is(secondsFor(quick, { ...left, seconds: 0.1 }), 0.2);
+  assert.is(secondsFor(quick, { ...left, seconds: -1 }), 0);
+  assert.is(secondsFor(quick, { ...left, round: 3, seconds: -1 }), 0.2);
+});
+
+test('a run without a limit takes the time it was told', () => {
+  const options = parseArguments(['--limit', '0', '--seconds', '7']);
+
+  assert.is(secondsFor(options, { round: 2, turns: 9, seconds: 1, betweenSeconds: 1 }), 7);
+});
+
+test('no vote is sent twice in a run, over warm-up, rounds and scenarios', () => {
+  const options = parseArguments([
+    '--only',
+    'vote,mixed',
+    '--rounds',
+    '2',
+    '--connections',
+    '4',
+    '--bots',
+    '100',
+  ]);
+  const users = usersPerConnection(options) * options.connections;
+  const directory = createDirectory({ bots: options.bots, users });
+  const sent = new Set<string>();
+  let votes = 0;
+  const send = (name: 'vote' | 'mixed', usedSeconds: number, seconds: number): void => {
+    for (let connection = 0; connection < options.connections; connection++) {
+      const round = {
+        directory,
+        round: 1,
+        usedSeconds,
+        connection,
+        connections: options.connections,
+        seconds,
+      };
+      for (const { method, path } of scenarioOf(name).requestsOf(round)) {
+        if (method !== 'PUT') continue;
+        votes += 1;
+        sent.add(path);
+      }
+    }
+  };
+
+  for (const name of ['vote', 'mixed'] as const) {
+    for (let turn = 0; turn < warmUp.turnsMax.rollcall; turn++) {
+      send(name, usedSecondsOfWarmUp(options, name, turn), warmUp.seconds + options.warmupSeconds);
+    }
+    for (const round of [1, 2]) {
+      for (const placement of placements) {
+        const usedSeconds = usedSecondsOf(options, { name, round, placement });
+        send(name, usedSeconds, options.warmupSeconds + options.measureSeconds);
+      }
+    }
+  }
+
+  assert.ok(votes > 3_000);
+  assert.is(sent.size, votes);
+});
+
+test('the shared core is one that this process may use', () => {
+  assert.is(lastOf('0-3'), '3');
+  assert.is(lastOf('4'), '4');
+  assert.is(lastOf('0-3,8'), '8');
+});
+
+test.run();
