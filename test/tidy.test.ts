@@ -188,4 +188,15 @@ test('dependencies are pinned, explained and declared', () => {
   expectOne(check({ 'ops/a.ts': `import 'right';\n` }), /right is not in package\.json/);
 });
 
+test('only a contracting migration takes something away', () => {
+  const folder = 'storage/sql/migrations';
+  const sample = (name: string, text: string) => check({}, { [`${folder}/${name}`]: text });
+
+  assert.equal(sample('002.do.more.sql', 'drop index one;\nalter table a add column b int;'), []);
+  assert.equal(sample('002.do.contract-less.sql', 'drop table a;'), []);
+  expectOne(sample('002.do.less.sql', '-- a\ndrop table a;'), /002\.do\.less\.sql:2 migration: "drop table"/);
+  expectOne(sample('002.do.less.sql', 'alter table a alter column b set not null;'), /:1 migration/);
+  expectOne(sample('002.do.less.sql', 'alter table a rename column b to c;'), /:1 migration/);
+});
+
 test.run();

@@ -6,7 +6,7 @@
  * sample it must refuse.
  */
 import { fileURLToPath } from 'node:url';
-import { dependencies, errorCodes } from './tidy/documents.ts';
+import { dependencies, errorCodes, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
@@ -26,6 +26,7 @@ const rules = [
   suites,
   errorCodes,
   dependencies,
+  migrations,
 ];
 
 /** All findings in `files` (text by path), in the order of files and lines. */

@@ -2,8 +2,10 @@
  * Brings the schema up to date: numbered files in migrations/, applied in order, all in one transaction.
  *
  * Whoever starts first migrates; the others wait at an advisory lock. A file that was applied is never
- * changed again: a changed one stops the start with words. When there is nothing to do, one statement tells
- * so. Called by the composition root and by tests, right after the store is opened.
+ * changed again: a changed one stops the start with words. A file either expands (programs that do not know
+ * it work on) or is named `NNN.do.contract-….sql` and takes away what no program since the last release
+ * uses: older programs start on the first kind and refuse the second. When there is nothing to do, one
+ * statement tells so. Called by the composition root and by tests, right after the store is opened.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,6 +17,8 @@ import { storageErrorOf } from './errors.ts';
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
 const schemaTable = 'schema_versions';
+/** How the name of a migration begins that programs from before it cannot work with. */
+const contractPrefix = 'contract-';
 /** Any constant will do: the lock that says "I am migrating". */
 const lockNumber = 722_501_001;
 
@@ -45,21 +49,31 @@ const readFiles = (directory: string): SchemaFile[] =>
     })
     .sort((left, right) => left.version - right.version);
 
+interface AppliedFile {
+  readonly version: number;
+  readonly name: string | null;
+  readonly md5: string | null;
+}
+
+/** Throws words when a newer program has taken something away that this one needs. */
+const refuseContracted = (applied: readonly AppliedFile[], known: number): void => {
+  const contracted = applied.find(({ version, name }) => version > known && name?.startsWith(contractPrefix));
+  if (contracted === undefined) return;
+  throw new SchemaError(
+    `The database has schema version ${applied.at(-1)?.version}, this program knows ${known}, and version ` +
+      `${contracted.version} (${contracted.name}) took away what this program needs: the database was used ` +
+      'by a newer version of Rollcall. Start that version, or restore a backup made before the upgrade.',
+  );
+};
+
 /** Files not applied yet. Throws words for the operator when history and files disagree. */
 const compareWithHistory = async (sql: Queryable, files: readonly SchemaFile[]): Promise<SchemaFile[]> => {
   const [present] = await sql<{ found: boolean }[]>`select to_regclass(${schemaTable}) is not null as found`;
   if (!present?.found) return [...files];
-  const rows = await sql<{ version: number; md5: string | null }[]>`
-    select version, md5 from ${sql(schemaTable)} where version > 0 order by version`;
+  const rows = await sql<AppliedFile[]>`
+    select version, name, md5 from ${sql(schemaTable)} where version > 0 order by version`;
   const applied = new Map(rows.map((row) => [row.version, row.md5]));
-  const newest = rows.at(-1)?.version ?? 0;
-  const known = files.at(-1)?.version ?? 0;
-  if (newest > known) {
-    throw new SchemaError(
-      `The database has schema version ${newest}, this program knows ${known}: it was used by a newer ` +
-        'version of Rollcall. Start that version, or restore a backup made before the upgrade.',
-    );
-  }
+  refuseContracted(rows, files.at(-1)?.version ?? 0);
   for (const file of files) {
     const md5 = applied.get(file.version);
     if (md5 && md5 !== file.md5) {

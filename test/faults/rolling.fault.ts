@@ -1,14 +1,15 @@
 /**
- * Rolling restarts of three nodes behind the shipped HAProxy under load, and from the previous commit's
- * version to this one (F30).
+ * Rolling restarts of three nodes behind the shipped HAProxy under load, from the previous commit's
+ * version to this one, and to a version with a later schema and back (F30).
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { printLine } from '../nodes/fleet.ts';
+import { mainProgram } from '../support/node-process.ts';
 import { type RollingFigures, rollOver } from './rolling.ts';
 
 const test = suite('rolling restarts');
@@ -27,19 +28,51 @@ test('three nodes restarted four times each: no request fails, each stop takes 5
   judge('rolling restart of 3 nodes', await rollOver({ nodes: 3, rounds: 4, leaveMs: 1_000 }));
 });
 
-test('from the previous commit’s version to this one: no request fails', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-previous-'));
+/** Gives the main program of another version: this project's tree at a commit, changed. */
+const withVersion = async (
+  commit: string,
+  change: (tree: string) => void,
+  use: (program: string) => Promise<void>,
+): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-version-'));
   const tree = join(folder, 'tree');
   const git = (...words: string[]) => execFileSync('git', ['-C', project, ...words], { stdio: 'pipe' });
-  git('worktree', 'add', '--detach', tree, 'HEAD~1');
+  git('worktree', 'add', '--detach', tree, commit);
   try {
     symlinkSync(join(project, 'node_modules'), join(tree, 'node_modules'));
-    const from = join(tree, 'ops/main.ts');
-    judge('from the previous commit', await rollOver({ nodes: 3, rounds: 1, leaveMs: 1_000, from }));
+    change(tree);
+    await use(join(tree, 'ops/main.ts'));
   } finally {
     git('worktree', 'remove', '--force', tree);
     rmSync(folder, { recursive: true, force: true });
   }
-});
+};
+
+test('from the previous commit’s version to this one: no request fails', () =>
+  withVersion(
+    'HEAD~1',
+    () => {},
+    async (from) => {
+      judge('from the previous commit', await rollOver({ nodes: 3, rounds: 1, leaveMs: 1_000, from }));
+    },
+  ));
+
+/** What a later release may do to the schema while nodes of this one are at work. */
+const expansion = `
+alter table totals add column later bigint;
+alter table votes add column later text default 'later';
+create table later (number bigint primary key);
+create index totals_later on totals (later);
+`;
+
+test('to a version that expands the schema, and back again: no request fails', () =>
+  withVersion(
+    'HEAD',
+    (tree) => writeFileSync(join(tree, 'storage/sql/migrations/999.do.later.sql'), expansion),
+    async (later) => {
+      const programs = [later, mainProgram];
+      judge('with a later schema', await rollOver({ nodes: 3, rounds: 2, leaveMs: 1_000, programs }));
+    },
+  ));
 
 test.run();

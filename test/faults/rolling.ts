@@ -27,6 +27,8 @@ export interface RollingPlan {
   readonly leaveMs: number;
   /** The program of the first nodes; restarted ones are of this version. */
   readonly from?: string;
+  /** The program of each round's restarts, where it is not this version's. */
+  readonly programs?: readonly string[];
 }
 
 export interface RollingFigures {
@@ -154,7 +156,8 @@ const restartAll = async (world: World, plan: RollingPlan): Promise<RollingFigur
     for (const place of world.places) await getsTraffic(world, place);
     for (let round = 0; round < plan.rounds; round++) {
       for (const place of world.places) {
-        stopMsMax = Math.max(stopMsMax, await restart(world, place));
+        const program = plan.programs?.[round] ?? mainProgram;
+        stopMsMax = Math.max(stopMsMax, await restart(world, place, program));
         await getsTraffic(world, place);
       }
     }
@@ -169,12 +172,12 @@ const restartAll = async (world: World, plan: RollingPlan): Promise<RollingFigur
 const getsTraffic = (world: World, place: Place): Promise<void> =>
   until(`the node on ${place.port} gets requests`, async () => (await answeredBy(world, place)) > 0);
 
-const restart = async (world: World, place: Place): Promise<number> => {
+const restart = async (world: World, place: Place, program: string): Promise<number> => {
   const startedMs = performance.now();
   const exit = await place.node?.stop();
   const stopMs = performance.now() - startedMs;
   if (exit?.code !== 0) throw new Error(`a stop ended with ${exit?.code}:\n${place.node?.output()}`);
-  await open(world, place, mainProgram);
+  await open(world, place, program);
   return stopMs;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Documents that must stay equal to the code: the table of error codes in docs/behaviour.md, and a reason in
- * ARCHITECTURE.md for every dependency of package.json.
+ * Documents that must stay equal to the code: the table of error codes in docs/behaviour.md, a reason in
+ * ARCHITECTURE.md for every dependency of package.json, and migrations named by what they do.
  */
 import { isNumericLiteral, isPropertyAssignment, isVariableDeclaration } from 'typescript/unstable/ast';
 import { type Finding, lineAt, lineOf, type Project, type Rule, walk } from './project.ts';
@@ -87,3 +87,24 @@ const undeclared = (project: Project, declared: readonly string[]): Finding[] =>
         advice: `${target} is not in package.json`,
       })),
   );
+
+/** What a program from before it would miss. */
+const takesAway = new RegExp(
+  String.raw`\b(drop\s+(table|column|view|type)|rename\s+(to|column)|` +
+    String.raw`alter\s+column\s+\w+\s+(type|set\s+not\s+null))\b`,
+  'i',
+);
+
+/**
+ * Nodes of the version before work on while a newer one migrates, so only a file named `contract` may take
+ * something away (storage/sql/migrate.ts).
+ */
+export const migrations: Rule = ({ documents }) =>
+  [...documents]
+    .filter(([file]) => /\.sql$/.test(file) && !/\/\d{3}\.do\.contract-[a-z-]+\.sql$/.test(file))
+    .flatMap(([file, text]) => {
+      const found = takesAway.exec(text);
+      if (found === null) return [];
+      const advice = `"${found[0]}" breaks older nodes: it belongs in NNN.do.contract-….sql, a release later`;
+      return [{ file, line: lineAt(text, found.index), rule: 'migration', advice }];
+    });

@@ -49,7 +49,14 @@ export interface Project {
 }
 
 const sourceFolders = ['engine', 'http', 'storage', 'ops', 'bench', 'test'];
-const documentPaths = ['package.json', 'ARCHITECTURE.md', 'docs/behaviour.md', 'config.example', '.ci/run'];
+const documentPaths = [
+  'package.json',
+  'ARCHITECTURE.md',
+  'docs/behaviour.md',
+  'config.example',
+  '.ci/run',
+  'storage/sql/migrations/*.sql',
+];
 const virtualRoot = '/project';
 
 /** The files of the project at `root`, by path with forward slashes. */

@@ -38,10 +38,7 @@ test('the project’s own schema applies once, also when asked for many times at
   assert.ok(Math.max(...counts) >= 2);
   const [row] = await embedded.sql`select count(*) as count from schema_versions where version > 0`;
   assert.is(row?.count, Math.max(...counts));
-
-  const startedMs = performance.now();
   assert.is(await migrate(embedded.sql), 0);
-  assert.ok(performance.now() - startedMs < 100);
 });
 
 test('a failing file leaves nothing of itself or of the files before it', async () => {
@@ -65,11 +62,22 @@ test('a changed file stops the start with words', async () => {
   assert.is(await migrate(embedded.sql, files), 0);
 });
 
-test('a database of a newer version stops the start with words', async () => {
+test('a program starts on what a newer one added', async () => {
   write('003.do.three.sql', 'create table three (number int);');
   assert.is(await migrate(embedded.sql, files), 1);
   rmSync(join(files, '003.do.three.sql'));
-  assert.match(await messageOf(migrate(embedded.sql, files)), 'schema version 3, this program knows 2');
+  assert.is(await migrate(embedded.sql, files), 0);
+});
+
+test('what a newer program took away stops the start with words', async () => {
+  write('003.do.three.sql', 'create table three (number int);');
+  write('004.do.contract-two.sql', 'drop table two;');
+  assert.is(await migrate(embedded.sql, files), 1);
+  rmSync(join(files, '003.do.three.sql'));
+  rmSync(join(files, '004.do.contract-two.sql'));
+  const words = await messageOf(migrate(embedded.sql, files));
+  assert.match(words, 'schema version 4, this program knows 2');
+  assert.match(words, 'contract-two');
 });
 
 test.run();
