@@ -59,8 +59,8 @@ interface FlusherState extends FlusherParts {
   cancelWait: () => void;
   failures: number;
   trouble: string | null;
-  /** Monotonic ms since when the backlog has not been empty. */
-  behindSinceMs: number | null;
+  /** Monotonic. What waited at this moment, in this node's shards, is in the ledger. */
+  caughtUpMs: number;
 }
 
 export const createFlusher = (parts: FlusherParts): Flusher => {
@@ -73,11 +73,12 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     cancelWait: () => {},
     failures: 0,
     trouble: null,
-    behindSinceMs: null,
+    caughtUpMs: parts.clock.monotonicMs(),
   };
   return {
     start: () => {
       state.mode = 'waiting';
+      state.caughtUpMs = state.clock.monotonicMs();
       waitThenWork(state, state.intervalMs);
     },
     flushed: (shard) => demand(state, shard),
@@ -130,18 +131,21 @@ const rounds = async (state: FlusherState): Promise<void> => {
   let more = true;
   while (more && state.mode !== 'stopped') {
     await serveDemands(state);
+    const begunMs = state.clock.monotonicMs();
     more = await round(state);
+    if (!more) state.caughtUpMs = begunMs;
   }
   if (state.mode !== 'stopped') await state.deliver();
 };
 
-/** After a round that failed, too: the backlog grows just then. */
+/**
+ * After a round that failed, too: the backlog grows just then. Nothing that waits is older than the last time
+ * when all there was got away; under load something always waits.
+ */
 const measure = async (state: FlusherState): Promise<void> => {
   state.size = await state.hot.backlog();
-  const nowMs = state.clock.monotonicMs();
-  if (state.size.entities + state.size.votes === 0) state.behindSinceMs = null;
-  else state.behindSinceMs ??= nowMs;
-  state.meters.backlog(state.size, state.behindSinceMs === null ? 0 : nowMs - state.behindSinceMs);
+  const waiting = state.size.entities + state.size.votes;
+  state.meters.backlog(state.size, waiting === 0 ? 0 : state.clock.monotonicMs() - state.caughtUpMs);
 };
 
 const round = async (state: FlusherState): Promise<boolean> => {

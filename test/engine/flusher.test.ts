@@ -4,79 +4,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError, StorageError } from '../../engine/errors.ts';
-import { createFlusher, type Flusher } from '../../engine/flusher.ts';
-import type { EntityRef, Shard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { FlushRound, Item, Ledger, Settlement } from '../../engine/ports.ts';
-import { rules } from '../sim/plan.ts';
-import { botRef, clickOn, createKit, epochMs, initOf, type Kit, stateIn } from './kit.ts';
+import { commit, createWorld, found, voteOf } from './flusher-world.ts';
+import { botRef, clickOn, initOf, stateIn } from './kit.ts';
 
 const test = suite('flusher');
 
-interface World extends Kit {
-  readonly flusher: Flusher;
-  readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
-  readonly settlements: Settlement[];
-  delivered: number;
-  /** What the flusher is told to flush. */
-  shards: readonly Shard[] | null;
-  /** Runs before every flush; what it throws is the flush's error. */
-  before: (round: FlushRound) => Promise<void> | void;
-}
-
-const createWorld = async (): Promise<World> => {
-  const kit = await createKit();
-  const rounds: World['rounds'] = [];
-  const settlements: Settlement[] = [];
-  const ledger = {
-    flush: async (round: FlushRound) => {
-      await world.before(round);
-      await kit.ledger.port.flush(round);
-      rounds.push({ atMs: kit.driver.nowMs(), round });
-    },
-    bury: kit.ledger.port.bury,
-  };
-  const world: World = {
-    ...kit,
-    rounds,
-    settlements,
-    delivered: 0,
-    shards: null,
-    before: () => {},
-    flusher: createFlusher({
-      hot: kit.hot,
-      ledger: ledger as unknown as Ledger,
-      clock: kit.clock,
-      meters: kit.meters,
-      intervalMs: 1_000,
-      shards: () => world.shards,
-      flushed: (settlement) => settlements.push(settlement),
-      deliver: async () => {
-        world.delivered += 1;
-        return 0;
-      },
-    }),
-  };
-  return world;
-};
-
-let producers = 0;
-const commit = async (world: World, ...items: Item[]): Promise<void> => {
-  for (const item of items) {
-    producers += 1;
-    const producer = `test ${producers}`;
-    await world.hot.commit([{ shard: item.target.shard, producer, sequence: 1, items: [item] }], rules);
-  }
-};
-const found = (world: World, id: string): EntityRef => world.ledger.list('bot', id);
-const voteOf = (target: EntityRef, user: string, itag: string): Item => ({
-  kind: 'vote',
-  target,
-  user,
-  upvote: true,
-  atMs: epochMs,
-  itags: [itag, `${itag}b`],
-});
 const rowError = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'row' });
 const busy = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'busy' });
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
@@ -163,6 +96,45 @@ test('what waits is counted anew while the ledger fails, so that votes can be re
   await world.pass(5_000);
 
   assert.equal(world.flusher.size(), { entities: 1, votes: 2 });
+});
+
+test('while the ledger is away what waits gets older, and is young again when it is back', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  world.flusher.start();
+  await commit(world, initOf(ref), clickOn(ref));
+  await world.pass(1_500);
+  world.before = () => {
+    throw busy();
+  };
+  await commit(world, clickOn(ref, '2'));
+
+  await world.pass(60_000);
+
+  assert.ok((world.lagsMs.at(-1) ?? 0) > 50_000);
+
+  world.before = () => {};
+  await world.pass(limits.flushBackoffMaxMs + 1);
+
+  assert.is(world.lagsMs.at(-1), 0);
+});
+
+test('under a load that never ends what waits is as old as the last round, not as the load', async () => {
+  const world = await createWorld();
+  const ref = found(world, 'a');
+  world.flusher.start();
+  let visitor = 0;
+  world.before = async () => {
+    visitor += 1;
+    await commit(world, clickOn(ref, String(visitor)));
+  };
+  await commit(world, initOf(ref), clickOn(ref, '0'));
+
+  await world.pass(20_000);
+
+  assert.ok(world.rounds.length >= 10);
+  assert.ok((await world.hot.backlog()).entities > 0);
+  assert.ok(Math.max(...world.lagsMs) < 2_000, String(world.lagsMs));
 });
 
 test('while the ledger is away the pause doubles, and is bounded', async () => {

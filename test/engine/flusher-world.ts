@@ -1,0 +1,77 @@
+/**
+ * A flusher over the stores in memory and a clock that tests turn: what it wrote, settled and told.
+ */
+import { createFlusher, type Flusher } from '../../engine/flusher.ts';
+import type { EntityRef, Shard } from '../../engine/ids.ts';
+import type { FlushRound, Item, Ledger, Settlement } from '../../engine/ports.ts';
+import { rules } from '../sim/plan.ts';
+import { createKit, epochMs, type Kit } from './kit.ts';
+
+export interface World extends Kit {
+  readonly flusher: Flusher;
+  readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
+  readonly settlements: Settlement[];
+  /** What the meters were told of the age of what waits, round by round. */
+  readonly lagsMs: number[];
+  delivered: number;
+  /** What the flusher is told to flush. */
+  shards: readonly Shard[] | null;
+  /** Runs before every flush; what it throws is the flush's error. */
+  before: (round: FlushRound) => Promise<void> | void;
+}
+
+export const createWorld = async (): Promise<World> => {
+  const kit = await createKit();
+  const rounds: World['rounds'] = [];
+  const settlements: Settlement[] = [];
+  const lagsMs: number[] = [];
+  const ledger = {
+    flush: async (round: FlushRound) => {
+      await world.before(round);
+      await kit.ledger.port.flush(round);
+      rounds.push({ atMs: kit.driver.nowMs(), round });
+    },
+    bury: kit.ledger.port.bury,
+  };
+  const world: World = {
+    ...kit,
+    rounds,
+    settlements,
+    lagsMs,
+    delivered: 0,
+    shards: null,
+    before: () => {},
+    flusher: createFlusher({
+      hot: kit.hot,
+      ledger: ledger as unknown as Ledger,
+      clock: kit.clock,
+      meters: { ...kit.meters, backlog: (_, oldestAgeMs) => void lagsMs.push(oldestAgeMs) },
+      intervalMs: 1_000,
+      shards: () => world.shards,
+      flushed: (settlement) => settlements.push(settlement),
+      deliver: async () => {
+        world.delivered += 1;
+        return 0;
+      },
+    }),
+  };
+  return world;
+};
+
+let producers = 0;
+export const commit = async (world: World, ...items: Item[]): Promise<void> => {
+  for (const item of items) {
+    producers += 1;
+    const producer = `test ${producers}`;
+    await world.hot.commit([{ shard: item.target.shard, producer, sequence: 1, items: [item] }], rules);
+  }
+};
+export const found = (world: World, id: string): EntityRef => world.ledger.list('bot', id);
+export const voteOf = (target: EntityRef, user: string, itag: string): Item => ({
+  kind: 'vote',
+  target,
+  user,
+  upvote: true,
+  atMs: epochMs,
+  itags: [itag, `${itag}b`],
+});
