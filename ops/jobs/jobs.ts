@@ -11,6 +11,7 @@ import type { PushClient } from '../../http/clients/push.ts';
 import type { JobMeters } from '../../http/job-meters.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/logins.ts';
+import { purgeVoterOrders } from '../../storage/catalogue/voter-order.ts';
 import { createJobRuns } from '../../storage/jobs.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { hourly, monthly } from './calendar.ts';
@@ -40,6 +41,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     calendar: hourly,
     run: async ({ dueAtMs }) => {
       await purgeLogins(parts.catalogue.sql, dueAtMs);
+      await purgeVoterOrders(parts.catalogue.sql);
       await runs.purge(runsKeptDays);
     },
   };

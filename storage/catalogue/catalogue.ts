@@ -60,10 +60,10 @@ import {
   type TeamWishes,
 } from './teams.ts';
 import { createVanities, type Vanities } from './vanity.ts';
+import { createVoterOrders } from './voter-order.ts';
 import {
   countVotes,
   eachVoters,
-  listVoters,
   listVotes,
   type VotePair,
   type VoteRow,
@@ -221,6 +221,7 @@ const createSessions = (sql: Sql): Catalogue['sessions'] => ({
 
 const createVotes = (sql: Sql): Catalogue['votes'] => {
   const turns = createTurns(voterStepsAtOnceMax);
+  const orders = createVoterOrders(sql);
   return {
     valid: (pair) => asStorage('votes.valid', () => validVotes(sql, pair)),
     page: (pair, page) =>
@@ -228,7 +229,7 @@ const createVotes = (sql: Sql): Catalogue['votes'] => {
         count: await countVotes(sql, pair),
         rows: await listVotes(sql, pair, page),
       })),
-    voters: (ref, page) => asStorage('votes.voters', () => listVoters(sql, ref, page)),
+    voters: (ref, page) => asStorage('votes.voters', () => orders.page(ref, page)),
     eachVoters: (ref) => eachVoters(sql, ref, turns),
   };
 };

@@ -1,5 +1,5 @@
 /**
- * Past votes in SQL: a user's votes on an entity, and the list of voters.
+ * Past votes in SQL: a user's votes on an entity, and the list of voters as a whole (pages: voter-order.ts).
  *
  * Whether a vote is void is said by the view `vote_rows` alone. What is on its way from the hot store is not
  * here yet: callers ask for a flush first. Validity is judged within one listing (incarnation): votes for a
@@ -92,7 +92,6 @@ interface VoterRange {
   /** The last row of the step before. */
   readonly after: Cursor | null;
   readonly limit: number;
-  readonly offset: number;
 }
 
 const position = (sql: Queryable, cursor: Cursor) =>
@@ -117,23 +116,7 @@ const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<
         ${range.top ? sql`and (newer.created_at, newer.itag) <= ${position(sql, range.top)}` : sql``}
         and not newer.void
       offset 0)
-  order by votes.created_at desc, votes.itag desc limit ${range.limit} offset ${range.offset}`;
-
-/** One page of the voters of an entity, the newest vote first. */
-export const listVoters = async (
-  sql: Queryable,
-  ref: EntityRef,
-  page: number,
-): Promise<readonly string[]> => {
-  const offset = offsetOf(page, perPage.voters);
-  const rows = await selectVoters(sql, ref, {
-    top: null,
-    after: null,
-    limit: perPage.voters,
-    offset,
-  });
-  return rows.map((row) => row.author);
-};
+  order by votes.created_at desc, votes.itag desc limit ${range.limit}`;
 
 /**
  * All voters in steps, each its own short statement: a slow reader holds nothing in the database. Steps take
@@ -148,7 +131,7 @@ export async function* eachVoters(
   let top: Cursor | null = null;
   let after: Cursor | null = null;
   for (;;) {
-    const range: VoterRange = { top, after, limit: votersPerStep, offset: 0 };
+    const range: VoterRange = { top, after, limit: votersPerStep };
     const rows: readonly VoterRow[] = await turns(() => selectVoters(sql, ref, range));
     if (rows.length > 0) yield rows.map((row) => row.author);
     if (rows.length < votersPerStep) return;

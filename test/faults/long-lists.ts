@@ -29,7 +29,7 @@ export interface LongLists {
 
 const samples = 9;
 
-/** `rows` of each kind; a tenth as many votes on one bot, and as many of one user. */
+/** `rows` of each kind; as many voters of one bot, and a thousand votes of one user on it. */
 export const openLongLists = async (rows: number): Promise<LongLists> => {
   const server = await startPostgres({
     settings: { shared_buffers: '512MB', max_wal_size: '4GB', synchronous_commit: 'off' },
@@ -82,7 +82,7 @@ const fill = async (sql: Sql, rows: number): Promise<void> => {
     select 'pack' || n, 1 + 2 * ${rows}::int + n, 'owner', 'Pack', 'Short words.', '{fun}',
       array['bot' || n, 'bot' || (n + 1)], array['server' || n], ${bornAt(sql)}
     from generate_series(1, ${rows}::int) as n`;
-  await addVotes(sql, Math.ceil(rows / 10));
+  await addVotes(sql, rows);
   await sql`
     insert into list_changes
     select 'bots', created_at, bot_id, 1 from bots where type in ('approved', 'certified')

@@ -1,0 +1,164 @@
+/**
+ * Pages of voters on the embedded store: whatever happens to votes, they are those of a plain statement; and
+ * an order that nobody reads leaves nothing behind.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type EntityRef, entityRef } from '../../../engine/ids.ts';
+import {
+  createVoterOrders,
+  purgeVoterOrders,
+  type VoterOrders,
+} from '../../../storage/catalogue/voter-order.ts';
+import { createDice } from '../../faults/random.ts';
+import { addBot, addUser, type Directory, openDirectory } from './directory.ts';
+import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
+
+const test = suite('orders of voters');
+const seed = Number(process.env.SEED ?? 11);
+/** Segments so small that they are cut and joined all the time, and every list is a long one. */
+const options = { segmentVoters: 3, fewVotesMax: 0 };
+let directory: Directory;
+let bots = 0;
+
+test.before(async () => {
+  directory = await openDirectory();
+  await addUser(directory.sql, 'robin');
+});
+test.after(() => directory.close());
+
+const newBot = (): Promise<EntityRef> => addBot(directory.sql, `voted${++bots}`);
+
+const insertVoters = async (ref: EntityRef, from: number, to: number): Promise<void> => {
+  await directory.sql`
+    insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+    select gen_random_uuid(), timestamptz '2026-04-01' + number / 2 * interval '1 microsecond',
+      ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'voter' || number, true, 0
+    from generate_series(${from}::int, ${to}::int) as number`;
+};
+
+const walk = async (orders: VoterOrders, ref: EntityRef): Promise<readonly string[]> => {
+  const seen: string[] = [];
+  for (let page = 1; ; page++) {
+    const voters = await orders.page(ref, page);
+    if (voters.length === 0) return seen;
+    seen.push(...voters);
+  }
+};
+
+test('after any votes, voids and resets, page 1 is that of a plain statement', async () => {
+  const { sql } = directory;
+  const dice = createDice(seed);
+  const nodes = [createVoterOrders(sql, options), createVoterOrders(sql, options)];
+  const ref = await newBot();
+  for (let round = 0; round < 40; round++) {
+    for (let change = dice.below(4); change > 0; change--) await changeVotes(sql, ref, dice);
+
+    const shown = await (nodes[dice.below(2)] as VoterOrders).page(ref, 1);
+
+    assert.equal(shown, await plainVoters(sql, ref), `seed ${seed}, round ${round}`);
+  }
+  const [counted] = await sql<{ segments: number; entries: number; voters: number }[]>`
+    select count(*) as segments, sum(entries)::bigint as entries,
+      (select count(*) from voters where incarnation = ${ref.incarnation}) as voters
+    from voter_segments where incarnation = ${ref.incarnation}`;
+  assert.is(counted?.entries, counted?.voters);
+  assert.ok((counted?.segments ?? 0) > 1, 'the order was cut');
+});
+
+test('a walk meets every voter once, in order, also through segments of all sizes', async () => {
+  const { sql } = directory;
+  for (const segmentVoters of [7, 100, 1_000]) {
+    const ref = await newBot();
+    await insertVoters(ref, 1, 700);
+    const orders = createVoterOrders(sql, { segmentVoters, fewVotesMax: 0 });
+    await orders.page(ref, 1);
+    await insertVoters(ref, 600, 1_250);
+
+    assert.equal(await walk(orders, ref), await plainVoters(sql, ref), `${segmentVoters} to a segment`);
+  }
+});
+
+for (const [words, fewVotesMax] of [
+  ['many', 0],
+  ['few', 500],
+] as const) {
+  test(`pages after page 1 are of its moment while ${words} votes come in between`, async () => {
+    const { sql } = directory;
+    const orders = createVoterOrders(sql, { fewVotesMax });
+    const ref = await newBot();
+    await insertVoters(ref, 1, 250);
+    const before = await plainVoters(sql, ref);
+
+    const pages = [...(await orders.page(ref, 1))];
+    await addVotes(sql, ref, { dice: createDice(seed), votes: 20 });
+    pages.push(...(await orders.page(ref, 2)), ...(await orders.page(ref, 3)));
+
+    assert.equal(pages, before);
+    assert.equal(await orders.page(ref, 1), (await plainVoters(sql, ref)).slice(0, 100));
+  });
+}
+
+test('what waits for longer than a moment is counted in for any page', async () => {
+  const { sql } = directory;
+  const orders = createVoterOrders(sql, { fewVotesMax: 0 });
+  const ref = await newBot();
+  await insertVoters(ref, 1, 250);
+  await orders.page(ref, 1);
+  await insertVoters(ref, 251, 252);
+  await sql`update voter_changes set noted_at = noted_at - interval '2 seconds'`;
+
+  assert.equal(await orders.page(ref, 2), (await plainVoters(sql, ref)).slice(100, 200));
+});
+
+test('an entity with few votes gets no order', async () => {
+  const { sql } = directory;
+  const orders = createVoterOrders(sql);
+  const ref = await newBot();
+  await insertVoters(ref, 1, 499);
+
+  assert.equal(await orders.page(ref, 5), (await plainVoters(sql, ref)).slice(400));
+  assert.is((await sql`select from voter_orders where incarnation = ${ref.incarnation}`).length, 0);
+  await insertVoters(ref, 500, 501);
+  await orders.page(ref, 1);
+  assert.is((await sql`select from voter_orders where incarnation = ${ref.incarnation}`).length, 1);
+});
+
+test('a deleted listing shows no voters, with and without an order', async () => {
+  const { sql } = directory;
+  for (const fewVotesMax of [0, 500]) {
+    const ref = entityRef('bot', 'gone', 900_000 + fewVotesMax);
+    const orders = createVoterOrders(sql, { fewVotesMax });
+    await insertVoters(ref, 1, 20);
+    await sql`update votes set immutable = true where incarnation = ${ref.incarnation}`;
+    assert.is((await orders.page(ref, 1)).length, 20);
+    await sql`
+      insert into vote_resets (scope, at, reason) values (${String(ref.incarnation)}, 'infinity', 'deleted')`;
+
+    assert.equal(await orders.page(ref, 1), []);
+  }
+});
+
+test('an order that nobody reads goes with all its rows, and is made again', async () => {
+  const { sql } = directory;
+  const orders = createVoterOrders(sql, options);
+  const ref = await newBot();
+  await insertVoters(ref, 1, 120);
+  const before = await walk(orders, ref);
+  await purgeVoterOrders(sql);
+  assert.is((await sql`select from voters where incarnation = ${ref.incarnation}`).length, 120);
+  await sql`
+    update voter_orders set read_at = now() - interval '25 hours' where incarnation = ${ref.incarnation}`;
+
+  await insertVoters(ref, 121, 122);
+  await purgeVoterOrders(sql);
+
+  for (const table of ['voter_orders', 'voters', 'voter_segments', 'voter_changes']) {
+    const left = await sql`select from ${sql(table)} where incarnation = ${ref.incarnation}`;
+    assert.is(left.length, 0, table);
+  }
+  await insertVoters(ref, 123, 130);
+  assert.is((await walk(orders, ref)).length, before.length + 10);
+});
+
+test.run();

@@ -1,0 +1,65 @@
+/**
+ * What happens to votes, drawn by chance, and the list of voters as one plain statement sees it.
+ *
+ * Called by the tests of voter orders on the embedded store and on a Postgres server.
+ */
+import { randomUUID } from 'node:crypto';
+import type { EntityRef } from '../../../engine/ids.ts';
+import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { locks } from '../../../storage/ledger/locks.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
+import type { Dice } from '../../faults/random.ts';
+
+/** Few instants, so that many votes share one. */
+const instants = 40;
+const dayMs = 86_400_000;
+const firstMs = Date.UTC(2026, 2, 1);
+
+/** As the flush does it: one statement under the shared side of the votes' lock. */
+export const addVotes = (
+  sql: Sql,
+  ref: EntityRef,
+  { dice, votes }: { readonly dice: Dice; readonly votes: number },
+): Promise<unknown> => {
+  const rows = Array.from({ length: votes }, () => ({
+    itag: randomUUID(),
+    created_at: new Date(firstMs + dice.below(instants) * dayMs),
+    incarnation: ref.incarnation,
+    target_type: ref.kind,
+    target_id: ref.id,
+    author: `voter${dice.below(60)}`,
+    upvote: dice.below(5) > 0,
+    vote_num: 0,
+    immutable: dice.below(8) === 0,
+  }));
+  return sql.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
+    await transaction`insert into votes ${transaction(rows)}`;
+  });
+};
+
+/** Votes come, one becomes void, or a reset voids many. */
+export const changeVotes = async (sql: Sql, ref: EntityRef, dice: Dice): Promise<void> => {
+  const kind = dice.below(20);
+  if (kind < 12) await addVotes(sql, ref, { dice, votes: 1 + dice.below(6) });
+  else if (kind < 19) {
+    const [vote] = await sql<{ itag: string }[]>`
+      select itag from votes where incarnation = ${ref.incarnation}
+      order by md5(itag::text || ${kind}) limit 1`;
+    if (vote !== undefined) await voidVote(sql, vote.itag, dice.below(2) ? 'operator' : 'redeemed');
+  } else {
+    const scope = dice.below(2) ? 'all' : ref.incarnation;
+    await resetVotes(sql, { scope, atMs: firstMs + dice.below(instants / 2) * dayMs, reason: 'operator' });
+  }
+};
+
+export const plainVoters = async (sql: Sql, ref: EntityRef): Promise<readonly string[]> => {
+  const rows = await sql<{ author: string }[]>`
+    select author from (
+      select distinct on (author) author, created_at, itag from vote_rows
+      where incarnation = ${ref.incarnation} and target_type = ${ref.kind} and target_id = ${ref.id}
+        and not void
+      order by author, created_at desc, itag desc) as newest
+    order by created_at desc, itag desc`;
+  return rows.map((row) => row.author);
+};
