@@ -1,7 +1,7 @@
 /**
  * What the process reports to Prometheus: requests by row, and everything the engine's meters tell.
  *
- * Owns the names of all metrics (docs/operations.md lists them). What is called per request or per item
+ * Owns the names of all metrics (docs/operating.md tells of most). What is called per request or per item
  * costs nanoseconds; prom-client's own metrics are used where a tick or a flush is the unit. Nothing here
  * throws into its callers. Served by routes/admin/health.ts.
  */
@@ -9,12 +9,14 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { EngineMeters } from '../engine/ports.ts';
 import type { RequestMeters } from './context.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
+import { type OutsideMeters, registerOutsideMeters } from './outside-meters.ts';
 import { registerTimings } from './timings.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
   readonly jobs: JobMeters;
+  readonly outside: OutsideMeters;
   /** Prometheus text. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -217,6 +219,7 @@ export const createMetrics = (rowNames: readonly string[]): Metrics => {
     },
     requests: requestMeters(registry, rowNames),
     jobs: registerJobMeters(registers),
+    outside: registerOutsideMeters(registers),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -25,12 +25,13 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 export const createApp = (
   { catalogue, sessions }: Pick<Plane, 'catalogue' | 'sessions'>,
   config: Config,
-  { engine, push, login }: Pick<App, 'engine' | 'push' | 'login'>,
+  { engine, push, login, metrics }: Pick<App, 'engine' | 'push' | 'login'> & { readonly metrics: Metrics },
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
     clock: systemClock,
+    meters: metrics.outside,
   });
   return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
 };

@@ -6,7 +6,12 @@
 import type { Logger } from 'pino';
 import { createLoginStates, type Login } from '../http/auth/login-state.ts';
 import type { ProfileFields } from '../http/clients/login-profile.ts';
-import { createLoginProvider, type LoginEndpoints } from '../http/clients/login-provider.ts';
+import {
+  createLoginProvider,
+  type LoginEndpoints,
+  type LoginProvider,
+} from '../http/clients/login-provider.ts';
+import type { OutsideMeters } from '../http/outside-meters.ts';
 import { createSparingLog } from '../http/sparing-log.ts';
 import { getOrCreateSecret } from '../storage/fleet.ts';
 import type { Queryable } from '../storage/sql/client.ts';
@@ -17,11 +22,17 @@ import type { Config } from './config.ts';
 const timeLimitMs = 10_000;
 const daySeconds = 86_400;
 
-/** `null` when no provider is named. `report` tells the operator why logins fail. */
+/** `report` tells the operator why logins fail. */
+export interface LoginWatch {
+  readonly report: (words: string) => void;
+  readonly meters: OutsideMeters;
+}
+
+/** `null` when no provider is named. */
 export const openLogin = async (
   sql: Queryable,
   config: Config,
-  report: (words: string) => void,
+  { report, meters }: LoginWatch,
 ): Promise<Login | null> => {
   if (config.loginClientId === '') return null;
   const secret = await getOrCreateSecret(sql, 'login_secret');
@@ -42,12 +53,24 @@ export const openLogin = async (
     report,
   });
   return {
-    provider,
+    provider: metered(provider, meters),
     states: createLoginStates(Buffer.from(secret, 'hex')),
     redirectUris: config.loginRedirectUris,
     sessionSeconds: config.loginSessionDays * daySeconds,
   };
 };
+
+/** Sending a user away asks nobody but for discovery; what is counted is the exchange. */
+const metered = (provider: LoginProvider, meters: OutsideMeters): LoginProvider => ({
+  ...provider,
+  exchange: async (request) => {
+    const startedMs = systemClock.monotonicMs();
+    const exchanged = await provider.exchange(request);
+    const outcome = exchanged.kind === 'unavailable' ? 'failed' : 'answered';
+    meters.asked('login', outcome, systemClock.monotonicMs() - startedMs);
+    return exchanged;
+  },
+});
 
 /** Why logins fail, at most 20 lines a second. */
 export const loginReporter = (logger: Logger): ((words: string) => void) => {

@@ -8,6 +8,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
+import type { OutsideMeters, OutsideService } from '../outside-meters.ts';
 import { type Calm, createCalm, type Told } from './calm.ts';
 import { type Answer, fetchJson } from './fetch-json.ts';
 
@@ -42,6 +43,7 @@ export interface BotLookupOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly timeLimitMs?: number;
   readonly restMs?: number;
+  readonly meters?: OutsideMeters;
 }
 
 /** One look-up, from connecting to the last byte. */
@@ -117,6 +119,7 @@ const aboutOf = ({ data: { application, bot } }: Static<typeof ServiceAnswer>): 
 });
 
 interface Source<Schema extends TSchema> {
+  readonly name: OutsideService;
   readonly url: string;
   readonly schema: Schema;
   readonly idOf: (answer: Static<Schema>) => string;
@@ -142,13 +145,14 @@ const off: Calm<BotAbout> = () =>
 
 const createSource = <Schema extends TSchema>(
   source: Source<Schema>,
-  { clock, timeLimitMs = lookupMs, restMs: rest = restMs }: BotLookupOptions,
+  { clock, timeLimitMs = lookupMs, restMs: rest = restMs, meters }: BotLookupOptions,
 ): Calm<BotAbout> =>
   source.url === ''
     ? off
     : createCalm({
         clock,
         ask: (clientId) => ask(source, clientId, timeLimitMs),
+        observe: (outcome, milliseconds) => meters?.asked(source.name, outcome, milliseconds),
         ...{ timeLimitMs, keepMs, keptMax, askingMax, failuresMax, restMs: rest },
       });
 
@@ -156,6 +160,7 @@ const createSource = <Schema extends TSchema>(
 export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
   service: createSource(
     {
+      name: 'lookup',
       url: options.serviceUrl,
       schema: ServiceAnswer,
       idOf: (answer) => answer.data.application.id,
@@ -165,6 +170,7 @@ export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
   ),
   platform: createSource(
     {
+      name: 'platform',
       url: options.platformUrl,
       schema: Application,
       idOf: (answer) => answer.id,

@@ -10,6 +10,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';
+import type { OutsideOutcome } from '../outside-meters.ts';
 import type { Answer } from './fetch-json.ts';
 
 /** `told`: what was asked for, and when (wall clock). `unknown`: the service is sure that there is none. */
@@ -31,6 +32,8 @@ export interface CalmOptions<Value> {
   /** Failures in a row before a rest, and how long that is. */
   readonly failuresMax: number;
   readonly restMs: number;
+  /** Told of each question; not of what was kept or is under way. */
+  readonly observe?: (outcome: OutsideOutcome, milliseconds: number) => void;
 }
 
 /** Resolves within the time limit; at once when the answer is kept or the service is resting. */
@@ -56,12 +59,17 @@ export const createCalm = <Value>(options: CalmOptions<Value>): Calm<Value> => {
 
 const failed = (words: string): Told<never> => ({ kind: 'failed', words });
 
+const spare = <Value>({ observe }: State<Value>, words: string): Promise<Told<Value>> => {
+  observe?.('spared', 0);
+  return Promise.resolve(failed(words));
+};
+
 const start = <Value>(state: State<Value>, key: string): Promise<Told<Value>> => {
   const nowMs = state.clock.monotonicMs();
   if (nowMs < state.restsUntilMs) {
-    return Promise.resolve(failed('failed several times and is left alone for a while'));
+    return spare(state, 'failed several times and is left alone for a while');
   }
-  if (state.underway.size >= state.askingMax) return Promise.resolve(failed('is asked too much at once'));
+  if (state.underway.size >= state.askingMax) return spare(state, 'is asked too much at once');
   // Trying: whoever comes before this one is answered is told that the service rests.
   if (state.failures >= state.failuresMax) state.restsUntilMs = nowMs + state.timeLimitMs;
   const asking = exchange(state, key).finally(() => state.underway.delete(key));
@@ -70,8 +78,11 @@ const start = <Value>(state: State<Value>, key: string): Promise<Told<Value>> =>
 };
 
 const exchange = async <Value>(state: State<Value>, key: string): Promise<Told<Value>> => {
+  const startedMs = state.clock.monotonicMs();
   const answer = await state.ask(key);
   const told = judge(answer, state.clock.nowMs());
+  const outcome = told.kind === 'failed' ? 'failed' : 'answered';
+  state.observe?.(outcome, state.clock.monotonicMs() - startedMs);
   if (told.kind === 'failed') {
     const busy = answer.kind === 'refused' && answer.status === 429;
     state.failures = busy ? state.failuresMax : state.failures + 1;

@@ -27,7 +27,7 @@ test(`no undocumented reply to ${requests} requests (SEED=${seed})`, async () =>
       await world.close();
     }
   }
-  console.log(`figures: fuzz, requests ${asked}, undocumented replies 0, seed ${seed}`);
+  console.log(`\nfigures: fuzz, requests ${asked}, undocumented replies 0, seed ${seed}`);
 });
 
 test.run();

@@ -63,6 +63,27 @@ test('each rate is the one that is set', async () => {
   }
 });
 
+test('POST /auth/test → 429 says in every header, to the second, when to come back', async () => {
+  const body = { auth_type: 'user', target_id: '1', token: 'rubbish' };
+  let reply = await ask('POST', '/auth/test', { body });
+  for (let count = 0; count < 20 && reply.status !== 429; count++) {
+    reply = await ask('POST', '/auth/test', { body });
+  }
+  const header = (name: string) => reply.headers.get(name);
+  const resetSeconds = Number(header('x-ratelimit-reset'));
+
+  assert.equal([reply.status, reply.json.context.code], [429, 'rate_limited']);
+  // Six a minute: one comes back every ten seconds, the last of six a minute from now.
+  assert.ok(resetSeconds > 50 && resetSeconds <= 60, String(resetSeconds));
+  assert.equal(['retry-after', 'ratelimit', 'ratelimit-policy', 'x-ratelimit-limit'].map(header), [
+    String(resetSeconds - 50),
+    `"auth_test";r=0;t=${resetSeconds}`,
+    '"auth_test";q=6;w=60',
+    '6',
+  ]);
+  assert.is(header('x-ratelimit-remaining'), '0');
+});
+
 test('each cap is the one that is set', async () => {
   const { user, second_user: other, bot, server } = world.demo;
   const session = { expiry: 60, name: 'one', perm_limits: [], type: 'api' };

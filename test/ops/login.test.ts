@@ -11,6 +11,7 @@ import { goodToken, type PlainProvider, says, startPlainProvider } from '../supp
 const test = suite('login from settings');
 let directory: Directory;
 let plain: PlainProvider;
+const asked: unknown[] = [];
 
 test.before(async () => {
   directory = await openDirectory();
@@ -30,7 +31,10 @@ const named = () => ({
   LOGIN_REDIRECT_URIS: 'https://example.org/login,app://back',
 });
 const open = (environment: Record<string, string>) =>
-  openLogin(directory.sql, readConfig(environment), (words) => assert.unreachable(words));
+  openLogin(directory.sql, readConfig(environment), {
+    report: (words) => assert.unreachable(words),
+    meters: { asked: (...words) => asked.push(words.slice(0, 2)) },
+  });
 const scopeOf = async (environment: Record<string, string>) => {
   const login = await open(environment);
   const request = { redirectUri: 'app://back', state: 's', challenge: 'c' };
@@ -62,12 +66,14 @@ test('the profile is read by the fields that the operator names, the others by d
     LOGIN_PROFILE_FIELDS: 'display_name=nick',
     LOGIN_AVATAR_URL: 'https://cdn.example.org/{id}/{avatar}.png',
   });
+  asked.length = 0;
   const exchanged = await login?.provider.exchange({ code: 'c', redirectUri: 'app://back', verifier: null });
 
   assert.equal(exchanged, {
     kind: 'profile',
     profile: { id: '1', username: 'robin', displayName: 'Red', avatar: 'https://cdn.example.org/1/a1.png' },
   });
+  assert.equal(asked, [['login', 'answered']], 'the exchange is in the metrics');
 });
 
 test('nodes of one directory understand each other’s states; sessions last as long as set', async () => {

@@ -25,6 +25,7 @@ const redis = await startRedis();
 const client = createClient(8);
 let settings: Record<string, string> = {};
 let bots: readonly string[] = [];
+let users: readonly string[] = [];
 let supervisor: StartedNode;
 
 test.before(async () => {
@@ -33,7 +34,8 @@ test.before(async () => {
     { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
     { clock: Date.now, onTrouble: () => {} },
   );
-  bots = (await fillDirectory(stores.sql, { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 })).bots;
+  const filled = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
+  ({ bots, users } = await fillDirectory(stores.sql, filled));
   await stores.close();
   const adminPort = await freePort();
   settings = {
@@ -116,6 +118,31 @@ test('each worker answers its operator, and the port is one', async () => {
   assert.is(childrenOf(supervisor.pid).length, 2);
   assert.ok(await areReady());
   assert.is((await client.ask(`${supervisor.url}/bots/${bots[0]}`)).status, 200);
+});
+
+test('a ban told to one worker holds at all of them, and so does its end', async () => {
+  const [user = ''] = users;
+  const first = Number(settings.ADMIN_PORT);
+  const look = async (): Promise<number> => {
+    // A connection of its own each time, so that the port hands them to both workers.
+    const headers = { 'User-Auth': tokenOf('user', user), Connection: 'close' };
+    const response = await fetch(`${supervisor.url}/users/${user}/reminders`, { headers });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const allSay = async (status: number): Promise<boolean> =>
+    (await Promise.all(Array.from({ length: 32 }, look))).every((seen) => seen === status);
+  const operate = async (method: 'PUT' | 'DELETE', port: number): Promise<void> => {
+    const headers = { Authorization: `Operator ${settings.ADMIN_TOKEN}` };
+    const url = `http://127.0.0.1:${port}/users/${user}/ban`;
+    assert.is((await client.ask(url, { method, headers })).status, 200);
+  };
+  await until('both know the session', () => allSay(200));
+
+  await operate('PUT', first + 1);
+  await until('banned at each worker', () => allSay(403));
+  await operate('DELETE', first);
+  await until('free at each worker', () => allSay(200));
 });
 
 test('a worker killed under load is started again, and nothing acknowledged is lost', async () => {

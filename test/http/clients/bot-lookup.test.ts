@@ -6,6 +6,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBotLookup } from '../../../http/clients/bot-lookup.ts';
+import { createMetrics } from '../../../http/metrics.ts';
 import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
 
 const test = suite('bot look-up');
@@ -160,6 +161,22 @@ test('a service that says 429 is left alone at once', async () => {
 
   assert.match(second.kind === 'failed' ? second.words : '', /left alone/);
   assert.is(server.asked.length, 1);
+});
+
+test('each question is counted once: answered, failed, or spared; a kept answer is none', async () => {
+  const metrics = createMetrics([]);
+  const lookup = create({ meters: metrics.outside, restMs: 60_000 });
+  server.answer = () => json(aboutBot(clientId, { id: botId }));
+  for (let count = 0; count < 3; count++) await lookup.service(clientId);
+  server.answer = () => json({}, 500);
+  for (let end = 1; end <= 5; end++) await lookup.platform(`81555300047047885${end}`);
+
+  const questions = (await metrics.text()).match(/^rollcall_outside_questions_total.*$/gm);
+  assert.equal(questions, [
+    'rollcall_outside_questions_total{service="lookup",outcome="answered"} 1',
+    'rollcall_outside_questions_total{service="platform",outcome="failed"} 3',
+    'rollcall_outside_questions_total{service="platform",outcome="spared"} 2',
+  ]);
 });
 
 test('questions at once are bounded, however slow the service is', async () => {
