@@ -6,9 +6,12 @@
  */
 import type { CompiledRow } from './check.ts';
 import type { DispatchContext } from './context.ts';
-import type { Waiter } from './deadlines.ts';
+import type { Waiter, WaitQueue } from './deadlines.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from './exchange.ts';
 import type { Caller } from './route.ts';
+
+/** No parameters: most requests get theirs from dispatch.ts, and need no object of their own before. */
+const none: Readonly<Record<string, string>> = Object.freeze({});
 
 /** What the call asks of dispatch when something happens to it from outside. */
 export interface CallEvents {
@@ -24,10 +27,12 @@ export class Call implements ExchangeOwner, Waiter {
   readonly startedMs: number;
   readonly head: boolean;
   waitingSinceMs = 0;
-  waitsIn: Set<Waiter> | null = null;
+  waitsIn: WaitQueue | null = null;
+  earlier: Waiter | null = null;
+  later: Waiter | null = null;
   compiled: CompiledRow | null = null;
-  params: Record<string, string> = {};
-  query: Readonly<Record<string, unknown>> = {};
+  params: Readonly<Record<string, string>> = none;
+  query: Readonly<Record<string, unknown>> = none;
   body: unknown = undefined;
   bodyText = '';
   bodyFault: BodyFault | null = null;

@@ -6,12 +6,18 @@
  */
 import type { TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { createRecent, type Recent } from '../engine/recent.ts';
 import { coerceQuery, explain } from './explain.ts';
 import { parameterNames } from './match.ts';
 import { parseQuery } from './query.ts';
 import type { AnyRow } from './route.ts';
 
 type Check = (value: unknown) => boolean;
+type Query = Readonly<Record<string, unknown>>;
+
+/** Queries remembered by each row, twice as many at most; a longer one is read anew each time. */
+const recentQueriesMax = 32;
+const recentCharactersMax = 64;
 
 export interface CompiledRow {
   readonly row: AnyRow;
@@ -24,6 +30,8 @@ export interface CompiledRow {
   readonly queryNames: ReadonlySet<string>;
   /** The query of a request without one, when defaults make that valid. */
   readonly emptyQuery: Readonly<Record<string, unknown>> | null;
+  /** Queries read lately, by their text: most are a few words that come again and again. */
+  readonly recentQueries: Recent<Query>;
   readonly checkBody: Check | null;
 }
 
@@ -58,6 +66,7 @@ export const compileRow = (row: AnyRow, index: number): CompiledRow => {
     checkParams: parameters.length === 0 ? null : checker(row.params),
     queryNames: new Set(Object.keys(row.query?.properties ?? {})),
     emptyQuery: emptyQueryOf(row.query),
+    recentQueries: createRecent(recentQueriesMax),
     checkBody: row.body === undefined ? null : checker(row.body),
   };
 };
@@ -80,12 +89,21 @@ export const checkParams = (compiled: CompiledRow, params: Record<string, string
   throw explain('path', compiled.row.params, { value: params, bytes: 0 });
 };
 
-/** The checked, coerced query. Throws `validation_failed` or `page_invalid`. */
-export const readQuery = (compiled: CompiledRow, text: string): Readonly<Record<string, unknown>> => {
+const noQuery: Query = Object.freeze({});
+
+/**
+ * The checked, coerced query, shared by all requests with this text. Throws `validation_failed` or
+ * `page_invalid`.
+ */
+export const readQuery = (compiled: CompiledRow, text: string): Query => {
   if (text === '' && compiled.emptyQuery !== null) return compiled.emptyQuery;
-  if (compiled.queryNames.size === 0) return {};
+  if (compiled.queryNames.size === 0) return noQuery;
+  const known = compiled.recentQueries.get(text);
+  if (known !== undefined) return known;
   const query = parseQuery(text, compiled.queryNames);
   coerceQuery(compiled.row.query, query);
+  Object.freeze(query);
+  if (text.length <= recentCharactersMax) compiled.recentQueries.set(text, query);
   return query;
 };
 

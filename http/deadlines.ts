@@ -11,8 +11,10 @@ import type { Clock } from '../engine/ports.ts';
 export interface Waiter {
   /** Monotonic ms at which the current wait began; set by the queue. */
   waitingSinceMs: number;
-  /** The queue it is in, if any; set by the queue. */
-  waitsIn: Set<Waiter> | null;
+  /** The queue it is in, if any, and its neighbours there; set by the queue. */
+  waitsIn: WaitQueue | null;
+  earlier: Waiter | null;
+  later: Waiter | null;
   /** The wait was too long. Must answer, and must not throw. */
   expired(while_: 'reading' | 'working'): void;
 }
@@ -36,20 +38,52 @@ export interface Deadlines {
   close(): void;
 }
 
-const expireHeads = (queue: Set<Waiter>, beforeMs: number, what: 'reading' | 'working'): void => {
-  for (const waiter of queue) {
-    if (waiter.waitingSinceMs > beforeMs) return;
-    queue.delete(waiter);
-    waiter.waitsIn = null;
-    waiter.expired(what);
+/** Waiters in order of entry, linked through themselves: a set would cost every request a place in it. */
+export interface WaitQueue {
+  first: Waiter | null;
+  last: Waiter | null;
+  size: number;
+}
+
+const append = (queue: WaitQueue, waiter: Waiter): void => {
+  waiter.waitsIn = queue;
+  waiter.earlier = queue.last;
+  if (queue.last === null) queue.first = waiter;
+  else queue.last.later = waiter;
+  queue.last = waiter;
+  queue.size++;
+};
+
+/** Takes it out of its queue, if it is in one. Keeps no link: the dead must not keep others alive. */
+const remove = (waiter: Waiter): void => {
+  const { waitsIn: queue, earlier, later } = waiter;
+  if (queue === null) return;
+  if (earlier === null) queue.first = later;
+  else earlier.later = later;
+  if (later === null) queue.last = earlier;
+  else later.earlier = earlier;
+  waiter.waitsIn = null;
+  waiter.earlier = null;
+  waiter.later = null;
+  queue.size--;
+};
+
+const expireHeads = (queue: WaitQueue, beforeMs: number, what: 'reading' | 'working'): void => {
+  let { first } = queue;
+  while (first !== null && first.waitingSinceMs <= beforeMs) {
+    remove(first);
+    first.expired(what);
+    first = queue.first;
   }
 };
 
+const newQueue = (): WaitQueue => ({ first: null, last: null, size: 0 });
+
 /** Starts the sweep; `close` ends it. */
 export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines => {
-  const reading = new Set<Waiter>();
-  const working = new Set<Waiter>();
-  const asking = new Set<Waiter>();
+  const reading = newQueue();
+  const working = newQueue();
+  const asking = newQueue();
   let cancel = (): void => {};
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
@@ -59,20 +93,16 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
-  const enter = (queue: Set<Waiter>, waiter: Waiter): void => {
-    waiter.waitsIn?.delete(waiter);
-    waiter.waitsIn = queue;
+  const enter = (queue: WaitQueue, waiter: Waiter): void => {
+    remove(waiter);
     waiter.waitingSinceMs = clock.monotonicMs();
-    queue.add(waiter);
+    append(queue, waiter);
   };
   return {
     read: (waiter) => enter(reading, waiter),
     work: (waiter) => enter(working, waiter),
     ask: (waiter) => enter(asking, waiter),
-    done: (waiter) => {
-      waiter.waitsIn?.delete(waiter);
-      waiter.waitsIn = null;
-    },
+    done: remove,
     waiting: () => reading.size + working.size + asking.size,
     close: () => cancel(),
   };

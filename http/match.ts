@@ -82,6 +82,8 @@ const insert = <T>(root: Node<T>, entry: Entry<T>): void => {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
 const forbidden = /[\u0000-\u001f\u007f/]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the same for a whole path, which has its slashes.
+const needsCare = /[%\u0000-\u001f\u007f]/;
 
 const decodeSegment = (raw: string): string | null => {
   let segment = raw;
@@ -92,21 +94,22 @@ const decodeSegment = (raw: string): string | null => {
       return null; // Malformed percent-encoding names nothing.
     }
   }
-  if (segment === '' || segment === '.' || segment === '..' || forbidden.test(segment)) return null;
-  return segment;
+  return forbidden.test(segment) ? null : segment;
 };
 
 /** The decoded segments of a path, or `null` when it can match nothing. */
 export const splitPath = (path: string): string[] | null => {
   if (path === '/') return [];
   if (path.charCodeAt(0) !== 47) return null;
-  const segments = path.split('/', segmentsMax + 2);
-  if (segments.length > segmentsMax + 1) return null;
-  segments.shift();
-  for (let index = 0; index < segments.length; index++) {
-    const segment = decodeSegment(segments[index] as string);
-    if (segment === null) return null;
-    segments[index] = segment;
+  const careful = needsCare.test(path);
+  const segments: string[] = [];
+  for (let from = 1; from !== 0; ) {
+    const slash = path.indexOf('/', from);
+    const raw = slash === -1 ? path.slice(from) : path.slice(from, slash);
+    const segment = careful ? decodeSegment(raw) : raw;
+    if (segment === null || segment === '' || segment === '.' || segment === '..') return null;
+    if (segments.push(segment) > segmentsMax) return null;
+    from = slash + 1;
   }
   return segments;
 };

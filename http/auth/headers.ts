@@ -26,19 +26,22 @@ const disagree = (): DomainError =>
 const wrongKind = (): DomainError =>
   new DomainError('token_kind_unsupported', 'The kind words of the token headers contradict each other.');
 
+const takeClaim = (presented: Presented, claim: TokenKind | null): void => {
+  if (claim === null) return;
+  if (presented.claim !== null && presented.claim !== claim) throw wrongKind();
+  presented.claim = claim;
+};
+
 /** Takes one header's value in. Throws when it contradicts what was there before. */
 const take = (presented: Presented, value: string, named: TokenKind | null): void => {
   const text = value.trim();
   const space = text.indexOf(' ');
-  const word = space === -1 ? undefined : kindWords[text.slice(0, space).toLowerCase()];
-  const token = word === undefined ? text : text.slice(space + 1).trim();
+  const word = space === -1 ? null : (kindWords[text.slice(0, space).toLowerCase()] ?? null);
+  const token = word === null ? text : text.slice(space + 1).trim();
   if (presented.token !== '' && presented.token !== token) throw disagree();
   presented.token = token;
-  for (const claim of [named, word]) {
-    if (claim === null || claim === undefined) continue;
-    if (presented.claim !== null && presented.claim !== claim) throw wrongKind();
-    presented.claim = claim;
-  }
+  takeClaim(presented, named);
+  takeClaim(presented, word);
 };
 
 /** The one token of a request. Throws `tokens_disagree` or `token_kind_unsupported`. */

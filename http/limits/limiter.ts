@@ -59,6 +59,8 @@ interface Table {
   readonly policyText: string;
   readonly hot: boolean;
   readonly tats: LRUCache<string, Booking>;
+  /** The last brief line: nearly all clients of a hot limit stand at the same place. */
+  readonly brief: { remaining: number; resetSeconds: number; line: string };
 }
 
 /** How far one key is booked. Changed in place: the table is then looked at once per request. */
@@ -68,19 +70,30 @@ interface Booking {
 
 const keysMax = 100_000;
 
-/** `RateLimit` (draft 10), and unless it is brief the policy and the plain numbers. */
-export const limitLines = (
-  table: Pick<Table, 'policy' | 'policyText'>,
-  decision: Decision,
-  brief: boolean,
-): string => {
-  const { name, burst } = table.policy;
-  const resetSeconds = Math.ceil(decision.resetMs / 1_000);
-  const first = `\r\nRateLimit: "${name}";r=${decision.remaining};t=${resetSeconds}`;
-  if (brief) return first;
+const resetSecondsOf = (decision: Decision): number => Math.ceil(decision.resetMs / 1_000);
+
+const firstLine = ({ policy }: Pick<Table, 'policy'>, remaining: number, resetSeconds: number): string =>
+  `\r\nRateLimit: "${policy.name}";r=${remaining};t=${resetSeconds}`;
+
+/** `RateLimit` alone. */
+const briefLine = (table: Table, decision: Decision): string => {
+  const { brief } = table;
+  const resetSeconds = resetSecondsOf(decision);
+  if (brief.remaining !== decision.remaining || brief.resetSeconds !== resetSeconds) {
+    brief.remaining = decision.remaining;
+    brief.resetSeconds = resetSeconds;
+    brief.line = firstLine(table, decision.remaining, resetSeconds);
+  }
+  return brief.line;
+};
+
+/** `RateLimit` (draft 10), the policy and the plain numbers. */
+const limitLines = (table: Table, decision: Decision): string => {
+  const resetSeconds = resetSecondsOf(decision);
   return (
-    `${first}\r\nRateLimit-Policy: ${table.policyText}\r\nX-RateLimit-Limit: ${burst}` +
-    `\r\nX-RateLimit-Remaining: ${decision.remaining}\r\nX-RateLimit-Reset: ${resetSeconds}`
+    `${firstLine(table, decision.remaining, resetSeconds)}\r\nRateLimit-Policy: ${table.policyText}` +
+    `\r\nX-RateLimit-Limit: ${table.policy.burst}\r\nX-RateLimit-Remaining: ${decision.remaining}` +
+    `\r\nX-RateLimit-Reset: ${resetSeconds}`
   );
 };
 
@@ -92,6 +105,7 @@ const newTable = (name: LimitWord, setting: LimitSetting): Table => {
     policyText: `"${name}";q=${setting.burst};w=${windowSeconds}`,
     hot: name === 'stats',
     tats: new LRUCache({ max: keysMax }),
+    brief: { remaining: -1, resetSeconds: -1, line: '' },
   };
 };
 
@@ -106,9 +120,10 @@ const bookingOf = ({ tats }: Table, key: string): Booking => {
 const take = (table: Table, key: string, nowMs: number): string => {
   const booking = bookingOf(table, key);
   const decision = decide(table.policy, booking.tatMs, nowMs);
-  if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
+  if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision));
   booking.tatMs = decision.tatMs;
-  return limitLines(table, decision, table.hot && decision.remaining * 5 > table.policy.burst);
+  const brief = table.hot && decision.remaining * 5 > table.policy.burst;
+  return brief ? briefLine(table, decision) : limitLines(table, decision);
 };
 
 const decisionOf = (
@@ -135,13 +150,13 @@ interface Sharing {
 const takeShared = ({ table, rates }: Sharing, key: string, nowMs: number): Promise<string> => {
   const booking = bookingOf(table, key);
   const own = decide(table.policy, booking.tatMs, nowMs);
-  if (!own.allowed) throw new RateLimited(own, limitLines(table, own, false));
+  if (!own.allowed) throw new RateLimited(own, limitLines(table, own));
   return rates.take(table.policy, key).then(
     (answer) => {
       const decision = decisionOf(table.policy, answer, nowMs);
-      if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision, false));
+      if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision));
       booking.tatMs = own.tatMs;
-      return limitLines(table, decision, false);
+      return limitLines(table, decision);
     },
     // The store is away: every node counts for itself, so a client gets at most as many times more.
     () => take(table, key, nowMs),

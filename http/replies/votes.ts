@@ -47,16 +47,19 @@ const refusal = ({ reason, waitMs }: Refused): DomainError => {
   }
 };
 
-/** `PUT …/votes`. Hot when it resolves. An unknown entity comes before a banned voter (order of checks). */
-export const castVote = async (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> => {
-  if (voterBanned) {
-    await app.engine.read(vote.kind, vote.id);
-    throw new DomainError('vote_banned', 'You may not vote.');
-  }
-  const outcome = await app.engine.vote(vote);
+const toVoted = (outcome: VoteOutcome): Reply => {
   if (outcome.kind === 'refused') throw refusal(outcome);
   return noContent;
 };
+
+const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
+  await app.engine.read(vote.kind, vote.id);
+  throw new DomainError('vote_banned', 'You may not vote.');
+};
+
+/** `PUT …/votes`. Hot when it resolves. An unknown entity comes before a banned voter (order of checks). */
+export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
+  voterBanned ? refuseVoter(app, vote) : app.engine.vote(vote).then(toVoted);
 
 const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
 

@@ -43,6 +43,20 @@ test('POST /things/stats → 200 for a bot token, with one limit header and no m
   assert.is(answer.headers.get('access-control-allow-origin'), null);
 });
 
+test('a query that came before is read again as it was, and a bad one is refused again', async () => {
+  for (let round = 0; round < 2; round++) {
+    assert.equal((await ask(world, 'GET', '/things/a?size=3')).json, {
+      id: 'a',
+      query: { size: 3, page: 1 },
+    });
+    assert.equal((await ask(world, 'GET', '/things/b?size=4')).json, {
+      id: 'b',
+      query: { size: 4, page: 1 },
+    });
+    assert.is((await ask(world, 'GET', '/things/a?size=9')).status, 400);
+  }
+});
+
 test('a public row ignores tokens, even bad ones', async () => {
   assert.is((await ask(world, 'GET', '/things/a', { headers: auth('rubbish') })).status, 200);
 });
