@@ -25,6 +25,7 @@ import { type Fleet, getOrCreateSecret, openFleet } from '../storage/fleet.ts';
 import { createLedger } from '../storage/ledger.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
+import { addressOf } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
@@ -225,9 +226,6 @@ const listen = async (config: Config, facade: Facade, admin: Facade): Promise<Ad
   });
   return addressesOf(config, port, adminPort);
 };
-
-const addressOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
 
 interface EngineExtras {
   readonly fleet: Fleet;

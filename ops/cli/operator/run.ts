@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parameterNames } from '../../../http/match.ts';
 import type { Operation } from '../../../http/routes/admin/operation.ts';
+import { addressOf } from '../../addresses.ts';
 import type { Config } from '../../config.ts';
 import { operatorTokenFile } from '../../operator-token.ts';
 import { CommandError, type Terminal } from '../command.ts';
@@ -50,11 +51,6 @@ const keyOf = (config: Config): Key => {
   }
 };
 
-const addressOf = ({ adminHost, adminPort }: Config): string => {
-  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[adminHost] ?? adminHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
-};
-
 const bodyOf = ({ body, bodyFile }: Asked): string | undefined => {
   if (bodyFile === '') return body === undefined ? undefined : JSON.stringify(body);
   try {
@@ -95,7 +91,7 @@ const noAnswer = (error: Error, url: string): CommandError => {
 };
 
 const ask = async (asked: Asked, config: Config, { token }: Key): Promise<Answered> => {
-  const url = addressOf(config);
+  const url = addressOf(config.adminHost, config.adminPort);
   const body = bodyOf(asked);
   const response = await fetch(`${url}${asked.path}`, {
     method: asked.operation.row.method,

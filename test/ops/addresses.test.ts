@@ -1,0 +1,23 @@
+/**
+ * Under which address a listener is reached.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addressOf } from '../../ops/addresses.ts';
+
+const test = suite('addresses of listeners');
+
+for (const [listensOn, address] of [
+  ['127.0.0.1', 'http://127.0.0.1:8080'],
+  ['0.0.0.0', 'http://127.0.0.1:8080'],
+  ['::', 'http://[::1]:8080'],
+  ['::1', 'http://[::1]:8080'],
+  ['10.0.0.7', 'http://10.0.0.7:8080'],
+  ['localhost', 'http://localhost:8080'],
+] as const) {
+  test(`what listens on ${listensOn} is reached at ${address}`, () => {
+    assert.is(addressOf(listensOn, 8_080), address);
+  });
+}
+
+test.run();
