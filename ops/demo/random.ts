@@ -1,5 +1,5 @@
 /**
- * Seeded randomness for the demo directory: the same seed and time give the same directory.
+ * Seeded chance: the same seed gives the same demo directory, and asks the same questions in tests of faults.
  *
  * Never used for anything secret: demo tokens come from the system's randomness.
  */
@@ -8,6 +8,8 @@ export interface Dice {
   next(): number;
   /** An integer from `min` to `max`, both included. */
   integer(min: number, max: number): number;
+  /** An integer from 0 up to, not including, `limit`. */
+  below(limit: number): number;
   chance(probability: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
   /** Distinct items, in random order. */
@@ -35,6 +37,7 @@ export const createDice = (seed: number): Dice => {
   return {
     next,
     integer,
+    below: (limit) => Math.floor(next() * limit),
     sample,
     chance: (probability) => next() < probability,
     pick: <Item>(items: readonly Item[]) => items[integer(0, items.length - 1)] as Item,

@@ -1,0 +1,5 @@
+/**
+ * Seeded chance for tests: the same seed asks the same questions, in the order they are asked. It is the demo
+ * directory's (ops/demo/random.ts), under a name that tests of faults can reach without knowing of a demo.
+ */
+export { createDice, type Dice } from '../../ops/demo/random.ts';
