@@ -78,6 +78,17 @@ for (const [title, body, words] of [
   });
 }
 
+for (const hook of ['before', 'before.each', 'after.each']) {
+  test(`the reason of a ${hook} hook that throws is told`, async () => {
+    const outcome = await run(
+      `test.${hook}(() => { throw new Error('no port is free') }); test('a', () => {}); test.run();`,
+    );
+
+    assert.is(outcome.failures, 1, outcome.problems.join('; '));
+    assert.match(outcome.output, /FAIL {2}sample {2}"a.*\n.*no port is free/);
+  });
+}
+
 test('what keeps a process alive is named', async () => {
   const outcome = await run(`setInterval(() => {}, 1e6); test('a', () => {}); test.run();`);
 

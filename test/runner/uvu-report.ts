@@ -54,8 +54,9 @@ export const problemsOf = (counts: Counts | null, ending: Ending, limitSeconds: 
 export const failuresOf = (counts: Counts | null, problems: readonly string[]): number =>
   counts === null ? Math.max(1, problems.length) : counts.total - counts.passed + problems.length;
 
-/** A suite stops silently when a hook throws: fewer tests passed than failed in print. */
+/** A suite stops when a hook throws. It says so (hook-reasons.ts), and fewer passed than failed in print. */
 export const hookThrew = (counts: Counts, output: string): boolean =>
+  /^ {3}FAIL {2}.*"a hook"$/m.test(output) ||
   counts.total - counts.passed > (output.match(/^ {3}FAIL {2}/gm) ?? []).length;
 
 const endOf = (ending: Ending): string =>
