@@ -36,11 +36,16 @@ wait $server
 export interface RedisOptions {
   /** Configuration lines beside the durable ones, each as `name value`. */
   readonly settings?: readonly string[];
+  /** The address it listens on; default 127.0.0.1. Elsewhere it takes connections from anywhere. */
+  readonly host?: string;
+  /** A program and its words to start it with, such as `nsenter`; it has to become the server. */
+  readonly through?: readonly string[];
   /** Environment of the server alone. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface RedisServer {
+  readonly host: string;
   readonly port: number;
   readonly url: string;
   readonly folder: string;
@@ -59,17 +64,21 @@ interface Guarded {
   readonly pid: number;
 }
 
-const durable = ['appendonly yes', 'appendfsync always', 'save ""', 'bind 127.0.0.1', 'daemonize no'];
+const loopback = '127.0.0.1';
+const durable = ['appendonly yes', 'appendfsync always', 'save ""', 'daemonize no'];
 
 interface Place {
+  readonly host: string;
   readonly port: number;
   readonly folder: string;
 }
 
-const commandLine = (path: string, place: Place, options: RedisOptions): string[] => {
-  const lines = [...durable, `port ${place.port}`, `dir ${place.folder}`, ...(options.settings ?? [])];
+const commandLine = (path: string, { host, port, folder }: Place, options: RedisOptions): string[] => {
+  const reach = [`bind ${host}`, `protected-mode ${host === loopback ? 'yes' : 'no'}`];
+  const lines = [...durable, ...reach, `port ${port}`, `dir ${folder}`, ...(options.settings ?? [])];
   const environment = Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`);
-  return ['env', ...environment, path, ...lines.flatMap((line) => splitSetting(line))];
+  const before = ['env', ...environment, ...(options.through ?? [])];
+  return [...before, path, ...lines.flatMap((line) => splitSetting(line))];
 };
 
 const splitSetting = (line: string): string[] => {
@@ -93,9 +102,9 @@ const guard = async (folder: string, words: readonly string[]): Promise<Guarded>
 };
 
 /** What one PING is answered with; '' when nobody answers. */
-const ping = (port: number): Promise<string> =>
+const ping = ({ host, port }: Place): Promise<string> =>
   new Promise((resolve) => {
-    const socket = openSocket(port, '127.0.0.1');
+    const socket = openSocket(port, host);
     const end = (answer: string): void => {
       socket.destroy();
       resolve(answer);
@@ -115,10 +124,11 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-const waitForAnswer = async (port: number, pid: number, folder: string): Promise<void> => {
+const waitForAnswer = async (place: Place, pid: number): Promise<void> => {
+  const { port, folder } = place;
   const deadline = Date.now() + startTimeoutMs;
   while (Date.now() < deadline) {
-    if ((await ping(port)).startsWith('+PONG') && isAlive(pid)) return;
+    if ((await ping(place)).startsWith('+PONG') && isAlive(pid)) return;
     if (!isAlive(pid)) break;
     await pause(10);
   }
@@ -137,28 +147,31 @@ const endGuarded = async ({ guardian }: Guarded, keepFolder: boolean): Promise<v
 const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
   const path = await redisServerPath();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
+  const { host = loopback } = options;
   const port = await freePort();
-  const words = commandLine(path, { port, folder }, options);
+  const place = { host, port, folder };
+  const words = commandLine(path, place, options);
   let guarded = await guard(folder, words);
   const dispose = async (): Promise<void> => {
     await endGuarded(guarded, false);
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await waitForAnswer(port, guarded.pid, folder);
+    await waitForAnswer(place, guarded.pid);
   } catch (failure) {
     await dispose();
     throw failure;
   }
   return {
+    host,
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${host}:${port}`,
     folder,
     pid: () => guarded.pid,
     kill: () => endGuarded(guarded, true),
     async start() {
       guarded = await guard(folder, words);
-      await waitForAnswer(port, guarded.pid, folder);
+      await waitForAnswer(place, guarded.pid);
     },
     signal(signal) {
       process.kill(guarded.pid, signal);

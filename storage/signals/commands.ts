@@ -9,6 +9,7 @@
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError } from '../../engine/errors.ts';
+import { ownAskings } from '../asking.ts';
 
 export interface Commands {
   /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
@@ -44,7 +45,7 @@ const openCluster = (options: CommandsOptions): Cluster => {
     const { hostname, port } = new URL(url);
     return { host: hostname, port: Number(port || 6379) };
   });
-  return new Cluster(nodes, {
+  const cluster = new Cluster(nodes, {
     lazyConnect: true,
     enableOfflineQueue: false,
     retryDelayOnFailover: 0,
@@ -59,6 +60,8 @@ const openCluster = (options: CommandsOptions): Cluster => {
       ...(protocol === 'rediss:' && { tls: {} }),
     },
   });
+  ownAskings(cluster);
+  return cluster;
 };
 
 const failure = (name: string, cause: unknown): StorageError => {

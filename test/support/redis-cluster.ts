@@ -1,18 +1,29 @@
 /**
- * A Redis Cluster of the test's own: three primaries and three replicas on free ports of 127.0.0.1.
+ * A Redis Cluster of the test's own: three primaries and three replicas on free ports of 127.0.0.1, or where
+ * the test says.
  *
  * Made with plain CLUSTER commands, so that nothing but `redis-server` is needed. Also moves slots from one
- * primary to another, as an operator's resharding does. Its servers end with this process like all of
- * `redis-server.ts`.
+ * primary to another, as an operator's resharding does, and takes in one more primary. Its servers end with
+ * this process like all of `redis-server.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../../bench/stores/free-port.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import { type RedisOptions, type RedisServer, startRedis } from './redis-server.ts';
 
 const slotCount = 16_384;
 const primaryCount = 3;
 const formTimeoutMs = 60_000;
+
+export interface ClusterOptions {
+  /**
+   * Who is silent for so long is taken for dead and replaced; by default nobody ever is because the machine
+   * is slow: a failover that nobody asked for loses writes.
+   */
+  readonly nodeTimeoutMs?: number;
+  /** Where each of the six runs, primaries first. */
+  readonly places?: readonly Pick<RedisOptions, 'host' | 'through'>[];
+}
 
 export interface RedisCluster {
   /** Addresses of all six. */
@@ -35,6 +46,16 @@ export interface RedisCluster {
   replicated(): Promise<void>;
   /** SIGKILL to the primary at `index`, and its replica takes its slots. */
   failOver(index: number): Promise<void>;
+  /** Makes this replica the primary, losing nothing; nothing when it is one. */
+  promote(index: number): Promise<void>;
+  /** Indexes of `servers` that are primaries with slots, as the server at `asked` believes. */
+  primaries(asked: number): Promise<readonly number[]>;
+  /** The replica of this primary: an index of `servers`. */
+  replicaOf(index: number): Promise<number>;
+  /** Resolves when all living servers believe the same, and replicas have all. */
+  whole(): Promise<void>;
+  /** One more primary, empty and without slots. Its index in `servers`. */
+  join(): Promise<number>;
   dispose(): Promise<void>;
 }
 
@@ -54,21 +75,20 @@ interface Member {
   readonly id: string;
 }
 
-const settings = (busPort: number): string[] => [
+const settings = (busPort: number, nodeTimeoutMs: number): string[] => [
   'cluster-enabled yes',
   `cluster-port ${busPort}`,
-  // Nobody is taken for dead because the machine is slow: a failover that nobody asked for loses writes.
-  'cluster-node-timeout 60000',
+  `cluster-node-timeout ${nodeTimeoutMs}`,
   'cluster-replica-validity-factor 0',
   'repl-diskless-sync-delay 0',
 ];
 
-const startMember = async (): Promise<Member> => {
+const startMember = async ({ nodeTimeoutMs = 60_000, places }: ClusterOptions, index: number) => {
   const busPort = await freePort();
-  const server = await startRedis({ settings: settings(busPort) });
+  const server = await startRedis({ settings: settings(busPort, nodeTimeoutMs), ...places?.[index] });
   const client = new Redis(server.url);
   client.on('error', () => undefined);
-  return { server, busPort, client, id: String(await client.cluster('MYID')) };
+  return { server, busPort, client, id: String(await client.cluster('MYID')) } satisfies Member;
 };
 
 const until = async (what: string, check: () => Promise<boolean>): Promise<void> => {
@@ -97,7 +117,7 @@ const form = async (members: readonly Member[]): Promise<void> => {
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
   }
   for (const { server, busPort } of members.slice(1)) {
-    await first.client.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort);
+    await first.client.call('CLUSTER', 'MEET', server.host, server.port, busPort);
   }
   for (const [index, { client }] of members.slice(0, primaryCount).entries()) {
     const from = Math.ceil((slotCount * index) / primaryCount);
@@ -151,7 +171,7 @@ const moveKeys = async ({ source, target, slot }: Move, only?: string): Promise<
     const [first] = (await source.client.call('CLUSTER', 'GETKEYSINSLOT', slot, 1)) as string[];
     const key = only ?? first;
     if (key === undefined) return;
-    await source.client.call('MIGRATE', '127.0.0.1', target.server.port, key, 0, 5_000);
+    await source.client.call('MIGRATE', target.server.host, target.server.port, key, 0, 5_000);
     if (only !== undefined) return;
   }
 };
@@ -169,8 +189,8 @@ const startMove = async (members: readonly Member[], slot: number, to: number): 
       await giveSlot(source);
     },
     async finish() {
-      for (const member of new Set([target, source, ...members.slice(0, primaryCount)]))
-        await giveSlot(member);
+      const others = (await primariesOf(members, to)).map((index) => members[index] as Member);
+      for (const member of new Set([target, source, ...others])) await giveSlot(member);
       await agreed(members);
     },
   };
@@ -188,6 +208,50 @@ const replicated = async (members: readonly Member[]): Promise<void> => {
   }
 };
 
+const replicaOf = async (members: readonly Member[], index: number): Promise<number> => {
+  const primary = members[index] as Member;
+  const lines = (await beliefOf(primary)).split('\n').map((line) => line.split(' '));
+  const [id] = lines.find(([, role, of]) => role === 'slave' && of === primary.id) ?? [];
+  return members.findIndex((member) => member.id === id);
+};
+
+const primariesOf = async (members: readonly Member[], asked: number): Promise<readonly number[]> => {
+  const lines = (await beliefOf(members[asked] as Member)).split('\n').map((line) => line.split(' '));
+  const serving = lines.filter(([, role, , , ...slots]) => role === 'master' && slots.length > 0);
+  return serving.map(([id]) => members.findIndex((member) => member.id === id));
+};
+
+/** What the farthest replica of a primary has received; 0 without one. */
+const receivedOf = async ({ client }: Member): Promise<number> => {
+  const offsets = [...(await client.info('replication')).matchAll(/state=online,offset=(\d+)/g)];
+  return Math.max(0, ...offsets.map(([, offset]) => Number(offset)));
+};
+
+const whole = async (members: readonly Member[]): Promise<void> => {
+  await until('all are ready', async () => (await Promise.all(members.map(isReady))).every(Boolean));
+  await agreed(members);
+  const belief = await beliefOf(members[0] as Member);
+  for (const index of await primariesOf(members, 0)) {
+    const primary = members[index] as Member;
+    if (!belief.includes(` slave ${primary.id} `)) continue;
+    const written = await offsetOf(primary);
+    await until('a replica has it all', async () => (await receivedOf(primary)) >= written);
+  }
+};
+
+const join = async (members: Member[], options: ClusterOptions): Promise<number> => {
+  const [first] = members as [Member];
+  const index = members.length;
+  const member = await startMember(options, 0);
+  members.push(member);
+  await first.client.call('CLUSTER', 'MEET', member.server.host, member.server.port, member.busPort);
+  await until('all know the new one', async () =>
+    (await Promise.all(members.map((one) => knowsAll(one, members)))).every(Boolean),
+  );
+  await until('the new one serves', () => isReady(member));
+  return index;
+};
+
 const failOver = async (members: readonly Member[], index: number): Promise<void> => {
   const replica = members[index + primaryCount] as Member;
   await members[index]?.server.kill();
@@ -197,9 +261,21 @@ const failOver = async (members: readonly Member[], index: number): Promise<void
   );
 };
 
+const promote = async (members: readonly Member[], index: number): Promise<void> => {
+  const member = members[index] as Member;
+  await until('the replica has been promoted', async () => {
+    if ((await primariesOf(members, index)).includes(index)) return true;
+    await member.client.call('CLUSTER', 'FAILOVER').catch(() => undefined);
+    return false;
+  });
+  await agreed(members);
+};
+
 /** Starts and forms it; ready for writes when it resolves. */
-export const startRedisCluster = async (): Promise<RedisCluster> => {
-  const members = await Promise.all(Array.from({ length: primaryCount * 2 }, startMember));
+export const startRedisCluster = async (options: ClusterOptions = {}): Promise<RedisCluster> => {
+  const members = await Promise.all(
+    Array.from({ length: primaryCount * 2 }, (_, index) => startMember(options, index)),
+  );
   const dispose = async (): Promise<void> => {
     for (const { client } of members) client.disconnect();
     await Promise.all(members.map(({ server }) => server.dispose()));
@@ -212,7 +288,9 @@ export const startRedisCluster = async (): Promise<RedisCluster> => {
   }
   return {
     urls: members.map(({ server }) => server.url),
-    servers: members.map(({ server }) => server),
+    get servers() {
+      return members.map(({ server }) => server);
+    },
     startMove: (slot, to) => startMove(members, slot, to),
     async moveSlot(slot, to) {
       const move = await startMove(members, slot, to);
@@ -222,6 +300,11 @@ export const startRedisCluster = async (): Promise<RedisCluster> => {
     replicated: () => replicated(members),
     failOver: (index) => failOver(members, index),
     ownerOf: (slot) => ownerOf(members, slot),
+    replicaOf: (index) => replicaOf(members, index),
+    promote: (index) => promote(members, index),
+    primaries: (asked) => primariesOf(members, asked),
+    whole: () => whole(members),
+    join: () => join(members, options),
     dispose,
   };
 };

@@ -12,6 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { type Shard, shardCount, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
+import { ownAskings } from '../../asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 
@@ -46,6 +47,11 @@ const redirectionsMax = 16;
 const redirectedMaxMs = limits.requestDeadlineMs * 0.75;
 const redirectedPauseMinMs = 10;
 const redirectedPauseMaxMs = 200;
+/** A Cluster is asked who owns what so often, and while calls fail. */
+const slotsRefreshMs = 5_000;
+const slotsRefreshFailedMs = 200;
+/** A node that does not tell within so long is passed over for the next. */
+const slotsRefreshTimeoutMs = 1_000;
 
 const retryDelay = (attempts: number): number =>
   Math.min(reconnectMaxMs, 20 * 2 ** Math.min(attempts, 6)) * (0.5 + Math.random() / 2);
@@ -79,12 +85,13 @@ const withLibrary = async (call: () => Promise<unknown>, load: () => Promise<unk
 };
 
 /** Makes a call again that was redirected to and fro: nobody has run it. Rejects when that does not end. */
-const whileRedirected = async (call: () => Promise<unknown>): Promise<unknown> => {
+const whileRedirected = async (call: () => Promise<unknown>, failed: () => void): Promise<unknown> => {
   const endMs = performance.now() + redirectedMaxMs;
   for (let pauseMs = redirectedPauseMinMs; ; pauseMs = Math.min(pauseMs * 2, redirectedPauseMaxMs)) {
     try {
       return await call();
     } catch (error) {
+      failed();
       const isLast = performance.now() + pauseMs > endMs;
       if (isLast || !(error instanceof Error && isRedirectedTooOften(error))) throw error;
     }
@@ -140,6 +147,19 @@ const createCork = (primaries: () => readonly Redis[]): (() => void) => {
   };
 };
 
+/**
+ * After a failed call: who owns the slot now? Without this a call to a dead primary whose connection is being
+ * made would ask nobody else until the next regular look.
+ */
+const createRefresh = (cluster: Cluster): (() => void) => {
+  let askedMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (cluster.status !== 'ready' || performance.now() - askedMs < slotsRefreshFailedMs) return;
+    askedMs = performance.now();
+    cluster.refreshSlotsCache();
+  };
+};
+
 const clusterLink = async (options: LinkOptions): Promise<Link> => {
   const { library, prefix } = options;
   const { username, password, protocol } = new URL(options.urls[0] ?? '');
@@ -151,8 +171,8 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
     // A closed connection leaves the outcome unknown: that is the caller's to repeat.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    slotsRefreshTimeout: options.silenceMaxMs,
-    slotsRefreshInterval: 5_000,
+    slotsRefreshTimeout: Math.min(slotsRefreshTimeoutMs, options.silenceMaxMs),
+    slotsRefreshInterval: slotsRefreshMs,
     clusterRetryStrategy: retryDelay,
     redisOptions: {
       ...connectionOptions(options),
@@ -161,6 +181,7 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
       ...(protocol === 'rediss:' && { tls: {} }),
     },
   });
+  ownAskings(cluster);
   cluster.on('error', options.onError);
   cluster.on('node error', options.onError);
   await clusterReady(cluster).catch((error: Error) => {
@@ -169,6 +190,7 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
   });
   const primaries = () => cluster.nodes('master');
   const cork = createCork(primaries);
+  const refresh = createRefresh(cluster);
   const load = () =>
     Promise.all(primaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
   const keys = Array.from({ length: shardCount }, (_, shard) => keysOf(prefix, toShard(shard)));
@@ -181,7 +203,7 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
       const named = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
       const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
-      return withLibrary(() => whileRedirected(once), load);
+      return withLibrary(() => whileRedirected(once, refresh), load);
     },
     primaries,
     close: () => cluster.disconnect(),

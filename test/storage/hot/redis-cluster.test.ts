@@ -141,6 +141,28 @@ test('a commit waits while two nodes name each other as the owner of its slot', 
     assert.ok(refusals <= refusalsMax, `${refusals} refusals: each comes after more than a second`);
   }));
 
+test('a primary that a slot moves to dies with a call under way: that call alone is unknown', () =>
+  inWorld(async ({ cluster: nodes, store, slotOf }) => {
+    const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
+    const load = createLoad(store, [bot], 5);
+    await load.round();
+    const { slot } = await slotOf(bot.shard);
+    const target = ((await nodes.ownerOf(slot)) + 1) % 3;
+    const move = await nodes.startMove(slot, target);
+    await move.moveKeys();
+    nodes.servers[target]?.signal('SIGSTOP');
+    const running = load.round();
+    await pause(200);
+    await nodes.servers[target]?.kill();
+    await nodes.servers[target]?.start();
+    await nodes.whole();
+    await move.finish();
+    await running;
+
+    assert.equal(await clicksOf(store, [bot]), [[10, 10]]);
+    assert.ok([...load.met.keys()].includes('unknown unreachable'), [...load.met.keys()].join());
+  }));
+
 test('after a primary is killed its replica is used, and commits go on', () =>
   inWorld(async ({ cluster: nodes, store }) => {
     const bots = botsIn(12);
