@@ -20,6 +20,7 @@ import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
+import { acknowledgedTwice, without } from './merged-votes.ts';
 import { createDice, type Dice } from './random.ts';
 
 export interface StackOptions {
@@ -66,6 +67,8 @@ export interface JudgeOptions {
   readonly mayLose?: boolean;
   /** The store was emptied: who voted or visited before is not known to it any more. */
   readonly forgets?: boolean;
+  /** How many lost votes nodes say a newer vote of the same user stands for: so many are no fault. */
+  readonly merged?: () => Promise<number>;
 }
 
 const sizes: Sizes = { users: 40, bots: 12, servers: 3, teams: 3, packs: 3 };
@@ -257,12 +260,13 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   await until('all is flushed', flushed, flushedMsMax);
   await sleep(staleMs + 500);
   await lookEverywhere(state);
+  const merged = (await options.merged?.()) ?? 0;
   const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
   const atRest = await inspect(stores, stores.hot, directory.targets);
   // Rows of votes whose totals were lost stay in SQL.
   const differences = atRest.differences.filter((words) => !mayLose || !/ rows in SQL$/.test(words));
-  const verdict = createVerdict();
+  let verdict = createVerdict();
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
   judgeClicks(seen, verdict, staleMs);
@@ -271,6 +275,8 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   if (!forgets) verdict.doubled.push(...firstWindowFaults(log, waitMs));
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
+  const twice = acknowledgedTwice(log, waitMs);
+  if (twice.length <= merged) verdict = without(verdict, twice);
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
   demandClean(demanded, [...wrong, ...stops.flat(), ...differences, ...log.strange, ...buried]);
   return {

@@ -15,6 +15,8 @@ export interface NodeOptions {
   readonly program?: string;
   /** Environment variables beside DATA_DIR and the ports. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A program and its words to start it with, such as `nsenter`; it has to become the node. */
+  readonly through?: readonly string[];
 }
 
 export interface Exit {
@@ -40,21 +42,19 @@ const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEV
 
 /** Starts a node; does not wait for it. */
 export const spawnNode = (options: NodeOptions): NodeProcess => {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', options.program ?? mainProgram],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        ...quiet,
-        PORT: '0',
-        ADMIN_PORT: '0',
-        DATA_DIR: options.dataDir,
-        ...options.settings,
-      },
+  const own = [process.execPath, '--disable-warning=ExperimentalWarning', options.program ?? mainProgram];
+  const [command = '', ...words] = [...(options.through ?? []), ...own];
+  const child = spawn(command, words, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      ...quiet,
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: options.dataDir,
+      ...options.settings,
     },
-  );
+  });
   let text = '';
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));

@@ -1,0 +1,17 @@
+/**
+ * The program that a partition fault runs in a network of its own: `partition-main.ts <fault> <rounds>
+ * <seed>`. Prints its figures; says what is wrong and ends with 1 otherwise.
+ */
+import { printFigures } from './figures.ts';
+import { cutBothWays, runPartition } from './partition.ts';
+
+const [name = '', rounds = '1', seed = '1'] = process.argv.slice(2);
+const breaks = { 'both-ways': cutBothWays };
+
+const figures = await runPartition({
+  seed: Number(seed),
+  nodeTimeoutMs: 2_000,
+  rounds: Number(rounds),
+  break: breaks[name as keyof typeof breaks],
+});
+printFigures(`partition ${name} (seed ${seed})`, figures);

@@ -1,0 +1,94 @@
+/**
+ * Network namespaces for tests of partitions: a program in a network of its own, and in that one an island,
+ * a second network, joined to it by two cables.
+ *
+ * The first cable is what a test cuts: packets are dropped without a word, in one direction or both. The
+ * second stays. Everything is gone with the processes that live there; the machine's own network is never
+ * touched. Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`. Called by the partition faults.
+ */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Whether this system lets us do all that. */
+export const canPartition = (): boolean => {
+  const commands = [
+    'ip link set lo up',
+    'ip link add cable type veth peer name cable-end',
+    'iptables -w -A INPUT -i cable -j DROP',
+  ];
+  const script = commands.join(' && ');
+  return spawnSync('unshare', ['--net', 'sh', '-c', script], { stdio: 'ignore' }).status === 0;
+};
+
+/** Runs a program of ours in a network of its own, to its end. Rejects with all it said when it fails. */
+export const runApart = async (program: string, words: readonly string[]): Promise<string> => {
+  const child = spawn('unshare', ['--net', process.execPath, ...process.execArgv, program, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}:\n${output}`);
+  return output;
+};
+
+export interface Island {
+  /** Addresses on the cable that can be cut: here, and on the island. */
+  readonly here: string;
+  readonly there: string;
+  /** The same on the cable that stays. */
+  readonly safeHere: string;
+  readonly safeThere: string;
+  /** Words before a command that make it run on the island. */
+  readonly through: readonly string[];
+  /** Drops what comes to the island, what leaves it, or both. */
+  cut(directions: readonly ('in' | 'out')[]): void;
+  heal(): void;
+  dispose(): void;
+}
+
+const run = (command: string, words: readonly string[]): void => {
+  execFileSync(command, words, { stdio: 'pipe' });
+};
+
+/** Makes the island. Only inside of `runApart`. */
+export const raiseIsland = async (): Promise<Island> => {
+  run('ip', ['link', 'set', 'lo', 'up']);
+  const keeper = spawn('unshare', ['--net', 'sh', '-c', 'ip link set lo up; echo ready; exec cat'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await once(keeper.stdout, 'data');
+  const through = ['nsenter', '--net', `--target=${keeper.pid}`];
+  const inside = (...words: string[]): void => run('nsenter', [...through.slice(1), ...words]);
+  for (const [name, network] of [
+    ['cable', '10.78.1'],
+    ['safe', '10.78.2'],
+  ] as const) {
+    run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', `${name}-end`]);
+    run('ip', ['link', 'set', `${name}-end`, 'netns', String(keeper.pid)]);
+    run('ip', ['address', 'add', `${network}.1/24`, 'dev', name]);
+    run('ip', ['link', 'set', name, 'up']);
+    inside('ip', 'address', 'add', `${network}.2/24`, 'dev', `${name}-end`);
+    inside('ip', 'link', 'set', `${name}-end`, 'up');
+  }
+  const chains = { in: ['INPUT', '-i'], out: ['OUTPUT', '-o'] } as const;
+  return {
+    here: '10.78.1.1',
+    there: '10.78.1.2',
+    safeHere: '10.78.2.1',
+    safeThere: '10.78.2.2',
+    through,
+    cut: (directions) => {
+      for (const direction of directions)
+        inside('iptables', '-w', '-A', ...chains[direction], 'cable-end', '-j', 'DROP');
+    },
+    heal: () => inside('iptables', '-w', '-F'),
+    dispose: () => {
+      keeper.kill('SIGKILL');
+    },
+  };
+};
