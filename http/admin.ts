@@ -61,6 +61,7 @@ const nobody: SessionCache = {
   find: () => null,
   forget: () => {},
   forgetHash: () => {},
+  doubtHash: () => {},
   forgetTarget: () => {},
   forgetAll: () => {},
 };

@@ -5,8 +5,9 @@
  * look-up that was under way while something was forgotten is answered but not kept, so a revoke cannot be
  * undone by a slow read. Where several nodes share the sessions, `believes` and `keepable` say whether word
  * of every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
- * remembered shortly, so that a flood of one costs no SQL. An unreachable store rejects: the client gets a
- * 503, never a 401. Used by authenticate.ts; `forget` is called by whoever revokes, or hears of it.
+ * remembered shortly, so that a flood of one costs no SQL. While SQL cannot be asked, what it said last is
+ * believed on: nobody can revoke then without a word, and counting must not wait for SQL. Of a token that is
+ * not kept an unreachable store rejects: the client gets a 503, never a 401. Used by authenticate.ts; `forget` is called by whoever revokes, or hears of it.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -21,6 +22,8 @@ export interface SessionCache {
   forget(sessionId: string): void;
   /** The session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
+  /** The same session may be another now: it is asked for again at its next use. */
+  doubtHash(hash: string): void;
   /** Everything that acts for this user, bot, server or team: after a ban or a deletion. */
   forgetTarget(kind: string, id: string): void;
   forgetAll(): void;
@@ -42,7 +45,7 @@ interface Kept {
   readonly hash: string;
   readonly record: SessionRecord;
   /** Monotonic: a clock that is set back must not make us believe for longer. */
-  readonly untilMs: number;
+  untilMs: number;
 }
 interface State extends SessionCacheOptions {
   readonly kept: LRUCache<string, Kept>;
@@ -57,7 +60,17 @@ interface State extends SessionCacheOptions {
 
 const refusedEntriesMax = 10_000;
 const refusedMs = 10_000;
+/** Pause between two questions about one token to a store that does not answer. */
+const awayMs = 1_000;
 const tokenLengthMax = 160;
+
+/** What was found last, when it cannot be asked for now; else the failure. */
+const fromBefore = (state: State, token: string, cause: unknown): SessionRecord => {
+  const kept = state.kept.get(token);
+  if (!kept || state.believes?.() === false || isOver(state, kept.record)) return unreachable(cause);
+  kept.untilMs = state.clock.monotonicMs() + awayMs;
+  return kept.record;
+};
 
 const unreachable = (cause: unknown): never => {
   if (cause instanceof StorageError || cause instanceof DomainError) throw cause;
@@ -89,10 +102,11 @@ const lookUp = async (state: State, token: string): Promise<SessionRecord | null
   try {
     const digest = hash('sha256', token, 'buffer');
     const record = await state.source.byTokenHash(digest);
+    if (record === null) state.kept.delete(token);
     if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record });
     return record === null || isOver(state, record) ? null : record;
   } catch (cause) {
-    return unreachable(cause);
+    return fromBefore(state, token, cause);
   } finally {
     state.underway.delete(token);
   }
@@ -121,6 +135,11 @@ const dropHash = (state: State, key: string): void => {
   if (token !== undefined) state.kept.delete(token);
 };
 
+const doubtHash = (state: State, key: string): void => {
+  const kept = state.kept.peek(state.tokens.get(key) ?? '');
+  if (kept !== undefined) kept.untilMs = Number.NEGATIVE_INFINITY;
+};
+
 /** Wires the cache. */
 export const createSessionCache = (options: SessionCacheOptions): SessionCache => {
   const tokens = new Map<string, string>();
@@ -136,6 +155,7 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
     find: (token) => find(state, token),
     forget: (sessionId) => drop(state, (record) => record.sessionId === sessionId),
     forgetHash: (key) => dropHash(state, key),
+    doubtHash: (key) => doubtHash(state, key),
     forgetTarget: (kind, id) => drop(state, (record) => record.kind === kind && record.id === id),
     forgetAll: () => drop(state, () => true),
   };

@@ -3,7 +3,8 @@
  *
  * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
  * `ageMaxMs` old, measured from before its query. A row stays until it is dropped after an edit, or grows
- * old: the age bound is a safety net for writers that could not tell us. Used by catalogue.ts only.
+ * old: the age bound is a safety net for writers that could not tell us. While SQL does not answer, nobody
+ * writes, and an old row is shown rather than none. Used by catalogue.ts only.
  */
 import { LRUCache } from 'lru-cache';
 
@@ -60,23 +61,36 @@ export const createRowCache = <Row extends Cacheable>(bound: {
     maxSize: bound.bytesMax,
     ttl: bound.ageMaxMs,
     sizeCalculation: (row) => row.weightBytes,
+    noDeleteOnStaleGet: true,
   });
   const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
   const loading = new Map<string, Promise<Row | null>>();
   let drops = 0;
 
-  const find = (word: string): Row | undefined => {
-    const byId = rows.get(word);
+  const find = (word: string, allowStale = false): Row | undefined => {
+    const byId = rows.get(word, { allowStale });
     if (byId !== undefined) return byId;
     const code = word.toLowerCase();
     const id = idsByVanity.get(code);
-    const row = id === undefined ? undefined : rows.get(id);
+    const row = id === undefined ? undefined : rows.get(id, { allowStale });
     // The code may have moved to another entity since: only the row itself says whose it is.
     return row?.vanity === code ? row : undefined;
   };
-  const fill = async (load: () => Promise<Row | null>): Promise<Row | null> => {
+  /** An old row for a failure; nothing is left of one that was dropped. */
+  const fromBefore = (word: string, failure: unknown): Row => {
+    const row = find(word, true);
+    if (row === undefined) throw failure;
+    return row;
+  };
+  const fill = async (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
-    const row = await load();
+    let row: Row | null;
+    try {
+      row = await load();
+    } catch (failure) {
+      return fromBefore(word, failure);
+    }
+    if (row === null) rows.delete(find(word, true)?.id ?? '');
     if (row !== null && drops === dropsBefore) {
       rows.set(row.id, row);
       if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
@@ -89,7 +103,7 @@ export const createRowCache = <Row extends Cacheable>(bound: {
       if (row !== undefined) return row;
       const underway = loading.get(word);
       if (underway !== undefined) return underway;
-      const filling = fill(load).finally(() => {
+      const filling = fill(word, load).finally(() => {
         if (loading.get(word) === filling) loading.delete(word);
       });
       loading.set(word, filling);

@@ -28,6 +28,7 @@ export type Concerned = { readonly target: SessionTarget } | { readonly mintedBy
 /** The cache of a node, as far as it has to forget. */
 export interface ForgettingCache {
   forgetHash(hash: string): void;
+  doubtHash(hash: string): void;
   forget(sessionId: string): void;
   forgetAll(): void;
 }
@@ -91,12 +92,15 @@ const unwatch = (state: State, key: string | null): void => {
   else if (key.startsWith(keyPrefix)) state.watched.delete(key.slice(keyPrefix.length));
 };
 
-/** Changes and messages as calls of the cache. */
+/**
+ * Changes and messages as calls of the cache. A key also changes when its time is over: what changed is asked
+ * for again, and only a message says that it must not be believed any more.
+ */
 const forgetIn = (signals: RedisSignals, cache: ForgettingCache): (() => void) =>
   signals.hear({
     changed: (key) => {
       if (key === null) cache.forgetAll();
-      else if (key.startsWith(keyPrefix)) cache.forgetHash(key.slice(keyPrefix.length));
+      else if (key.startsWith(keyPrefix)) cache.doubtHash(key.slice(keyPrefix.length));
     },
     lost: () => cache.forgetAll(),
     message: (message) => {

@@ -3,6 +3,7 @@
  *
  * The clock and every answer of the store are in the hands of the test.
  */
+import { hash } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
@@ -31,7 +32,7 @@ interface Held {
 }
 
 const open = () => {
-  const state = { nowMs: 0, offsetMs: 0, lookups: [] as Held[] };
+  const state = { nowMs: 0, offsetMs: 0, believes: true, lookups: [] as Held[] };
   const clock: Clock = {
     nowMs: () => state.nowMs,
     monotonicMs: () => state.nowMs + state.offsetMs,
@@ -42,7 +43,16 @@ const open = () => {
     byTokenHash: () =>
       new Promise<SessionRecord | null>((resolve, reject) => state.lookups.push({ resolve, reject })),
   };
-  return { state, cache: createSessionCache({ source, clock, entriesMax: 10, keepMs: 1_000 }) };
+  return {
+    state,
+    cache: createSessionCache({
+      source,
+      clock,
+      entriesMax: 10,
+      keepMs: 1_000,
+      believes: () => state.believes,
+    }),
+  };
 };
 type Opened = ReturnType<typeof open>;
 
@@ -150,6 +160,55 @@ test('a clock that is set back makes nothing believed or refused for longer', as
 
   assert.instance(world.cache.find(token), Promise);
   assert.instance(world.cache.find(strange), Promise);
+});
+
+/** A question that the store does not answer. */
+const fails = ({ state, cache }: Opened): Promise<unknown> => {
+  const finding = Promise.resolve(cache.find(token)).catch((error: Error) => error);
+  state.lookups.at(-1)?.reject(new Error('connect ECONNREFUSED'));
+  return finding;
+};
+
+test('while the store cannot be asked, what it said last is believed on', async () => {
+  const world = open();
+  await fill(world);
+  world.state.nowMs = 5_000;
+
+  assert.equal(await fails(world), record);
+  assert.equal(world.cache.find(token), record, 'for a while without asking again');
+
+  world.state.nowMs = 7_000;
+  assert.is(await fill(world, null), null, 'the store knows better');
+});
+
+test('nor is it when it was forgotten, has expired, or no word of a revoke would come', async () => {
+  const forgotten = open();
+  await fill(forgotten);
+  forgotten.cache.forget('s1');
+  assert.instance(await fails(forgotten), StorageError);
+
+  const expired = open();
+  await fill(expired, { ...record, expiresAtMs: 4_000 });
+  expired.state.nowMs = 5_000;
+  assert.instance(await fails(expired), StorageError);
+
+  const deaf = open();
+  await fill(deaf);
+  deaf.state.nowMs = 5_000;
+  deaf.state.believes = false;
+  assert.instance(await fails(deaf), StorageError);
+});
+
+test('what may have changed is asked for at its next use', async () => {
+  const world = open();
+  await fill(world);
+  world.cache.doubtHash(hash('sha256', token));
+
+  assert.equal(await fails(world), record);
+  world.state.nowMs = 5_000;
+  assert.is(await fill(world, null), null);
+  world.state.nowMs = 50_000;
+  assert.instance(await fails(world), StorageError, 'who was revoked stays so');
 });
 
 test('an unreachable store is an error of the store, never an unknown token', async () => {

@@ -105,6 +105,29 @@ test('a load that began before a drop is answered but not kept', async () => {
   assert.is(await cache.get('bot1', async () => null), fresh);
 });
 
+test('an old row is shown rather than none while SQL does not answer, unless it was dropped', async () => {
+  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+    bytesMax: 1_000,
+    ageMaxMs: 1,
+  });
+  const row = { id: 'bot1', vanity: 'mill', weightBytes: 1 };
+  const away = (): Promise<never> => Promise.reject(new Error('away'));
+  const failing = (word: string) =>
+    Promise.resolve(cache.get(word, away)).catch((error: Error) => error.message);
+  await cache.get('bot1', async () => row);
+  // Every read but a failing one finds it too old from now on.
+  await new Promise((resolve) => setTimeout(resolve, 5));
+
+  assert.is(await failing('bot1'), row);
+  assert.is(await failing('mill'), row);
+  assert.is(await cache.get('bot1', async () => null), null);
+  assert.is(await failing('bot1'), 'away', 'SQL had said that it is gone');
+
+  await cache.get('bot1', async () => row);
+  cache.drop('bot1');
+  assert.is(await failing('bot1'), 'away');
+});
+
 test('the cache holds no more than its bytes', async () => {
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
     bytesMax: 100,
