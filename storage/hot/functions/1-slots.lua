@@ -11,16 +11,29 @@ local clockAheadMaxMs = 2000
 local clockBehindMaxMs = 5000
 local bucketMs = 12 * 3600000
 
--- A living slot rests as two packed rows, one after the other: what a stats post touches, and the rest, which is then
--- carried along unread. A buried listing is a row of its incarnation alone.
-local INCARNATION, SINCE, VERSION, LISTED, LISTED_SINCE = 1, 2, 3, 4, 5
-local SERVERS, STATUS, LAST_POST, UPTIME, TOTAL_UPTIME, CHECKED = 6, 10, 11, 12, 13, 14
-local slotLength = 14
+-- A slot rests as two packed rows, one after the other: what a stats post touches, and the rest, which is then carried
+-- along unread. A buried listing is a row of its incarnation alone. While a call runs a slot is one array: where it stands
+-- and what became of it, then the first row's values; the rest is a table of its own, made when it is asked for.
+local ADDRESS, ROW, CHANGED, LIVING, STORED_SINCE, REST, LISTING, VISITORS = 1, 2, 3, 4, 5, 6, 7, 8
+local INCARNATION, SINCE, VERSION, LISTED, LISTED_SINCE = 9, 10, 11, 12, 13
+local SERVERS, SHARDS, USERS, SHARD_LIST, STATUS = 14, 15, 16, 17, 18
+local LAST_POST, UPTIME, TOTAL_UPTIME, CHECKED = 19, 20, 21, 22
+-- Where the rest begins in the packed slot.
+local REST_AT = 23
+local firstLength = 14
 -- Positions in the rest.
 local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
 local INVITES, UPVOTES, DOWNVOTES, RELEASED, ADJUSTMENT = 7, 8, 9, 10, 11
 -- The row of SQL that the listing was initialised from; earlier libraries kept none.
 local BASE_GENERATION, BASE_VERSION = 12, 13
+
+-- The first row as `struct` reads and writes it: MessagePack like any other, with every number a double and every text's
+-- length in one byte. That is half the work of `cmsgpack`. Rows of earlier libraries and rows with longer texts have
+-- numbers of any width: their second byte is another.
+local ROW_OF_FIRST, DOUBLE, SHORT_TEXT, TRUE, FALSE = 0x9e, 0xcb, 0xd900, 0xc3, 0xc2
+local FIRST_READ = '>xxdxdxdBxdxBc0xBc0xBc0xBc0xBc0xdxdxdxd'
+local FIRST_WRITTEN = '>HdBdBdHdHc0Hc0Hc0Hc0Hc0BdBdBdBdc0'
+local shortMax = 255
 
 -- Short names of what Lua and Redis offer. Nothing of it exists while a library is loaded: the first call fills them.
 local floor, max, min, concat, format, byte, sub
@@ -52,28 +65,114 @@ end
 -- size costs half of one that grows.
 local function unpackRow(text, offset)
   local first, high, low = byte(text, offset + 1, offset + 3)
-  if first ~= 0xdc or high * 256 + low > stackMax then
+  if first < 0xa0 then
+    return offsetAndRow(unpackSome(text, first - 0x90, offset + 1))
+  elseif first ~= 0xdc or high * 256 + low > stackMax then
     return unpackOne(text, offset)
   end
   return offsetAndRow(unpackSome(text, high * 256 + low, offset + 3))
 end
 
-local function slotAndRest(text, offset, ...)
-  return { ... }, sub(text, offset + 1)
+local function withoutOffset(_, ...)
+  return { ... }
 end
 
--- The slot of a packed one, and its rest, still packed; nothing for nothing.
-local function unpackSlot(text)
-  if not text then
-    return nil
-  elseif byte(text) == 0x90 + slotLength then
-    return slotAndRest(text, unpackSome(text, slotLength, 1))
+local function openAnyWidth(address, row, offset, ...)
+  local slot = { address, row, false, true, 0, false, false, false, ... }
+  slot[REST_AT] = offset + 1
+  return slot
+end
+
+-- A packed slot, opened; `row` is false where there is none.
+local function openSlot(address, row)
+  local first, second
+  if row then
+    first, second = byte(row, 1, 2)
   end
-  return unpackValue(text)
+  if first ~= ROW_OF_FIRST then
+    return { address, row, false, false, 0, false, false, false, row and unpackValue(row)[1] or -1, 0 }
+  end
+  local slot
+  if second == DOUBLE then
+    slot = { address, row, false, true, 0, false, false, false, unpackFixed(FIRST_READ, row) }
+    slot[LISTED] = slot[LISTED] == TRUE
+  else
+    slot = openAnyWidth(address, row, unpackSome(row, firstLength, 1))
+  end
+  slot[STORED_SINCE] = slot[SINCE]
+  return slot
 end
 
-local function digits(number)
-  return format('%.0f', number)
+-- The rest of a living slot, to be read and changed.
+local function restOf(slot)
+  local rest = slot[REST]
+  if not rest then
+    local row, restAt = slot[ROW], slot[REST_AT]
+    rest = withoutOffset(unpackSome(row, byte(row, restAt) - 0x90, restAt))
+    slot[REST] = rest
+  end
+  return rest
+end
+
+-- The rest is packed anew only when it was looked at.
+local function packSlot(slot)
+  if not slot[LIVING] then
+    return pack({ slot[INCARNATION] })
+  end
+  local rest = slot[REST] and pack(slot[REST]) or sub(slot[ROW], slot[REST_AT])
+  local servers, shards, users, shardList, status =
+    slot[SERVERS], slot[SHARDS], slot[USERS], slot[SHARD_LIST], slot[STATUS]
+  if #servers > shortMax or #shards > shortMax or #users > shortMax or #shardList > shortMax then
+    return pack({ unpack(slot, INCARNATION, CHECKED) }) .. rest
+  end
+  return packFixed(
+    FIRST_WRITTEN,
+    ROW_OF_FIRST * 256 + DOUBLE,
+    slot[INCARNATION],
+    DOUBLE,
+    slot[SINCE],
+    DOUBLE,
+    slot[VERSION],
+    (slot[LISTED] and TRUE or FALSE) * 256 + DOUBLE,
+    slot[LISTED_SINCE],
+    SHORT_TEXT + #servers,
+    servers,
+    SHORT_TEXT + #shards,
+    shards,
+    SHORT_TEXT + #users,
+    users,
+    SHORT_TEXT + #shardList,
+    shardList,
+    SHORT_TEXT + #status,
+    status,
+    DOUBLE,
+    slot[LAST_POST],
+    DOUBLE,
+    slot[UPTIME],
+    DOUBLE,
+    slot[TOTAL_UPTIME],
+    DOUBLE,
+    slot[CHECKED],
+    rest
+  )
+end
+
+-- Digits of a whole number. The same few come again and again: incarnations, buckets, the time of now.
+local digits
+do
+  local known, count, countMax = {}, 0, 1000
+
+  function digits(number)
+    local text = known[number]
+    if not text then
+      if count >= countMax then
+        known, count = {}, 0
+      end
+      text = format('%.0f', number)
+      known[number], count = text, count + 1
+    end
+    return text
+  end
 end
 
 -- Milliseconds since the epoch. A test may bring its own clock.
@@ -86,7 +185,7 @@ local function clock(given)
 end
 
 -- Key stems by shard, for the prefix used last.
-local stems, stemsPrefix = {}, nil
+local stems, stemsPrefix, entitiesKeys = {}, nil, {}
 
 -- A version and the mark of its history in their field: eight bytes each are read and written faster than digits.
 local function packVersion(version, mark)
@@ -104,18 +203,25 @@ local function unpackVersion(text)
   return version, mark
 end
 
+-- The field of a producer, and the end of its name as a number. A call's batches mostly have the same one.
+local producerOf
+do
+  local known, field, tail
+
+  function producerOf(producer)
+    if producer ~= known then
+      known, field, tail = producer, PRODUCER_FIELD .. producer, 0
+      for index = max(1, #producer - 4), #producer do
+        tail = tail * 128 + byte(producer, index) % 128
+      end
+    end
+    return field, tail
+  end
+end
+
 -- As `markAfter` in `engine/entity/history.ts`.
 local function markAfter(mark, producer, sequence)
-  local a, b, c, d, e = byte(producer, -5, -1)
-  local tail
-  if e then
-    tail = (((a * 128 + b) * 128 + c) * 128 + d) * 128 + e
-  else
-    tail = 0
-    for index = 1, #producer do
-      tail = tail * 128 + byte(producer, index)
-    end
-  end
+  local _, tail = producerOf(producer)
   return (mark * 257 + tail + (sequence % 65536) * 4294967296) % 1099511627689
 end
 
@@ -139,9 +245,21 @@ local function unpackNewest(text)
   return row[1], row[2], row[3]
 end
 
+local function lastOf(text)
+  if byte(text) == PLAIN then
+    return (unpackFixed('<xd', text))
+  end
+  return (unpackNewest(text))
+end
+
+local function decidedOf(text)
+  local _, _, decisions = unpackNewest(text)
+  return decisions
+end
+
 local function stemOf(prefix, shard)
   if prefix ~= stemsPrefix then
-    stems, stemsPrefix = {}, prefix
+    stems, stemsPrefix, entitiesKeys = {}, prefix, {}
   end
   local stem = stems[shard]
   if not stem then
@@ -149,6 +267,28 @@ local function stemOf(prefix, shard)
     stems[shard] = stem
   end
   return stem
+end
+
+local function entitiesKey(stem)
+  local key = entitiesKeys[stem]
+  if not key then
+    key = stem .. 'e'
+    entitiesKeys[stem] = key
+  end
+  return key
+end
+
+-- The generation in its field; shards mostly share one.
+local generationOf
+do
+  local known, generation
+
+  function generationOf(text)
+    if text ~= known then
+      known, generation = text, tonumber(text or 0)
+    end
+    return generation
+  end
 end
 
 local function listingOf(address, incarnation)
@@ -163,19 +303,13 @@ local function votesKey(stem, listing, bucket)
   return stem .. 'v:' .. listing .. ':' .. digits(bucket)
 end
 
-local function isLiving(slot)
-  return slot ~= nil and slot[VERSION] ~= nil
-end
-
--- Calls a command with any number of arguments, a chunk at a time.
+-- Calls a command with any number of arguments, a chunk at a time; gives the sum of the answers.
 local function callChunked(command, key, arguments)
-  local count = #arguments
-  if count == 0 then
-    return
-  end
+  local count, sum = #arguments, 0
   for first = 1, count, chunkMax do
-    call(command, key, unpack(arguments, first, min(first + chunkMax - 1, count)))
+    sum = sum + call(command, key, unpack(arguments, first, min(first + chunkMax - 1, count)))
   end
+  return sum
 end
 
 -- The packed slots of many addresses, false where there is none.

@@ -51,7 +51,7 @@ end
 -- Folds all checks up to `nowMs` into the slot. Before any change of facts, status or last post.
 local function foldUptime(slot, nowMs, rules)
   local checkMs = rules.checkMs
-  local lastCheckMs = floor(nowMs / checkMs) * checkMs
+  local lastCheckMs = nowMs - nowMs % checkMs
   if not slot[LISTED] or lastCheckMs <= slot[CHECKED] then
     return
   end

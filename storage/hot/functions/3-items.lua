@@ -1,7 +1,7 @@
 -- Applying one item to one slot, as in `engine/entity/apply.ts`. Reads through the batch's overlay, writes to it only:
 -- nothing reaches the store before every batch of the call is decided (functions do not roll back).
 --
--- Every `applyX(work, open, at)` finds its arguments in `work.items` from `at` on, and returns a decision. `open.slot` is
+-- Every `applyX(work, slot, at)` finds its arguments in `work.items` from `at` on, and returns a decision. `open.slot` is
 -- changed in place, and `touch` called, only when nothing can be refused any more.
 
 local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
@@ -9,95 +9,96 @@ local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
 -- The store's time and the rules in force, for the call that runs.
 local nowMs, rules
 
-local function touch(work, open)
-  open.changed = true
-  work.changed = true
-  open.slot[VERSION] = work.version
-  if open.slot[SINCE] == 0 then
-    open.slot[SINCE] = work.version
+local function touch(work, slot)
+  local version = work.version
+  slot[CHANGED], work.changed = true, true
+  slot[VERSION] = version
+  if slot[SINCE] == 0 then
+    slot[SINCE] = version
   end
 end
 
--- The rest of an open slot, to be read and changed.
-local function restOf(open)
-  local rest = open.rest
-  if not rest then
-    rest = unpackValue(open.restText)
-    open.rest = rest
-  end
-  return rest
-end
-
--- The listing of an open slot, as it stands in key names.
-local function listingIn(open)
-  local listing = open.listing
+-- The listing of a slot, as it stands in key names.
+local function listingIn(slot)
+  local listing = slot[LISTING]
   if not listing then
-    listing = listingOf(open.address, open.slot[INCARNATION])
-    open.listing = listing
+    listing = listingOf(slot[ADDRESS], slot[INCARNATION])
+    slot[LISTING] = listing
   end
   return listing
 end
 
--- One voter's votes in one bucket, as the batch sees them.
-local function votesIn(work, open, bucket)
-  local key = votesKey(work.stem, listingIn(open), bucket)
-  work.votes = work.votes or {}
-  local known = work.votes[key]
-  if not known then
-    known = { rows = {}, changed = {}, bucket = bucket }
-    work.votes[key] = known
+-- A voter's votes in the bucket of `key`, as the batch sees them; nothing where he has none.
+local function votesOf(work, key, user)
+  local written = work.votes and work.votes[key]
+  local row = written and written[user]
+  if row then
+    return row
   end
-  return key, known
+  local stored = call('HGET', key, user)
+  return stored and unpackValue(stored)
 end
 
-local function votesOf(work, open, user, bucket)
-  local key, known = votesIn(work, open, bucket)
-  local row = known.rows[user]
-  if not row then
-    local stored = call('HGET', key, user)
-    row = stored and unpackValue(stored) or {}
-    known.rows[user] = row
-  end
-  return row, known
-end
-
-local function mark(work, open, user, vote)
-  local row, known = votesOf(work, open, user, bucketOf(vote.atMs))
+-- Gives a voter's votes in a bucket one more, or another flag to one that is there. `row`: as `votesOf` gave it.
+local function writeMark(work, key, user, row, atMs, flag)
+  row = row or {}
   local index = 1
-  while row[index] and row[index] ~= vote.atMs do
+  while row[index] and row[index] ~= atMs do
     index = index + 2
   end
-  if not row[index] and vote.knownOnly then
-    return
+  row[index], row[index + 1] = atMs, flag
+  work.votes = work.votes or {}
+  local written = work.votes[key]
+  if not written then
+    written = {}
+    work.votes[key] = written
   end
-  row[index], row[index + 1] = vote.atMs, vote.flag
-  known.changed[user] = true
+  written[user] = row
 end
 
-local function holdingSinceOf(work, open, user, range)
-  local sinceMs = 0
-  for bucket = bucketOf(range.fromMs), bucketOf(range.toMs) do
-    local row = votesOf(work, open, user, bucket)
-    sinceMs = max(sinceMs, holdingSince(row, range, restOf(open)[RELEASED]))
+local function remark(work, slot, user, atMs, flag)
+  local key = votesKey(work.stem, listingIn(slot), bucketOf(atMs))
+  local row = votesOf(work, key, user)
+  for index = 1, row and #row or 0, 2 do
+    if row[index] == atMs then
+      writeMark(work, key, user, row, atMs, flag)
+      return
+    end
   end
-  return sinceMs
+end
+
+-- Since when a voter is held back; then, of the bucket of `atMs`, the key and his votes, if it was looked at.
+local function holdingSinceOf(work, slot, user, range, atMs)
+  local sinceMs, listing, releasedMs = 0, listingIn(slot), restOf(slot)[RELEASED]
+  local castBucket, castKey, castRow = bucketOf(atMs), nil, nil
+  for bucket = bucketOf(range.fromMs), bucketOf(range.toMs) do
+    local key = votesKey(work.stem, listing, bucket)
+    local row = votesOf(work, key, user)
+    if row then
+      sinceMs = max(sinceMs, holdingSince(row, range, releasedMs))
+    end
+    if bucket == castBucket then
+      castKey, castRow = key, row
+    end
+  end
+  return sinceMs, castKey, castRow
 end
 
 -- The place where the item to be applied was applied once, before it was lost: a generation and a version, or nothing.
 local lostGeneration, lostVersion
 
 -- A lost item that came back with the row its listing was initialised from.
-local function inRow(open)
-  local generation = lostGeneration and restOf(open)[BASE_GENERATION]
+local function inRow(slot)
+  local generation = lostGeneration and restOf(slot)[BASE_GENERATION]
   if not generation or generation ~= lostGeneration then
     return generation and generation > lostGeneration
   end
-  return restOf(open)[BASE_VERSION] >= lostVersion
+  return restOf(slot)[BASE_VERSION] >= lostVersion
 end
 
 -- user, upvote, atMs, itags
-local function applyVote(work, open, at)
-  local items, slot, rest = work.items, open.slot, restOf(open)
+local function applyVote(work, slot, at)
+  local items, rest = work.items, restOf(slot)
   local user, upvote, atMs, itags = items[at], items[at + 1], items[at + 2], items[at + 3]
   if rest[BANNED] then
     return { VOTE_BANNED, 0 }
@@ -111,7 +112,7 @@ local function applyVote(work, open, at)
   local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
   local range = { fromMs = fromMs, toMs = max(nowMs, atMs) + clockAheadMaxMs }
   local window = windowInForce(rest, atMs, rules)
-  local sinceMs = holdingSinceOf(work, open, user, range)
+  local sinceMs, key, row = holdingSinceOf(work, slot, user, range, atMs)
   if sinceMs > 0 and atMs < sinceMs + window[1] then
     return { WAIT, sinceMs + window[1] }
   end
@@ -121,96 +122,122 @@ local function applyVote(work, open, at)
   if rest[position] > counterMax - count then
     return OVERFLOW
   end
-  if not inRow(open) then
+  if not inRow(slot) then
     rest[position] = rest[position] + count
   end
-  touch(work, open)
-  mark(work, open, user, { atMs = atMs, flag = CAST })
-  local tail = concat({ '', open.address, digits(slot[INCARNATION]), upvote and '1' or '0', digits(atMs) }, '\0')
-  work.outbox = work.outbox or {}
+  touch(work, slot)
+  if not key then
+    key = votesKey(work.stem, listingIn(slot), bucketOf(atMs))
+    row = votesOf(work, key, user)
+  end
+  writeMark(work, key, user, row, atMs, CAST)
+  local tail = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
+  tail = tail .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
+  local outbox = work.outbox or {}
+  work.outbox = outbox
+  local last = #outbox
   for number = 1, count do
-    local row = itags[number] .. tail .. '\0' .. digits(number - 1) .. '\0' .. user
-    work.outbox[#work.outbox + 1] = 0
-    work.outbox[#work.outbox + 1] = row
+    outbox[last + 1], outbox[last + 2] = 0, itags[number] .. tail .. digits(number - 1) .. '\0' .. user
+    last = last + 2
   end
   return { count }
 end
 
--- visitor
-local function applyClick(work, open, at)
-  local rest, visitor = restOf(open), work.items[at]
-  if rest[CLICKS] >= counterMax then
-    return OVERFLOW
-  end
-  local unique = rest[UNIQUE] < rules.visitorsMax and rest[UNIQUE] <= rest[CLICKS]
-  if unique then
-    local key = work.stem .. 'u:' .. listingIn(open)
-    work.visitors = work.visitors or {}
-    local new = work.visitors[key]
-    if (new and new[visitor]) or call('SISMEMBER', key, visitor) == 1 then
-      unique = false
-    else
-      new = new or {}
-      new[visitor] = true
-      work.visitors[key] = new
-    end
-  end
-  rest[CLICKS] = rest[CLICKS] + 1
-  if unique then
+-- Decides now whether a visitor is new.
+local function countVisitor(work, slot, rest, visitor)
+  local key = work.stem .. 'u:' .. listingIn(slot)
+  work.visitors = work.visitors or {}
+  local new = work.visitors[key] or {}
+  if not new[visitor] and call('SISMEMBER', key, visitor) == 0 then
+    new[visitor] = true
+    work.visitors[key] = new
     rest[UNIQUE] = rest[UNIQUE] + 1
   end
-  touch(work, open)
+end
+
+-- Visitors wait until they are written: then Redis says how many were new. Only where the cap is near must each be
+-- known before the next.
+local function addVisitor(work, slot, rest, visitor)
+  local waiting = slot[VISITORS] or {}
+  slot[VISITORS] = waiting
+  if rest[UNIQUE] + #waiting < rules.visitorsMax then
+    waiting[#waiting + 1] = visitor
+    return
+  end
+  slot[VISITORS] = false
+  for _, earlier in ipairs(waiting) do
+    countVisitor(work, slot, rest, earlier)
+  end
+  if rest[UNIQUE] < rules.visitorsMax then
+    countVisitor(work, slot, rest, visitor)
+  end
+end
+
+-- visitor
+local function applyClick(work, slot, at)
+  local rest = restOf(slot)
+  local clicks, unique = rest[CLICKS], rest[UNIQUE]
+  if clicks >= counterMax then
+    return OVERFLOW
+  end
+  if unique < rules.visitorsMax and unique <= clicks then
+    addVisitor(work, slot, rest, work.items[at])
+  end
+  rest[CLICKS] = clicks + 1
+  touch(work, slot)
   return APPLIED
 end
 
-local function applyInvite(work, open)
-  local rest = restOf(open)
+local function applyInvite(work, slot)
+  local rest = restOf(slot)
   if rest[INVITES] >= counterMax then
     return OVERFLOW
   end
   rest[INVITES] = rest[INVITES] + 1
-  touch(work, open)
+  touch(work, slot)
   return APPLIED
 end
 
-local function fold(work, open, atMs)
-  if byte(open.address) == 98 then
-    foldUptime(open.slot, min(atMs, nowMs), rules)
+local function fold(slot, atMs)
+  if byte(slot[ADDRESS]) == 98 then
+    foldUptime(slot, atMs < nowMs and atMs or nowMs, rules)
   end
 end
 
 -- atMs, servers, shards, users, shardList, status; false where not posted
-local function applyStats(work, open, at)
-  local items, slot = work.items, open.slot
+local function applyStats(work, slot, at)
+  local items = work.items
   local atMs = items[at]
-  fold(work, open, atMs)
-  for offset = 0, 4 do
-    local value = items[at + 1 + offset]
-    if value then
-      slot[SERVERS + offset] = value
-    end
+  fold(slot, atMs)
+  slot[SERVERS] = items[at + 1] or slot[SERVERS]
+  slot[SHARDS] = items[at + 2] or slot[SHARDS]
+  slot[USERS] = items[at + 3] or slot[USERS]
+  slot[SHARD_LIST] = items[at + 4] or slot[SHARD_LIST]
+  slot[STATUS] = items[at + 5] or slot[STATUS]
+  local postedMs = atMs < nowMs and atMs or nowMs
+  if postedMs > slot[LAST_POST] then
+    slot[LAST_POST] = postedMs
   end
-  slot[LAST_POST] = max(slot[LAST_POST], min(atMs, nowMs))
-  touch(work, open)
+  touch(work, slot)
   return APPLIED
 end
 
 -- atMs, revision, listed, banned, premium until, listed since
-local function applyFacts(work, open, at)
-  local items, slot, rest = work.items, open.slot, restOf(open)
+local function applyFacts(work, slot, at)
+  local items, rest = work.items, restOf(slot)
   if items[at + 1] <= rest[REVISION] then
     return APPLIED
   end
-  fold(work, open, items[at])
+  fold(slot, items[at])
   rest[REVISION], slot[LISTED], rest[BANNED] = items[at + 1], items[at + 2], items[at + 3]
   rest[PREMIUM_UNTIL], slot[LISTED_SINCE] = items[at + 4], items[at + 5]
-  touch(work, open)
+  touch(work, slot)
   return APPLIED
 end
 
 -- sequence, upvotes, downvotes, release before, released marks, held marks (user, time, user, time …)
-local function applyAdjust(work, open, at)
-  local items, rest = work.items, restOf(open)
+local function applyAdjust(work, slot, at)
+  local items, rest = work.items, restOf(slot)
   local sequence = items[at]
   if sequence <= rest[ADJUSTMENT] then
     return APPLIED
@@ -224,23 +251,23 @@ local function applyAdjust(work, open, at)
   end
   rest[UPVOTES], rest[DOWNVOTES], rest[ADJUSTMENT] = upvotes, downvotes, sequence
   rest[RELEASED] = max(rest[RELEASED], items[at + 3])
-  touch(work, open)
+  touch(work, slot)
   for offset = 4, 5 do
     local marks = items[at + offset]
     local flag = offset == 4 and RELEASED_FLAG or HELD
     for index = 1, #marks, 2 do
-      mark(work, open, marks[index], { atMs = marks[index + 1], flag = flag, knownOnly = true })
+      remark(work, slot, marks[index], marks[index + 1], flag)
     end
   end
   return APPLIED
 end
 
 -- Forgets the visitors of a listing that is dead now. Its last votes expire: no key of a later one can meet them.
-local function bury(work, open)
-  if not isLiving(open.slot) then
+local function bury(work, slot)
+  if not slot[LIVING] then
     return
   end
-  local key = work.stem .. 'u:' .. listingOf(open.address, open.slot[INCARNATION])
+  local key = work.stem .. 'u:' .. listingIn(slot)
   if work.visitors then
     work.visitors[key] = nil
   end
@@ -248,27 +275,28 @@ local function bury(work, open)
   work.buried[#work.buried + 1] = key
 end
 
-local function replace(work, open, slot, rest)
-  bury(work, open)
-  open.slot, open.rest, open.restText = slot, rest, nil
-  open.listing = nil
-  open.changed = true
-  work.changed = true
+-- Begins another listing in a slot: a living one with a first row and a rest, or a dead one.
+local function replace(work, slot, incarnation, first, rest)
+  bury(work, slot)
+  slot[LIVING], slot[REST], slot[LISTING], slot[VISITORS] = first ~= nil, rest or false, false, false
+  for index = 2, first and firstLength or 0 do
+    slot[INCARNATION - 1 + index] = first[index]
+  end
+  slot[INCARNATION], slot[SINCE], slot[VERSION] = incarnation, 0, work.version
+  slot[CHANGED], work.changed = true, true
 end
 
 -- row generation, row version, the shard's generation before the row was read or false, slot, its rest
-local function applyInit(work, open, at)
+local function applyInit(work, slot, at)
   local items = work.items
-  local generation, version, readUnder, slot = items[at], items[at + 1], items[at + 2], items[at + 3]
+  local generation, version, readUnder, first = items[at], items[at + 1], items[at + 2], items[at + 3]
   if readUnder and readUnder ~= work.generation then
     return ABSENT
   end
   if generation > work.generation or (generation == work.generation and version > work.before) then
     return BEHIND
   end
-  -- One batch may hold the item twice, and the overlay changes it.
-  slot[SINCE], slot[VERSION] = 0, work.version
-  replace(work, open, slot, items[at + 4])
+  replace(work, slot, first[1], first, items[at + 4])
   return APPLIED
 end
 
@@ -278,31 +306,30 @@ local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdj
 local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0 }
 
 -- Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice.
-local function isSettled(open, kind, atMs)
+local function isSettled(slot, kind, atMs)
   if kind == STATS then
-    return atMs < open.slot[LAST_POST]
+    return atMs < slot[LAST_POST]
   end
-  return (kind == CLICK or kind == INVITE) and inRow(open)
+  return (kind == CLICK or kind == INVITE) and inRow(slot)
 end
 
 -- `at` is the place of the item's first argument.
-local function applyItem(work, open, at)
-  local items, slot = work.items, open.slot
+local function applyItem(work, slot, at)
+  local items = work.items
   local kind, incarnation = items[at - 3], items[at - 1]
-  local known = slot and slot[INCARNATION] or 0
-  local living = isLiving(slot)
-  if slot and (known > incarnation or (known == incarnation and not living)) then
+  local known, living = slot[INCARNATION], slot[LIVING]
+  if known > incarnation or (known == incarnation and not living) then
     return kind == FORGET and APPLIED or FORGOTTEN
   end
   if kind == FORGET then
-    replace(work, open, { incarnation })
+    replace(work, slot, incarnation)
     return APPLIED
   end
   if living and known == incarnation then
-    if kind == INIT or (lostGeneration and isSettled(open, kind, items[at])) then
+    if kind == INIT or (lostGeneration and isSettled(slot, kind, items[at])) then
       return APPLIED
     end
-    return appliers[kind](work, open, at)
+    return appliers[kind](work, slot, at)
   end
-  return kind == INIT and applyInit(work, open, at) or ABSENT
+  return kind == INIT and applyInit(work, slot, at) or ABSENT
 end

@@ -10,9 +10,9 @@ local function load(keys, arguments)
     local address, user = arguments[index + 1], arguments[index + 2]
     local row = call('HGET', stem .. 'e', address)
     local votedAtMs = 0
-    local slot, restText = unpackSlot(user ~= '' and row)
-    if isLiving(slot) then
-      local releasedMs = unpackValue(restText)[RELEASED]
+    local slot = openSlot(address, user ~= '' and row)
+    if slot[LIVING] then
+      local releasedMs = restOf(slot)[RELEASED]
       for bucket = bucketOf(range.fromMs), bucketOf(range.toMs) do
         local stored = call('HGET', votesKey(stem, listingOf(address, slot[INCARNATION]), bucket), user)
         if stored then

@@ -5,22 +5,40 @@ local producerIdleMs = 7 * 86400000
 -- What moved on since it was flushed goes to the end of the queue, so that it cannot keep others waiting.
 -- `row`: incarnation, version, flushed votes and generation of the flush, then the shard's generation.
 local function settleSlot(stem, address, row)
-  local stored = call('HGET', stem .. 'e', address)
-  local slot, restText = unpackSlot(stored)
-  if not isLiving(slot) or slot[INCARNATION] ~= row[1] or slot[SINCE] == 0 then
+  local slot = openSlot(address, call('HGET', stem .. 'e', address))
+  if not slot[LIVING] or slot[INCARNATION] ~= row[1] or slot[SINCE] == 0 then
     return
   end
-  local rest = unpackValue(restText)
-  rest[FLUSHED] = row[3]
+  restOf(slot)[FLUSHED] = row[3]
   local since = slot[SINCE]
   slot[SINCE] = slot[VERSION] == row[2] and row[4] == row[5] and 0 or slot[VERSION]
-  call('HSET', stem .. 'e', address, pack(slot) .. pack(rest))
+  call('HSET', stem .. 'e', address, packSlot(slot))
   if slot[SINCE] == since then
     return
   elseif slot[SINCE] == 0 then
     call('ZREM', stem .. 'd', address)
   else
-    call('ZADD', stem .. 'd', digits(slot[SINCE]), address)
+    call('ZADD', stem .. 'd', slot[SINCE], address)
+  end
+end
+
+local function isTagged(vote, itag)
+  return vote and sub(vote, 1, #itag + 1) == itag .. '\0'
+end
+
+-- Removes votes by the itags in `row` from `at` on. They mostly are the oldest in their order, and then leave in one command.
+local function settleVotes(key, row, at)
+  local count, same = #row - at + 1, 0
+  local oldest = count > 0 and call('ZRANGE', key, 0, count) or {}
+  while same < count and isTagged(oldest[same + 1], row[at + same]) do
+    same = same + 1
+  end
+  if same > 0 and not isTagged(oldest[same + 1], row[at + same - 1]) then
+    call('ZREMRANGEBYRANK', key, 0, same - 1)
+    at = at + same
+  end
+  for position = at, #row do
+    call('ZREMRANGEBYLEX', key, '[' .. row[position] .. '\0', '(' .. row[position] .. '\1')
   end
 end
 
@@ -36,9 +54,7 @@ local function settled(keys, arguments)
       settleSlot(stem, row[at], { row[at + 1], row[at + 2], row[at + 3], row[at + 4], generation })
       at = at + 5
     end
-    for position = at, #row do
-      call('ZREMRANGEBYLEX', stem .. 'o', '[' .. row[position] .. '\0', '(' .. row[position] .. '\1')
-    end
+    settleVotes(stem .. 'o', row, at)
   end
   return #arguments - 1
 end
@@ -47,12 +63,12 @@ end
 local function markDirty(stem, found)
   local fields, marks = {}, {}
   for index = 1, #found, 2 do
-    local slot, restText = unpackSlot(byte(found[index]) ~= 33 and found[index + 1])
-    if isLiving(slot) and slot[SINCE] == 0 then
+    local slot = openSlot(found[index], byte(found[index]) ~= 33 and found[index + 1])
+    if slot[LIVING] and slot[SINCE] == 0 then
       slot[SINCE] = slot[VERSION]
       fields[#fields + 1] = found[index]
-      fields[#fields + 1] = pack(slot) .. restText
-      marks[#marks + 1] = digits(slot[SINCE])
+      fields[#fields + 1] = packSlot(slot)
+      marks[#marks + 1] = slot[SINCE]
       marks[#marks + 1] = found[index]
     end
   end

@@ -3,6 +3,8 @@
  * A real server of the test's own.
  * Time limit: 240 s.
  */
+import { Redis } from 'ioredis';
+import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
 import { type EntityRef, entityRef, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
@@ -71,6 +73,37 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
   assert.is(reply?.decisions?.filter(({ kind }) => kind === 'voted').length, bots.length);
   assert.is(peeked.entities.length, bots.length);
   assert.equal(await opened.store.backlog(), { entities: 0, votes: 0 });
+  await opened.dispose();
+});
+
+test('rows of earlier libraries, and rows with long texts, are read and changed like any other', async () => {
+  const opened = await open(() => startMs);
+  const bot = entityRef('bot', '1', 1);
+  const redis = new Redis(server?.url ?? '');
+  let sequence = 0;
+  const send = async (...items: readonly Item[]) => {
+    const batch = { shard: bot.shard, producer: 'p', sequence: ++sequence, items };
+    const [reply] = await opened.store.commit([batch], rules);
+    return reply?.states.at(-1)?.read();
+  };
+  await opened.store.publish([{ shard: bot.shard, generation: 1 }]);
+  const first = [1, 3, 7, true, 5, '18446744073709551557', '2', '3', '', 'online', startMs, 4, 5, startMs];
+  const rest = [0, 1, false, 0, 70_000, 3, 2, 1, 0, 0, 0];
+  const packr = new Packr({ useRecords: false });
+  const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
+  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, bot.address, row);
+  const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
+  const shardList = '1,'.repeat(400);
+  const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
+  const clicked = await send({ kind: 'click', target: bot, visitor: '5' });
+  const short = await send({ kind: 'stats', target: bot, atMs: startMs, shardList: '1' });
+  redis.disconnect();
+
+  assert.ok(old?.outcome === 'found');
+  assert.equal([old.state.servers, old.state.clicks, old.state.version], [first[5], 70_000, 7]);
+  assert.equal([long?.servers, long?.users, long?.shardList, long?.clicks], ['9', '3', shardList, 70_000]);
+  assert.equal([clicked?.shardList, clicked?.clicks, clicked?.uniqueClicks], [shardList, 70_001, 4]);
+  assert.equal([short?.servers, short?.shardList, short?.clicks], ['9', '1', 70_001]);
   await opened.dispose();
 });
 
