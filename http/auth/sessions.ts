@@ -7,7 +7,8 @@
  * of every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
  * remembered shortly, so that a flood of one costs no SQL. While SQL cannot be asked, what it said last is
  * believed on: nobody can revoke then without a word, and counting must not wait for SQL. Of a token that is
- * not kept an unreachable store rejects: the client gets a 503, never a 401. Used by authenticate.ts; `forget` is called by whoever revokes, or hears of it.
+ * not kept an unreachable store rejects: the client gets a 503, never a 401. Used by authenticate.ts;
+ * `forget` is called by whoever revokes, or hears of it.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -4,8 +4,8 @@
  * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/jobs.ts), so a tick that
  * comes twice, late or never does no harm: the sweep finds what is due and not done, at start and every
  * minute. That minute, and the pause of a node's job, are of the monotonic clock: node-cron waits for a time
- * of day, for days when the clock was set back. A job does not overlap itself in this process. Stopping tells running jobs to end, and waits for
- * them. Wired by jobs.ts.
+ * of day, for days when the clock was set back. A job does not overlap itself in this process. Stopping tells
+ * running jobs to end, and waits for them. Wired by jobs.ts.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/job-meters.ts';

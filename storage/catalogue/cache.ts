@@ -53,10 +53,13 @@ export interface RowCache<Row extends Cacheable> {
   dropAll(): void;
 }
 
-export const createRowCache = <Row extends Cacheable>(bound: {
-  bytesMax: number;
-  ageMaxMs: number;
-}): RowCache<Row> => {
+interface Bound {
+  readonly bytesMax: number;
+  readonly ageMaxMs: number;
+}
+
+/** The rows that are kept, by id and by vanity code. */
+const createRows = <Row extends Cacheable>(bound: Bound) => {
   const rows = new LRUCache<string, Row>({
     maxSize: bound.bytesMax,
     ttl: bound.ageMaxMs,
@@ -64,21 +67,33 @@ export const createRowCache = <Row extends Cacheable>(bound: {
     noDeleteOnStaleGet: true,
   });
   const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
+  return {
+    find: (word: string, allowStale = false): Row | undefined => {
+      const byId = rows.get(word, { allowStale });
+      if (byId !== undefined) return byId;
+      const code = word.toLowerCase();
+      const id = idsByVanity.get(code);
+      const row = id === undefined ? undefined : rows.get(id, { allowStale });
+      // The code may have moved to another entity since: only the row itself says whose it is.
+      return row?.vanity === code ? row : undefined;
+    },
+    keep: (row: Row): void => {
+      rows.set(row.id, row);
+      if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
+    },
+    delete: (id: string): void => void rows.delete(id),
+    clear: (): void => rows.clear(),
+  };
+};
+
+export const createRowCache = <Row extends Cacheable>(bound: Bound): RowCache<Row> => {
+  const rows = createRows<Row>(bound);
   const loading = new Map<string, Promise<Row | null>>();
   let drops = 0;
 
-  const find = (word: string, allowStale = false): Row | undefined => {
-    const byId = rows.get(word, { allowStale });
-    if (byId !== undefined) return byId;
-    const code = word.toLowerCase();
-    const id = idsByVanity.get(code);
-    const row = id === undefined ? undefined : rows.get(id, { allowStale });
-    // The code may have moved to another entity since: only the row itself says whose it is.
-    return row?.vanity === code ? row : undefined;
-  };
   /** An old row for a failure; nothing is left of one that was dropped. */
   const fromBefore = (word: string, failure: unknown): Row => {
-    const row = find(word, true);
+    const row = rows.find(word, true);
     if (row === undefined) throw failure;
     return row;
   };
@@ -90,16 +105,13 @@ export const createRowCache = <Row extends Cacheable>(bound: {
     } catch (failure) {
       return fromBefore(word, failure);
     }
-    if (row === null) rows.delete(find(word, true)?.id ?? '');
-    if (row !== null && drops === dropsBefore) {
-      rows.set(row.id, row);
-      if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
-    }
+    if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
+    else if (drops === dropsBefore) rows.keep(row);
     return row;
   };
   return {
     get: (word, load) => {
-      const row = find(word);
+      const row = rows.find(word);
       if (row !== undefined) return row;
       const underway = loading.get(word);
       if (underway !== undefined) return underway;

@@ -147,7 +147,7 @@ test('a node whose run was taken over is told so, and records nothing', async ()
   assert.equal([row?.attempts, row?.error, row?.finished], [2, '', false]);
 });
 
-test('an instant that the database has not reached is not run, whatever the clock of the node says', async () => {
+test("an instant that the database has not reached is not run, whatever a node's clock says", async () => {
   const { job, instants } = newRecorder();
   const other = newRecorder();
   const [ahead, late] = [open(0, job), open(1, other.job)];
