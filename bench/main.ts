@@ -11,38 +11,50 @@ import { runCompare } from './commands/compare.ts';
 import { runGrowth } from './commands/growth.ts';
 import { createLive } from './report/live.ts';
 import { profileText } from './report/profile.ts';
+import type { Result } from './report/result.ts';
 import { reportText } from './report/text.ts';
 import { writeReports } from './report/write.ts';
 import { killAll } from './servers/process.ts';
 import { runSuite } from './suite.ts';
 import { runTarget } from './target.ts';
 
+const interruptedCode = 130;
+
 /** Aborts on the first signal, ends at once on the second. */
 const stopOnSignals = (): AbortSignal => {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (!stop.signal.aborted) return stop.abort();
-      killAll();
-      process.exit(130);
+      if (stop.signal.aborted) process.exit(interruptedCode);
+      stop.abort();
     });
   }
   return stop.signal;
 };
 
-const run = async (options: Options): Promise<number> => {
+const measure = async (options: Options): Promise<Result> => {
   const stop = stopOnSignals();
   const live = createLive(process.stderr);
-  const result =
-    options.target === null ? await runSuite(options, live, stop) : await runTarget(options, live, stop);
-  live.clear();
-  if (result.samples.length > 0) {
+  stop.addEventListener('abort', () => live.keep('Interrupted: ending the servers and the stores …'));
+  try {
+    return options.target === null
+      ? await runSuite(options, live, stop)
+      : await runTarget(options, live, stop);
+  } finally {
+    live.clear();
+  }
+};
+
+const run = async (options: Options): Promise<number> => {
+  const result = await measure(options);
+  if (result.samples.length > 0 || result.idle.length > 0) {
     console.log(`\n${reportText(result)}`);
     if (options.outFolder !== null) console.log(`\nReport: ${writeReports(options.outFolder, result)}`);
-  } else console.log('Nothing was measured.');
+  } else
+    console.log(`Nothing was measured${result.interrupted ? ' before the interruption' : ''}: no report.`);
   if (options.profileDir !== null) console.log(`\n${profileText(options.profileDir, 25)}`);
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(result, null, 2)}\n`);
-  return result.interrupted ? 130 : 0;
+  return result.interrupted ? interruptedCode : 0;
 };
 
 const dispatch = async (words: readonly string[]): Promise<number> => {
@@ -73,4 +85,7 @@ const main = async (words: readonly string[]): Promise<number> => {
 // Whatever ends this process, a bug too, ends what it started.
 process.on('exit', killAll);
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+// An interrupted start may still be under way.
+if (exitCode === interruptedCode) process.exit(exitCode);
+process.exitCode = exitCode;

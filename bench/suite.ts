@@ -130,7 +130,7 @@ const withServers = async (
   const stores = await openStores(options.stores, peers.length > 0);
   try {
     const wanted = { stores, directory, folder, peers, profileDir: options.profileDir };
-    const servers = await startContestants(wanted, started);
+    const servers = await untilAborted(run.signal, startContestants(wanted, started));
     live.keep(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
   } finally {
@@ -171,6 +171,7 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
   live.keep(`${name}: ${scenarioOf(name).summary}`);
   const servers = new Set(turnsOf(options, placements, { name, round: 0 }).map(({ server }) => server));
   const untilMs = deadlineOf(run, name);
+  stepTo(run, name, 0);
   for (const server of servers) await warmUpServer(run, { name, server, world });
   for (let round = 1; round <= options.rounds; round++) {
     const turns = turnsOf(options, placements, { name, round });
@@ -182,7 +183,19 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
       if (run.signal.aborted) return;
       await measureTurn(run, world, { ...turn, name, round, measureSeconds });
     }
+    stepTo(run, name, round);
   }
+};
+
+/** How far the run is, in turns: `rounds` of this scenario are done, warm-up counting as one more. */
+const stepTo = ({ options, placements, live }: Run, name: LoadScenarioName, rounds: number): void => {
+  const turnsIn = (one: LoadScenarioName): number =>
+    turnsOf(options, placements, { name: one, round: 1 }).length;
+  const names = loadScenariosOf(options);
+  const sum = (some: readonly LoadScenarioName[]): number =>
+    some.reduce((turns, one) => turns + turnsIn(one), 0) * (options.rounds + 1);
+  const done = rounds === 0 ? 0 : (rounds + 1) * turnsIn(name);
+  live.step(sum(names.slice(0, names.indexOf(name))) + done, sum(names));
 };
 
 interface RoundTurn extends Turn {
@@ -292,7 +305,7 @@ const measureRaces = async ({ live, directory }: Run, servers: Contestants): Pro
   return { atOnce: racesAtOnce, through };
 };
 
-/** Rejects on the signal, or gives what the task gives. */
+/** Rejects on the signal, or gives what the task gives. What the task started ends with the process. */
 const untilAborted = async <Value>(signal: AbortSignal, task: Promise<Value>): Promise<Value> => {
   let stop = (): void => {};
   const stopped = new Promise<never>((_, reject) => {

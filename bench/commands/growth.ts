@@ -1,15 +1,15 @@
 /**
  * `npm run bench -- growth`: what changes when the directory grows from a thousand to a million bots.
  *
- * Every size gets stores of its own. Ctrl-C ends the size under way and reports those before. Called by
- * main.ts.
+ * Every size gets stores of its own; the first one's stay open, to compare the others with. Ctrl-C ends the
+ * size under way and reports those before. Called by main.ts.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ArgumentError } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
-import { measurePoint, type Point } from '../growth/point.ts';
+import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
 import { growthHtml, growthTable } from '../growth/report.ts';
 import { describeMachine, type Machine } from '../measure/machine.ts';
 import type { Live } from '../report/live.ts';
@@ -62,23 +62,36 @@ export const runGrowth = async (
     console.log(usage);
     return 0;
   }
-  const sizes = sizesOf(given.sizes ?? '1000,10000,100000,1000000');
+  const sizes = sizesOf(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b);
   const outageSeconds = outageOf(given.outage ?? '60');
   const machine = describeMachine();
   const bytesPerActor = await measureActors();
   live.keep(`a live actor takes ${bytesPerActor} bytes`);
   const points: Point[] = [];
   const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
-  for (const entities of sizes) {
+  const opened: World[] = [];
+  const measure = async (entities: number): Promise<Point> => {
     live.keep(`${entities.toLocaleString('en-US')} bots`);
-    const measured = measurePoint({ entities, outageSeconds, live }).catch((error: Error) => {
+    const world = await openWorld(entities, live);
+    opened.push(world);
+    const [smallest] = opened;
+    const other = smallest === undefined || smallest === world ? null : smallest;
+    try {
+      return await measurePoint(world, other, { outageSeconds, live });
+    } finally {
+      // The smallest is needed to the end.
+      if (other !== null) await world.close();
+    }
+  };
+  for (const entities of sizes) {
+    const point = await Promise.race([measure(entities), stopped]).catch((error: Error) => {
       live.keep(`  not measured: ${error.message}`);
       return undefined;
     });
-    const point = await Promise.race([measured, stopped]);
     if (point === null) break;
     if (point !== undefined) points.push(point);
   }
+  if (!signal.aborted) await opened[0]?.close();
   live.clear();
   const growth: Growth = { machine, bytesPerActor, points };
   if (points.length > 0)

@@ -2,16 +2,17 @@
  * Everything that is measured at one size of the directory: start-up, throughput, activation, an outage of
  * Postgres, the flush.
  *
- * Its stores are its own and end with it. Called by the growth command, one size after the other.
+ * Each size has stores of its own. The smallest stays open, and every other is measured in turn with it: a
+ * ratio of two moments of a machine would say more about the machine. Called by the growth command.
  */
-
 import { openRedisStore } from '../../storage/hot/redis.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { openLoad } from '../load/load.ts';
-import type { Load, LoadResult } from '../load/order.ts';
+import type { LoadResult } from '../load/order.ts';
 import { processTicksUs } from '../measure/cpu.ts';
+import { metricOf, readMetrics } from '../measure/moments.ts';
 import type { Live } from '../report/live.ts';
-import { spreadOf } from '../report/statistics.ts';
+import { type Spread, spreadOf } from '../report/statistics.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import { createDirectory, type Directory, type Holder } from '../servers/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
@@ -20,8 +21,16 @@ import { openStores, type Stores } from '../stores/stores.ts';
 import { fillBots, grownId } from './fill.ts';
 import { type FlushFigures, measureFlush } from './flush.ts';
 
+/** What a size keeps of the smallest one: throughput ÷ that of the smallest, round by round. */
+export interface Ratios {
+  readonly posts: Spread;
+  readonly reads: Spread;
+}
+
 export interface Point {
   readonly entities: number;
+  /** `null` for the smallest. */
+  readonly ratios: Ratios | null;
   /** From starting the process to the first acknowledged post. */
   readonly startSeconds: number;
   readonly postsPerSecond: number;
@@ -33,57 +42,91 @@ export interface Point {
   readonly outageSeconds: number;
   /** Changed entities that waited when Postgres came back. */
   readonly backlogEntities: number;
+  /** What the server's own meter said then. */
+  readonly lagSeconds: number;
   /** Until all of them were in SQL. */
   readonly catchUpSeconds: number;
   readonly flush: FlushFigures;
 }
 
-export interface PointOptions {
+/** A server of one size with what belongs to it. */
+export interface World {
   readonly entities: number;
+  readonly server: ServerProcess;
+  readonly stores: Stores;
+  readonly directory: Directory;
+  /** Bots spread evenly over all there are; throughput of reads is that of these, once they are live. */
+  readonly sample: readonly Holder[];
+  readonly startSeconds: number;
+  close(): Promise<void>;
+}
+
+export interface PointOptions {
   readonly outageSeconds: number;
   readonly live: Live;
 }
 
 const posters = 1_000;
 const connections = 256;
-const rounds = 3;
+const rounds = 5;
 const roundSeconds = 1;
 const activated = 5_000;
 const atOnce = 64;
 const startMsMax = 60_000;
 
-export const measurePoint = async (options: PointOptions): Promise<Point> => {
-  const { entities, live } = options;
+/** Fills a directory of this size, starts a server on it, and waits for its first acknowledged post. */
+export const openWorld = async (entities: number, live: Live): Promise<World> => {
   const folder = createFolder();
   const directory = createDirectory({ bots: Math.min(posters, entities), users: connections });
   const stores = await openStores('redis', false);
-  const started: ServerProcess[] = [];
+  let server: ServerProcess | null = null;
+  const close = async (): Promise<void> => {
+    await server?.stop();
+    await stores.close();
+    folder.remove();
+  };
   try {
     await importDirectory(folder, { directory, stores: stores.rollcall });
     const address = stores.rollcall.DATABASE_URL ?? '';
     const count = Math.max(0, entities - directory.bots.length);
     const template = directory.bots[0]?.id ?? '';
     await fillBots(address, { template, count }, (done) => live.show(`${done} of ${count} bots …`));
-    const { sql, close } = await openServerSql(address);
-    try {
-      const begunMs = performance.now();
-      const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
-      started.push(server);
-      await firstPost(server, directory, begunMs + startMsMax);
-      const startSeconds = (performance.now() - begunMs) / 1_000;
-      live.keep(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
-      const measured = await underLoad(options, { server, stores, directory });
-      await server.stop();
-      live.show('the flush against COPY …');
-      return { entities, startSeconds, ...measured, flush: await measureFlush(sql) };
-    } finally {
-      await close();
-    }
-  } finally {
-    await Promise.all(started.map((server) => server.stop()));
-    await stores.close();
-    folder.remove();
+    const begunMs = performance.now();
+    server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
+    await firstPost(server, directory, begunMs + startMsMax);
+    const startSeconds = (performance.now() - begunMs) / 1_000;
+    live.keep(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
+    return {
+      entities,
+      server,
+      stores,
+      directory,
+      sample: sampleOf(directory, entities),
+      startSeconds,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
   }
+};
+
+/** Everything of one size, beside the smallest (`null`: this is it). */
+export const measurePoint = async (
+  world: World,
+  smallest: World | null,
+  options: PointOptions,
+): Promise<Point> => {
+  const { entities, startSeconds } = world;
+  const { live } = options;
+  live.show('activation …');
+  const activationCpuUs = await measureActivation(world.server, world.sample);
+  const throughput = await beside(world, smallest, options);
+  const outage = await measureOutage(options, world);
+  live.show('the flush against COPY …');
+  const { sql, close } = await openServerSql(world.stores.rollcall.DATABASE_URL ?? '');
+  const flush = await measureFlush(sql).finally(close);
+  return { entities, startSeconds, activationCpuUs, ...throughput, ...outage, flush };
 };
 
 /** Posts until one is acknowledged. */
@@ -96,40 +139,6 @@ const firstPost = async ({ url }: ServerProcess, { bots }: Directory, untilMs: n
   throw new Error('no post was acknowledged within a minute of the start');
 };
 
-interface World {
-  readonly server: ServerProcess;
-  readonly stores: Stores;
-  readonly directory: Directory;
-}
-type UnderLoad = Omit<Point, 'entities' | 'startSeconds' | 'flush'>;
-
-const underLoad = async (options: PointOptions, world: World): Promise<UnderLoad> => {
-  const { entities, live } = options;
-  const { server, directory } = world;
-  const sample = sampleOf(directory, entities);
-  live.show('activation …');
-  const activationCpuUs = await measureActivation(server, sample);
-  const posting = openLoad('auto', 0, directory);
-  const reading = openLoad('auto', 0, { ...directory, bots: sample });
-  try {
-    const posts = await throughput(posting, server, 'stats');
-    const reads = await throughput(reading, server, 'read');
-    live.keep(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
-    const outage = await measureOutage(options, world, posting);
-    return {
-      postsPerSecond: posts.perSecond,
-      postP99Ms: posts.p99Ms,
-      readsPerSecond: reads.perSecond,
-      readP99Ms: reads.p99Ms,
-      activationCpuUs,
-      ...outage,
-    };
-  } finally {
-    await Promise.all([posting.close(), reading.close()]);
-  }
-};
-
-/** Bots spread evenly over all there are; throughput is that of these, once they are live. */
 const sampleOf = ({ bots }: Directory, entities: number): readonly Holder[] => {
   const grown = entities - bots.length;
   const count = Math.min(activated, grown);
@@ -153,15 +162,57 @@ const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: numbe
 });
 const unwatched = { begun: () => {}, ended: () => {} };
 
-const throughput = async (load: Load, server: ServerProcess, scenario: LoadScenarioName) => {
-  const results: LoadResult[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const result = await load.measure(orderOf(server, scenario, round), unwatched);
-    if (round > 0) results.push(result);
+interface Throughput {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  readonly ratio: Spread | null;
+}
+
+/** Rounds of both in turn, so that a machine which is busy for a while slows down both. */
+const throughputOf = async (
+  scenario: 'stats' | 'read',
+  world: World,
+  smallest: World | null,
+): Promise<Throughput> => {
+  const both = (smallest === null ? [world] : [world, smallest]).map((one) => ({
+    server: one.server,
+    load: openLoad('auto', 0, scenario === 'stats' ? one.directory : { ...one.directory, bots: one.sample }),
+  }));
+  const results: LoadResult[][] = [];
+  try {
+    for (let round = 0; round <= rounds; round++) {
+      const turn: LoadResult[] = [];
+      for (const { server, load } of both) {
+        turn.push(await load.measure(orderOf(server, scenario, round), unwatched));
+      }
+      if (round > 0) results.push(turn);
+    }
+  } finally {
+    await Promise.all(both.map(({ load }) => load.close()));
   }
+  const own = results.flatMap(([result]) => result ?? []);
+  const ratios = results.flatMap(([result, other]) =>
+    result === undefined || other === undefined ? [] : [result.requestsPerSecond / other.requestsPerSecond],
+  );
   return {
-    perSecond: spreadOf(results.map(({ requestsPerSecond }) => requestsPerSecond)).median,
-    p99Ms: spreadOf(results.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
+    perSecond: spreadOf(own.map(({ requestsPerSecond }) => requestsPerSecond)).median,
+    p99Ms: spreadOf(own.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
+    ratio: ratios.length === 0 ? null : spreadOf(ratios),
+  };
+};
+
+const beside = async (world: World, smallest: World | null, { live }: PointOptions) => {
+  live.show('posts …');
+  const posts = await throughputOf('stats', world, smallest);
+  live.show('reads …');
+  const reads = await throughputOf('read', world, smallest);
+  live.keep(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
+  return {
+    ratios: posts.ratio === null || reads.ratio === null ? null : { posts: posts.ratio, reads: reads.ratio },
+    postsPerSecond: posts.perSecond,
+    postP99Ms: posts.p99Ms,
+    readsPerSecond: reads.perSecond,
+    readP99Ms: reads.p99Ms,
   };
 };
 
@@ -185,26 +236,31 @@ const measureActivation = async (
 };
 
 /** Posts go on while Postgres is away; then nothing is sent until everything is in SQL. */
-const measureOutage = async (
-  { outageSeconds, live }: PointOptions,
-  { server, stores }: World,
-  load: Load,
-) => {
+const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, stores, directory }: World) => {
+  const load = openLoad('auto', 0, directory);
   const hot = await openRedisStore({ urls: [stores.redis?.url ?? ''], onError: () => {} });
   const waiting = async (): Promise<number> => (await hot.backlog()).entities;
-  await stores.postgres?.stop('fast');
-  const untilMs = performance.now() + outageSeconds * 1_000;
-  for (let round = 10; performance.now() < untilMs; round++) {
-    live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
-    await load.measure(orderOf(server, 'stats', round), unwatched);
+  try {
+    await stores.postgres?.stop('fast');
+    const untilMs = performance.now() + outageSeconds * 1_000;
+    for (let round = 10; performance.now() < untilMs; round++) {
+      live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
+      await load.measure(orderOf(server, 'stats', round), unwatched);
+    }
+    const backlogEntities = await waiting();
+    const lagSeconds = metricOf(await readMetrics(server), 'rollcall_flush_lag_seconds');
+    await stores.postgres?.start();
+    const begunMs = performance.now();
+    while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const catchUpSeconds = (performance.now() - begunMs) / 1_000;
+    live.keep(
+      `  ${backlogEntities} waited after ${outageSeconds} s, gone after ${catchUpSeconds.toFixed(1)} s`,
+    );
+    return { outageSeconds, backlogEntities, lagSeconds, catchUpSeconds };
+  } finally {
+    await load.close();
+    await hot.close();
   }
-  const backlogEntities = await waiting();
-  await stores.postgres?.start();
-  const begunMs = performance.now();
-  while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const catchUpSeconds = (performance.now() - begunMs) / 1_000;
-  await hot.close();
-  return { outageSeconds, backlogEntities, catchUpSeconds };
 };

@@ -4,8 +4,11 @@
 import type { Machine } from '../measure/machine.ts';
 import { axis, below, draw } from '../report/charts.ts';
 import { pageHtml, tableHtml } from '../report/html.ts';
-import { grouped, type Table } from '../report/tables.ts';
+import type { Spread } from '../report/statistics.ts';
+import { grouped, range, type Table } from '../report/tables.ts';
 import type { Point } from './point.ts';
+
+const ratioOf = (ratio: Spread | undefined): string => (ratio === undefined ? '–' : range(ratio, 2));
 
 export const growthTable = (points: readonly Point[]): Table => ({
   head: [
@@ -13,13 +16,16 @@ export const growthTable = (points: readonly Point[]): Table => ({
     'start s',
     'posts/s',
     'p99 ms',
+    '÷ smallest',
     'reads/s',
     'p99 ms',
+    '÷ smallest',
     'activation CPU µs',
     'flush rows/s',
     '÷ COPY',
     'Postgres away s',
     'backlog',
+    'lag s',
     'catch-up s',
   ],
   words: 0,
@@ -28,13 +34,16 @@ export const growthTable = (points: readonly Point[]): Table => ({
     point.startSeconds.toFixed(2),
     grouped(point.postsPerSecond),
     point.postP99Ms.toFixed(1),
+    ratioOf(point.ratios?.posts),
     grouped(point.readsPerSecond),
     point.readP99Ms.toFixed(1),
+    ratioOf(point.ratios?.reads),
     grouped(point.activationCpuUs),
     grouped(point.flush.rowsPerSecond),
     point.flush.ratio.toFixed(2),
     String(point.outageSeconds),
     grouped(point.backlogEntities),
+    point.lagSeconds.toFixed(0),
     point.catchUpSeconds.toFixed(1),
   ]),
 });

@@ -1,30 +1,115 @@
 /**
- * What is going on right now: one line that is written over on a terminal, plain lines elsewhere. On
- * standard error, so that the report alone is standard output.
+ * What is going on right now: a bar below the lines on a terminal, plain lines elsewhere. On standard
+ * error, so that the report alone is standard output.
+ *
+ * The bar comes with the first `step`; before, and in commands without one, a single line is written over.
+ * `clear` must be called at the end, since the bar draws itself until then.
  */
+import { createRequire } from 'node:module';
 
 export interface Live {
-  /** Replaces the line. */
+  /** Replaces the words of this moment. */
   show(words: string): void;
   /** Leaves a line for good. */
   keep(words: string): void;
+  /** How far the whole run is. */
+  step(done: number, total: number): void;
   clear(): void;
 }
 
-export const createLive = (stream: NodeJS.WriteStream): Live => {
-  const terminal = stream.isTTY === true;
+/** The part of cli-progress used here; the package comes without types. */
+interface Bar {
+  update(value: number): void;
+  update(payload: { readonly words: string }): void;
+}
+interface Bars {
+  create(total: number, value: number, payload: { readonly words: string }): Bar;
+  log(text: string): void;
+  update(): void;
+  stop(): void;
+}
+const { MultiBar, Presets } = createRequire(import.meta.url)('cli-progress') as {
+  readonly MultiBar: new (options: Readonly<Record<string, unknown>>, preset: unknown) => Bars;
+  readonly Presets: { readonly shades_classic: unknown };
+};
+
+export const createLive = (stream: NodeJS.WriteStream): Live =>
+  stream.isTTY === true ? createTerminal(stream) : createPlain(stream);
+
+const createPlain = (stream: NodeJS.WriteStream): Live => ({
+  show: () => {},
+  keep: (words) => void stream.write(`${words}\n`),
+  step: () => {},
+  clear: () => {},
+});
+
+interface Terminal {
+  readonly stream: NodeJS.WriteStream;
+  words: string;
+  shown: { readonly bars: Bars; readonly bar: Bar } | null;
+}
+
+const createTerminal = (stream: NodeJS.WriteStream): Live => {
+  const state: Terminal = { stream, words: '', shown: null };
   const clear = (): void => {
-    if (terminal) stream.write('\r\u001b[2K');
+    state.shown?.bars.stop();
+    state.shown = null;
+    clearLine(stream);
   };
+  // The bar hides the cursor: whatever ends the process gives it back.
+  process.once('exit', () => state.shown?.bars.stop());
   return {
-    show: (words) => {
-      clear();
-      if (terminal) stream.write(words.slice(0, Math.max(20, stream.columns - 1)));
-    },
-    keep: (words) => {
-      clear();
-      stream.write(`${words}\n`);
-    },
+    show: (words) => show(state, words),
+    keep: (words) => keep(state, words),
+    step: (done, total) => step(state, done, total),
     clear,
   };
 };
+
+const clearLine = (stream: NodeJS.WriteStream): void => void stream.write('\r\u001b[2K');
+
+const show = (state: Terminal, words: string): void => {
+  state.words = words;
+  if (state.shown !== null) {
+    redraw(state);
+    return;
+  }
+  clearLine(state.stream);
+  state.stream.write(words.slice(0, Math.max(20, state.stream.columns - 1)));
+};
+
+const redraw = ({ shown, words }: Terminal): void => {
+  shown?.bar.update({ words });
+  shown?.bars.update();
+};
+
+const keep = ({ stream, shown }: Terminal, words: string): void => {
+  if (shown === null) {
+    clearLine(stream);
+    stream.write(`${words}\n`);
+    return;
+  }
+  shown.bars.log(`${words}\n`);
+  shown.bars.update();
+};
+
+const step = (state: Terminal, done: number, total: number): void => {
+  if (state.shown === null) {
+    clearLine(state.stream);
+    const bars = new MultiBar(optionsFor(state.stream), Presets.shades_classic);
+    state.shown = { bars, bar: bars.create(total, done, { words: state.words }) };
+  }
+  state.shown.bar.update(done);
+  redraw(state);
+};
+
+/** Ctrl-C is the suite's matter, and the cursor given back by `clear`. */
+const optionsFor = (stream: NodeJS.WriteStream): Readonly<Record<string, unknown>> => ({
+  stream,
+  format: '{bar} {percentage} %  {words}',
+  barsize: 24,
+  hideCursor: true,
+  clearOnComplete: true,
+  gracefulExit: false,
+  linewrap: false,
+});

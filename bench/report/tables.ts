@@ -16,7 +16,7 @@ export interface Table {
 }
 
 export const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
-const range = ({ median, min, max }: Spread, digits: number): string =>
+export const range = ({ median, min, max }: Spread, digits: number): string =>
   `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
 const at = ({ latencyMs }: ServerFigures, percentile: number): string =>
   (latencyMs[(percentiles as readonly number[]).indexOf(percentile)] ?? 0).toFixed(1);

@@ -29,7 +29,16 @@ export interface Folder {
 
 export const createFolder = (): Folder => {
   const path = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  // An interrupted run leaves nothing behind either.
+  process.once('exit', remove);
+  return {
+    path,
+    remove: () => {
+      process.off('exit', remove);
+      remove();
+    },
+  };
 };
 
 export interface RollcallOptions {

@@ -1,0 +1,35 @@
+/**
+ * The view of a run under way: a bar on a terminal, plain lines elsewhere.
+ */
+import { PassThrough } from 'node:stream';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createLive } from '../../bench/report/live.ts';
+
+const test = suite('bench live');
+
+const written = (isTerminal: boolean): string => {
+  const stream = Object.assign(new PassThrough(), { isTTY: isTerminal, columns: 100 });
+  const live = createLive(stream as unknown as NodeJS.WriteStream);
+  live.keep('starting');
+  live.show('warming up');
+  live.step(1, 4);
+  live.show('round 1');
+  live.keep('1,234 requests/s');
+  live.clear();
+  return String(stream.read());
+};
+
+test('elsewhere than on a terminal only what is kept is written, line by line', () => {
+  assert.is(written(false), 'starting\n1,234 requests/s\n');
+});
+
+test('a terminal gets the lines, a bar that tells how far the run is, and its cursor back', () => {
+  const text = written(true);
+
+  assert.match(text, /25 % {2}round 1/);
+  assert.match(text, /1,234 requests\/s\n/);
+  assert.ok(text.lastIndexOf('\u001b[?25h') > text.lastIndexOf('\u001b[?25l'));
+});
+
+test.run();
