@@ -302,7 +302,7 @@ const stopWell = async (node: StartedNode): Promise<string[]> => {
 /* ---------------------------------------------------------------- probes */
 
 /** A bot that the load does not touch, so that the log's judge has no business with it. */
-const outsider = `2${String(sizes.bots).padStart(15, '0')}`;
+export const outsider = `2${String(sizes.bots).padStart(15, '0')}`;
 
 /** A change at one node, outside of the log. */
 export const probe = ({ client }: Stack, { node }: Life): Promise<Answer> => {

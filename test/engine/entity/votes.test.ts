@@ -127,6 +127,23 @@ test('a vote may be behind it by five seconds, not by 1 ms more, unless it was l
   assert.is(ask({ ...late, lost: true }).kind, 'accepted');
 });
 
+test('the window is the same over a leap day, the ends of 32 bits and summer time', () => {
+  const instants = [
+    '2028-02-29T12:00Z',
+    '2038-01-19T03:14:07.999Z',
+    '2106-02-07T06:28:16Z',
+    '2027-03-28T01:00Z',
+  ];
+  for (const at of instants) {
+    const votedMs = Date.parse(at);
+    const window = windowInForce(listed, votedMs + 12 * hourMs, windows);
+    const votes: LastVote[] = [{ atMs: votedMs, flag: 'cast' }];
+
+    assert.is(ask({ votes, atMs: votedMs + window.waitMs - 1 }).kind, 'refused', at);
+    assert.is(ask({ votes, atMs: votedMs + window.waitMs }).kind, 'accepted', at);
+  }
+});
+
 test('released votes hold nobody back, held ones do whatever was released before', () => {
   const cases: [LastVote[], number, number][] = [
     [[{ atMs: 50, flag: 'cast' }], 0, 50],

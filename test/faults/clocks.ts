@@ -1,0 +1,164 @@
+/**
+ * Wall clocks that jump: that of one of two nodes, that of Redis under them, and that of a node on the
+ * embedded stores. Time passes as ever meanwhile; only what it is called changes.
+ *
+ * Where node and store do not agree, votes are refused and say why; all other counting goes on. So no wait is
+ * longer than its window and none ends early, and no job runs before its time. The clocks are those of
+ * shifted-clock.ts. Used with small counts in `npm test` and with the promised ones in `npm run test:faults`.
+ */
+import * as assert from 'uvu/assert';
+import { tokenOf } from '../support/directory.ts';
+import type { Answer } from '../support/http-client.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { startRedis } from '../support/redis-server.ts';
+import type { ShiftedClock, ShiftedClocks } from '../support/shifted-clock.ts';
+import { nowMs } from './client-log.ts';
+import type { Figures } from './figures.ts';
+import {
+  acknowledged,
+  type Life,
+  openStack,
+  outsider,
+  probe,
+  type Stack,
+  silenceSeconds,
+  until,
+} from './stack.ts';
+
+export interface ClockFigures extends Figures {
+  readonly silenceSecondsMax: number;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** The one that lets Redis forget comes last: see `forgets`. */
+export const offsets: readonly number[] = [hourMs, -hourMs, -2 * dayMs, 2 * dayMs];
+
+/** Whose clock jumps. */
+export type Whose = 'node' | 'redis';
+
+interface World {
+  readonly stack: Stack;
+  readonly clock: ShiftedClock;
+  readonly whose: Whose;
+  /** Users that the load does not vote with on the outsider's behalf; each is asked for once. */
+  readonly voters: string[];
+}
+
+/** One jump after the other, each there and back, under the load of two nodes. */
+export const runClockJumps = async (
+  clocks: ShiftedClocks,
+  {
+    whose,
+    seed,
+    offsetsMs,
+  }: { readonly whose: Whose; readonly seed: number; readonly offsetsMs: readonly number[] },
+): Promise<ClockFigures> => {
+  const clock = clocks.create();
+  const postgres = await startPostgres();
+  const redis = await startRedis({ environment: whose === 'redis' ? clock.environment : {} });
+  try {
+    const databaseUrl = await postgres.database('clocks');
+    const stack = await openStack({ redisUrls: [redis.url], databaseUrl, nodes: 1, seed });
+    try {
+      await stack.open({ settings: whose === 'node' ? clock.environment : {} });
+      const world = { stack, clock, whose, voters: [...stack.directory.users] };
+      const silenceSecondsMax = await jumpUnderLoad(world, offsetsMs);
+      const options = { rounds: offsetsMs.length, forgets: offsetsMs.some((one) => forgets(world, one)) };
+      return { ...(await stack.judge(options)), silenceSecondsMax };
+    } finally {
+      await stack.close();
+    }
+  } finally {
+    await redis.dispose();
+    await postgres.close();
+  }
+};
+
+const jumpUnderLoad = async (world: World, offsetsMs: readonly number[]): Promise<number> => {
+  const { stack } = world;
+  const load = stack.load(12);
+  try {
+    await acknowledged(stack.log, 200);
+    const checksBefore = await uptimeChecks(stack);
+    const fromMs = nowMs();
+    for (const offsetMs of offsetsMs) await jump(world, offsetMs);
+    const checks = (await uptimeChecks(stack)) - checksBefore;
+    const due = stack.directory.bots.length * (1 + (nowMs() - fromMs) / 300_000);
+    assert.ok(checks <= due, `${checks} uptime checks, ${due} at the most`);
+    await noJobRanWild(stack);
+    return Number(silenceSeconds(stack.log, { fromMs, toMs: nowMs() }).toFixed(2));
+  } finally {
+    await load.stop();
+  }
+};
+
+/** Redis gives up keys by its own clock, for ever: last votes are kept for a day and a half at the most. */
+const forgets = ({ whose }: World, offsetMs: number): boolean => whose === 'redis' && offsetMs > dayMs;
+
+const jump = async (world: World, offsetMs: number): Promise<void> => {
+  const { stack, clock, whose, voters } = world;
+  const [right, other] = stack.alive() as [Life, Life];
+  const [before, during] = [voters.pop() as string, voters.pop() as string];
+  await until('a vote is taken', async () => (await vote(stack, right, before)).status === 204);
+  clock.shift(offsetMs);
+  await acknowledged(stack.log, 100);
+  const wrong = whose === 'redis' ? [right, other] : [other];
+  for (const life of wrong) {
+    refusedForItsClock(await vote(stack, life, before), offsetMs);
+    refusedForItsClock(await vote(stack, life, during), offsetMs);
+    assert.is((await probe(stack, life)).status, 200, 'stats are counted whatever the clocks say');
+  }
+  if (whose === 'node') {
+    assert.is((await vote(stack, right, during)).status, 204);
+    refusedForItsClock(await vote(stack, other, during), offsetMs);
+    await waitsForItsWindow(stack, right, during);
+  }
+  clock.shift(0);
+  await acknowledged(stack.log, 100);
+  if (forgets(world, offsetMs)) return;
+  await waitsForItsWindow(stack, other, before);
+  if (whose === 'node') await waitsForItsWindow(stack, other, during);
+  else assert.is((await vote(stack, other, during)).status, 204, 'nothing was counted before');
+};
+
+const vote = ({ client }: Stack, { node }: Life, user: string): Promise<Answer> =>
+  client.ask(`${node.url}/users/${user}/bots/${outsider}/votes?upvote=true`, {
+    method: 'PUT',
+    headers: { 'User-Auth': tokenOf('user', user) },
+  });
+
+const refusedForItsClock = ({ status, text, headers }: Answer, offsetMs: number): void => {
+  assert.is(status, 503, `a vote while clocks are ${offsetMs} ms apart: ${text}`);
+  assert.match(text, /clock/);
+  assert.match(text, '"outcome":"not_applied"');
+  assert.ok(Number(headers['retry-after']) >= 1);
+};
+
+/** The load's windows last 36 s: a jump and its checks take a few. */
+const windowSeconds = 36;
+
+const waitsForItsWindow = async (stack: Stack, life: Life, user: string): Promise<void> => {
+  const { status, text, headers } = await vote(stack, life, user);
+  assert.is(status, 429, `the second vote of ${user}: ${text}`);
+  assert.ok(Number(headers['retry-after']) <= windowSeconds, `a wait of ${headers['retry-after']} s`);
+};
+
+/** `total_uptime` of all bots, as the node with the right clock shows it. */
+const uptimeChecks = async ({ client, directory, alive }: Stack): Promise<number> => {
+  const [right] = alive() as [Life];
+  let checks = 0;
+  for (const bot of directory.bots) {
+    const { text } = await client.ask(`${right.node.url}/bots/${bot}`);
+    checks += Number(/"total_uptime":(\d+)/.exec(text)?.[1]);
+  }
+  return checks;
+};
+
+/** No month ended, whatever a clock said: no reset, and no run of an instant that is still to come. */
+const noJobRanWild = async ({ stores }: Stack): Promise<void> => {
+  const [resets] = await stores.sql<{ count: number }[]>`select count(*)::int as count from vote_resets`;
+  const [early] = await stores.sql<{ count: number }[]>`
+    select count(*)::int as count from job_runs where due_at > now()`;
+  assert.equal([resets?.count, early?.count], [0, 0]);
+};
