@@ -1,0 +1,35 @@
+/**
+ * Evaluates an expression inside a running node through its inspector: how a test does to a real process what
+ * no request can do, without a switch for it in the product.
+ *
+ * The node must be started with `inspected` in its environment. Called by the fault tests.
+ */
+import type { NodeProcess } from './node-process.ts';
+
+/** Settings that let a test evaluate in the node; `more` are further options of Node. */
+export const inspected = (...more: readonly string[]): Readonly<Record<string, string>> => ({
+  NODE_OPTIONS: ['--inspect=127.0.0.1:0', ...more].join(' '),
+});
+
+/** Sends the expression and does not wait for its value: it may block the process, or end it. */
+export const evaluate = async (node: NodeProcess, expression: string): Promise<void> => {
+  const address = /Debugger listening on (ws:\S+)/.exec(node.output())?.[1];
+  if (address === undefined) throw new Error(`the node has no inspector:\n${node.output()}`);
+  const socket = new WebSocket(address);
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = () => reject(new Error(`no connection to ${address}`));
+  });
+  // A process that ends takes the connection with it; one that is asked to end would wait for ours.
+  socket.onerror = () => {};
+  socket.onmessage = () => socket.close();
+  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
+};
+
+/** Holds the event loop of the process, and nothing else. */
+export const blockFor = (milliseconds: number): string =>
+  `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${milliseconds})`;
+
+/** Fills the memory of the process, a piece at every turn of its loop. */
+export const eatMemory = `globalThis.eaten = [];
+  setInterval(() => { for (let i = 0; i < 20; i++) eaten.push(new Array(50_000).fill(i + 0.5)); }, 1)`;
