@@ -89,6 +89,17 @@ for (const hook of ['before', 'before.each', 'after.each']) {
   });
 }
 
+test('the reason is told also when what was not opened cannot be closed', async () => {
+  const outcome = await run(`
+    let server;
+    test.before(() => { throw new Error('no port is free') });
+    test.after(() => server.close());
+    test('a', () => {}); test.run();`);
+
+  assert.is(outcome.failures, 1, outcome.problems.join('; '));
+  assert.match(outcome.output, /no port is free/);
+});
+
 test('what keeps a process alive is named', async () => {
   const outcome = await run(`setInterval(() => {}, 1e6); test('a', () => {}); test.run();`);
 

@@ -68,6 +68,10 @@ const toFile = async (path: string, write: (sink: Sink) => Promise<number>): Pro
 const countLines = async (sql: Sql): Promise<number> => {
   const rows = await sql<{ lines: number }[]>`
     select (select count(*) from users) + (select count(*) from totals) + (select count(*) from votes)
-      + (select count(*) from sessions) as lines`;
+      + (select count(*) from sessions) + (select count(*) from vote_credit_tiers)
+      + (select count(*) from shop_benefits) + (select count(*) from shop_items)
+      + (select count(*) from shop_coupons) + (select count(*) from blog_posts)
+      + (select count(*) from app_positions) + (select count(*) from apps)
+      + (select count(*) from reserved_words) as lines`;
   return rows[0]?.lines ?? 0;
 };

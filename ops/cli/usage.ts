@@ -14,7 +14,7 @@ export const commandHelps: readonly CommandHelp[] = [
   {
     name: 'import',
     usage: 'import FILE [--skip-bad]',
-    summary: 'add users, teams, servers, bots, packs, votes and sessions from JSON lines',
+    summary: 'add users, listings, votes, sessions, shop, blog and so on from JSON lines',
     details: [
       'The format is explained in docs/import-format.md. Importing a file twice changes nothing; an',
       'interrupted import goes on where it stopped when it is started again with the same file.',
@@ -29,7 +29,8 @@ export const commandHelps: readonly CommandHelp[] = [
     summary: 'write the whole directory as JSON lines, to a file or to standard output',
     details: [
       'The result can be imported again. It holds the hashes of tokens, not the tokens; keep it private all',
-      'the same, for it also holds bans and staff notes. The file is replaced when the export is complete.',
+      'the same, for it also holds bans, staff notes and applications. Push subscriptions, reminders and',
+      'redeemed credits are not in it. The file is replaced when the export is complete.',
     ],
   },
   {

@@ -6,7 +6,8 @@
  */
 import type { Queryable, Sql } from '../sql/client.ts';
 import { storageErrorOf } from '../sql/errors.ts';
-import { type Section, sections } from './records.ts';
+import { sections } from './records.ts';
+import type { Section } from './section.ts';
 
 export interface ExportOptions {
   readonly pageRows?: number;

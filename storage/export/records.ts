@@ -5,45 +5,15 @@
  * votes by itag, sessions by id. Each is an index's order, so a page costs what it holds, and an import of
  * the export makes the same order again. What equals the import's default is left out.
  */
-import type { RecordKind } from '../import/schema.ts';
-import type { Queryable } from '../sql/client.ts';
+import { offerSections } from './offers.ts';
+import { compact, noUuid, pick, type Row, type Section, time } from './section.ts';
 
-type Row = Record<string, unknown>;
-export interface Section {
-  readonly kind: RecordKind;
-  /** Where the first page begins: below every key. */
-  readonly start: string;
-  /** Rows after `after` in order; each has its key in `key`. */
-  readonly page: (sql: Queryable, after: string, limit: number) => Promise<readonly Row[]>;
-  readonly record: (row: Row) => Row;
-}
-
-const noUuid = '00000000-0000-0000-0000-000000000000';
-
-/** Time as the wire writes it. */
-const time = (value: unknown): string | undefined =>
-  value instanceof Date ? value.toISOString() : undefined;
 const timeOfMs = (value: unknown): string | undefined =>
   value === 0 || value === undefined ? undefined : new Date(value as number).toISOString();
 
 /** Digits of an integer of any size, as a JSON number. */
 const digits = (value: unknown): unknown =>
   value === '0' ? 0 : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
-
-const isEmpty = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === false ||
-  value === 0 ||
-  value === '' ||
-  (Array.isArray(value) && value.length === 0);
-
-/** Without what the import fills in itself. */
-const compact = (fields: Row): Row =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
-
-const pick = (row: Row, names: readonly string[]): Row =>
-  Object.fromEntries(names.map((name) => [name, row[name]]));
 
 const voteTotals = (row: Row): Row => pick(row, ['upvotes', 'downvotes']);
 const clickTotals = (row: Row): Row => pick(row, ['clicks', 'unique_clicks', 'invite_clicks']);
@@ -215,4 +185,13 @@ const sessions: Section = {
 };
 
 /** In an order in which everything named stands before what names it. */
-export const sections: readonly Section[] = [users, teams, servers, bots, packs, votes, sessions];
+export const sections: readonly Section[] = [
+  users,
+  teams,
+  servers,
+  bots,
+  packs,
+  votes,
+  sessions,
+  ...offerSections,
+];

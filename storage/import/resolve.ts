@@ -14,8 +14,8 @@ import type { Listing, Plan } from './plan.ts';
 import { textArray } from './rows.ts';
 import type {
   BotRecord,
+  DirectoryRecord,
   EntityRecord,
-  ImportRecord,
   ServerRecord,
   TeamRecord,
   UserRecord,
@@ -23,6 +23,7 @@ import type {
 } from './schema.ts';
 
 type AnyKind = EntityKind | 'user';
+type DirectoryEntry = NumberedRecord & { readonly record: DirectoryRecord };
 
 /** What the walk over a batch knows; grows with every record it takes. */
 interface Known {
@@ -35,7 +36,7 @@ interface Known {
 }
 
 /** Plans a batch. The plan holds nothing that the store holds already. */
-export const planBatch = async (sql: Transaction, records: readonly NumberedRecord[]): Promise<Plan> => {
+export const planBatch = async (sql: Transaction, records: readonly DirectoryEntry[]): Promise<Plan> => {
   const known = await lookUp(sql, records);
   const plan: Plan = {
     users: [],
@@ -77,7 +78,7 @@ export const idOf = (record: EntityRecord): string => {
 
 /* ---------------------------------------------------------------- look-ups */
 
-const namedIn = (records: readonly NumberedRecord[]): Map<AnyKind, Set<string>> => {
+const namedIn = (records: readonly DirectoryEntry[]): Map<AnyKind, Set<string>> => {
   const named = new Map<AnyKind, Set<string>>();
   const add = (kind: AnyKind, id: string): void => {
     const ids = named.get(kind) ?? new Set();
@@ -93,7 +94,7 @@ const namedIn = (records: readonly NumberedRecord[]): Map<AnyKind, Set<string>> 
 };
 
 /** What must exist for a record to be taken. */
-const referencesOf = (record: ImportRecord): [AnyKind, string][] => {
+const referencesOf = (record: DirectoryRecord): [AnyKind, string][] => {
   switch (record.kind) {
     case 'user':
       return [];
@@ -112,7 +113,7 @@ const referencesOf = (record: ImportRecord): [AnyKind, string][] => {
   }
 };
 
-const lookUp = async (sql: Transaction, records: readonly NumberedRecord[]): Promise<Known> => {
+const lookUp = async (sql: Transaction, records: readonly DirectoryEntry[]): Promise<Known> => {
   const known: Known = {
     present: new Set(),
     incarnations: new Map(),
@@ -164,7 +165,7 @@ const lookUpClients = async (sql: Transaction, known: Known, clients: string[]):
 
 interface Taking {
   readonly line: number;
-  readonly record: ImportRecord;
+  readonly record: DirectoryRecord;
   readonly waiting: { line: number; record: VoteRecord }[];
 }
 

@@ -67,7 +67,7 @@ export const insertOf = <Row>(table: TableRows<Row>, rows: readonly Row[]): Inse
   return { text, parameters: table.columns.map((column) => arrayLiteral(column, rows)) };
 };
 
-const json = (value: unknown): string => JSON.stringify(value);
+export const json = (value: unknown): string => JSON.stringify(value);
 
 /** A UUID that is the same for the same words, so that a vote without one is not counted in twice. */
 const uuidOf = (...parts: readonly (string | number)[]): string => {

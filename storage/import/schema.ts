@@ -5,82 +5,46 @@
  * names exists is `resolve.ts`' matter. Names are those of the wire; unknown fields are refused, because a
  * mistyped field that is silently dropped is data lost. Lengths count Unicode code points.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { presenceStatuses } from '../../engine/entity/state.ts';
 import { entityKinds } from '../../engine/ids.ts';
-import { limits, statsIntegerMax } from '../../engine/limits.ts';
-import { isPermission } from '../../engine/rules/permissions.ts';
+import { limits } from '../../engine/limits.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { foldVanityCode, vanityCodeFault } from '../../engine/rules/vanity.ts';
+import {
+  count,
+  extraLinks,
+  flags,
+  httpsUrl,
+  id,
+  matching,
+  oneOf,
+  optional,
+  permissions,
+  platformId,
+  record,
+  stat,
+  tags,
+  time,
+  uuid,
+  vanity,
+  words,
+} from './fields.ts';
+import { type OfferRecord, offerKinds, offerSchemas } from './offers-schema.ts';
 
-export const recordKinds = ['user', 'team', 'server', 'bot', 'pack', 'vote', 'session'] as const;
+export const recordKinds = [
+  'user',
+  'team',
+  'server',
+  'bot',
+  'pack',
+  'vote',
+  'session',
+  ...offerKinds,
+] as const;
 export type RecordKind = (typeof recordKinds)[number];
 
-const optional = Type.Optional;
-
-/** A string that a function accepts, with the words for when it does not. */
-const checked = (accepts: (text: string) => boolean, words: string) =>
-  Type.Refine(Type.String(), accepts, () => words);
-const matching = (pattern: RegExp, words: string) => checked((text) => pattern.test(text), words);
-const oneOf = <Word extends string>(words: readonly Word[]) =>
-  Type.Unsafe<Word>(
-    checked((text) => (words as readonly string[]).includes(text), `must be one of ${words.join(', ')}`),
-  );
-
-const codePointsWithin = (text: string, min: number, max: number): boolean => {
-  if (text.length < min) return false;
-  if (text.length <= max && text.length >= min * 2) return true;
-  let count = 0;
-  for (const _ of text) count++;
-  return count >= min && count <= max;
-};
-const words = (min: number, max: number) =>
-  checked((text) => codePointsWithin(text, min, max), `must have ${min} to ${max} characters`);
-
-const id = matching(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
-const platformId = matching(/^\d{15,20}$/, 'must be 15 to 20 digits');
-const uuid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
-/** Also that the day exists: `Date` reads 30 February as 2 March, SQL refuses it. */
-const isTime = (text: string): boolean => {
-  const ms = timeShape.test(text) ? Date.parse(text) : Number.NaN;
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 19));
-};
-const timeShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
-const time = checked(isTime, 'must be a UTC time like 2026-01-31T12:00:00.000Z');
-const isHttpsUrl = (text: string): boolean =>
-  text.length <= 512 && text.startsWith('https://') && URL.canParse(text);
-const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
-const vanity = checked(
-  (text) => vanityCodeFault(foldVanityCode(text)) === null,
-  'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved word and not like an id',
-);
-const count = Type.Integer({ minimum: 0, maximum: limits.counterMax });
-
-/** Numbers up to 2^64: JSON numbers while they are exact, else the digits as the line has them. */
-const isStat = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? Number.isSafeInteger(value) && value >= 0
-    : typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= statsIntegerMax;
-const stat = Type.Refine(
-  Type.Unsafe<number | string>({}),
-  isStat,
-  () => `must be an integer from 0 to ${statsIntegerMax}`,
-);
-
-const tags = (min: number) => Type.Array(words(3, 30), { minItems: min, maxItems: 5, uniqueItems: true });
-const flags = Type.Array(words(1, 64), { maxItems: 100 });
-const extraLinks = Type.Array(
-  Type.Object({ name: words(1, 64), value: httpsUrl }, { additionalProperties: false }),
-  {
-    maxItems: 20,
-  },
-);
-const permissions = Type.Array(checked(isPermission, 'must be a permission id'), { uniqueItems: true });
 const listType = oneOf(['pending', 'approved', 'certified', 'denied']);
 const service = oneOf(['api', 'operator']);
-
-const record = <Fields extends Record<string, TSchema>>(fields: Fields) =>
-  Type.Object(fields, { additionalProperties: false });
 
 const personFields = {
   username: words(1, 64),
@@ -245,6 +209,7 @@ export const recordSchemas = {
     created_at: optional(time),
     expiry: time,
   }),
+  ...offerSchemas,
 };
 
 export type UserRecord = Static<typeof recordSchemas.user>;
@@ -255,4 +220,5 @@ export type PackRecord = Static<typeof recordSchemas.pack>;
 export type VoteRecord = Static<typeof recordSchemas.vote>;
 export type SessionRecord = Static<typeof recordSchemas.session>;
 export type EntityRecord = TeamRecord | ServerRecord | BotRecord | PackRecord;
-export type ImportRecord = UserRecord | EntityRecord | VoteRecord | SessionRecord;
+export type DirectoryRecord = UserRecord | EntityRecord | VoteRecord | SessionRecord;
+export type ImportRecord = DirectoryRecord | OfferRecord;

@@ -8,6 +8,8 @@
 import type { Transaction } from '../sql/client.ts';
 import { storageErrorOf } from '../sql/errors.ts';
 import type { NumberedRecord } from './batches.ts';
+import { type NumberedOffer, writeOffers } from './offers.ts';
+import { isOffer, type OfferKind } from './offers-schema.ts';
 import type { Fault, Listing, Plan } from './plan.ts';
 import { planBatch } from './resolve.ts';
 import {
@@ -25,10 +27,10 @@ import {
   vanityRows,
   voteRows,
 } from './rows.ts';
-import { type RecordKind, recordKinds } from './schema.ts';
+import { type DirectoryRecord, type RecordKind, recordKinds } from './schema.ts';
 
 export type Counts = Record<RecordKind, number>;
-export const noCounts = (): Counts => ({ user: 0, team: 0, server: 0, bot: 0, pack: 0, vote: 0, session: 0 });
+export const noCounts = (): Counts => Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
 
 export interface Written {
   /** Rows added, by kind of record. */
@@ -67,12 +69,14 @@ interface Part {
 const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<string | null> => {
   try {
     const done = await sql.savepoint(async (inner) => {
-      const plan = await planBatch(inner, part);
-      return { plan, added: await writePlan(inner, plan, now) };
+      const plan = await planBatch(inner, part.filter(isOfDirectory));
+      const added = await writePlan(inner, plan, now);
+      const offers = await writeOffers(inner, part.filter(isNumberedOffer), now);
+      return { plan, offers, added: { ...added, ...offers.added } };
     });
     for (const kind of recordKinds) written.added[kind] += done.added[kind];
-    written.skipped += done.plan.skipped;
-    written.faults.push(...done.plan.faults);
+    written.skipped += done.plan.skipped + done.offers.skipped;
+    written.faults.push(...done.plan.faults, ...done.offers.faults);
     return null;
   } catch (error) {
     const failure = storageErrorOf('import', error);
@@ -81,7 +85,12 @@ const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<
   }
 };
 
-const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Counts> => {
+const isNumberedOffer = (entry: NumberedRecord): entry is NumberedRecord & NumberedOffer =>
+  isOffer(entry.record);
+const isOfDirectory = (entry: NumberedRecord): entry is NumberedRecord & { record: DirectoryRecord } =>
+  !isOffer(entry.record);
+
+const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Omit<Counts, OfferKind>> => {
   const teams = plan.teams.map(addressed);
   const servers = plan.servers.map(addressed);
   const bots = plan.bots.map(addressed);

@@ -7,7 +7,8 @@ import { type LoadFnOutput, type LoadHookContext, registerHooks } from 'node:mod
 
 const where = '\t} finally {\n\t\tstate.__test__ = ';
 const told = "format('a hook', err instanceof Error ? err : new Error(String(err)), name)";
-const telling = `\t} catch (err) {\n\t\terrors += ${told};\n`;
+/** At once: a hook after it may throw, too, when what was to be opened is not there. */
+const telling = `\t} catch (err) {\n\t\twrite('\\n' + ${told});\n\t\terrors += '\\n';\n`;
 
 type Next = (url: string, context?: Partial<LoadHookContext>) => LoadFnOutput;
 

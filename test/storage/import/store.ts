@@ -14,7 +14,7 @@ export interface TestStore {
   readonly sql: Sql;
   /** Temporary; removed by `close`. */
   readonly folder: string;
-  /** Removes all rows. */
+  /** Removes all rows, those that come with a new directory, too. */
   clear(): Promise<void>;
   /** The whole content as export lines. */
   dump(): Promise<string>;
@@ -31,7 +31,10 @@ const tables = [
   'servers',
   'team_members',
   'teams',
-].concat('vanity', 'totals', 'users', 'imports', 'settings');
+].concat(
+  ...['vanity', 'totals', 'users', 'imports', 'settings', 'vote_credit_tiers', 'shop_benefits', 'shop_items'],
+  ...['shop_coupons', 'blog_posts', 'apps', 'app_positions', 'reserved_words'],
+);
 
 export const openTestStore = async (): Promise<TestStore> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-import-'));

@@ -1,0 +1,36 @@
+/**
+ * One kind of record in the export: the statement of one page, the shape of one record, and what records have
+ * in common. Used by records.ts and offers.ts.
+ */
+import type { RecordKind } from '../import/schema.ts';
+import type { Queryable } from '../sql/client.ts';
+
+export type Row = Record<string, unknown>;
+export interface Section {
+  readonly kind: RecordKind;
+  /** Where the first page begins: below every key. */
+  readonly start: string;
+  /** Rows after `after` in order; each has its key in `key`. */
+  readonly page: (sql: Queryable, after: string, limit: number) => Promise<readonly Row[]>;
+  readonly record: (row: Row) => Row;
+}
+
+export const noUuid = '00000000-0000-0000-0000-000000000000';
+
+/** Time as the wire writes it. */
+export const time = (value: unknown): string | undefined =>
+  value instanceof Date ? value.toISOString() : undefined;
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === 0 ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0);
+
+/** Without what the import fills in itself. */
+export const compact = (fields: Row): Row =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+
+export const pick = (row: Row, names: readonly string[]): Row =>
+  Object.fromEntries(names.map((name) => [name, row[name]]));
