@@ -3,15 +3,11 @@
  * <seed>`. Prints its figures; says what is wrong and ends with 1 otherwise.
  */
 import { printFigures } from './figures.ts';
-import { cutBothWays, runPartition } from './partition.ts';
+import { breaks, runPartition } from './partition.ts';
 
 const [name = '', rounds = '1', seed = '1'] = process.argv.slice(2);
-const breaks = { 'both-ways': cutBothWays };
+const fault = breaks[name];
+if (fault === undefined) throw new Error(`There is no fault ${name}.`);
 
-const figures = await runPartition({
-  seed: Number(seed),
-  nodeTimeoutMs: 2_000,
-  rounds: Number(rounds),
-  break: breaks[name as keyof typeof breaks],
-});
-printFigures(`partition ${name} (seed ${seed})`, figures);
+const run = { seed: Number(seed), nodeTimeoutMs: 2_000, rounds: Number(rounds), break: fault };
+printFigures(`partition ${name} (seed ${seed})`, await runPartition(run));

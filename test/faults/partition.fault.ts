@@ -10,7 +10,12 @@ import { seed } from './plans.ts';
 const test = suite('partitions of a cluster');
 const program = fileURLToPath(new URL('./partition-main.ts', import.meta.url));
 
-const plans = [{ title: 'a cut both ways', name: 'both-ways', rounds: 5 }] as const;
+const plans = [
+  { title: 'a cut both ways', name: 'both ways', rounds: 5 },
+  { title: 'nothing gets in', name: 'into the island', rounds: 3 },
+  { title: 'nothing gets out', name: 'out of the island', rounds: 3 },
+  { title: 'cut and joined every fifth of a second', name: 'flapping', rounds: 3 },
+] as const;
 
 for (const { title, name, rounds } of plans) {
   test(`${title}: nothing acknowledged is lost, nothing counts twice`, async () => {

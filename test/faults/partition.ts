@@ -34,6 +34,9 @@ export interface PartitionRun {
   readonly break: ClusterFault<PartitionWorld>;
 }
 
+const flapMs = 200;
+const flaps = 20;
+
 /** The primary on the island, and the node there; the other node is life 0, and its service is measured. */
 const cutOff = { primary: 0, life: 1 };
 
@@ -80,23 +83,48 @@ export const runPartition = async (run: PartitionRun): Promise<ClusterFigures> =
   }
 };
 
-/** Both directions, until the majority has elected another primary and some more. */
-export const cutBothWays: ClusterFault<PartitionWorld> = async ({ island, cluster, stack }, begin) => {
+/** Nothing passes in these directions until the majority has elected another primary, and some more. */
+const cutOneOrBoth =
+  (directions: readonly ('in' | 'out')[]): ClusterFault<PartitionWorld> =>
+  async ({ island, cluster, stack }, begin) => {
+    await cluster.promote(cutOff.primary);
+    await begin({ primary: cutOff.primary, life: 0 });
+    const fromMs = nowMs();
+    island.cut(directions);
+    try {
+      await until('the majority has another primary', async () => {
+        const primaries = await cluster.primaries(1);
+        return !primaries.includes(cutOff.primary);
+      });
+      await sleep(1_000 + stack.dice.below(2_000));
+    } finally {
+      island.heal();
+    }
+    const acked = stack.log.stats.filter(
+      (op) => op.life === cutOff.life && op.outcome === 'ok' && op.callMs > fromMs,
+    );
+    assert.ok(acked.length > 0, 'the island acknowledged something');
+  };
+
+/** Cut and joined again every fifth of a second, for as long as it takes to be elected and more. */
+const flap: ClusterFault<PartitionWorld> = async ({ island, cluster }, begin) => {
   await cluster.promote(cutOff.primary);
   await begin({ primary: cutOff.primary, life: 0 });
-  const fromMs = nowMs();
-  island.cut(['in', 'out']);
   try {
-    await until('the majority has another primary', async () => {
-      const primaries = await cluster.primaries(1);
-      return !primaries.includes(cutOff.primary);
-    });
-    await sleep(1_000 + stack.dice.below(2_000));
+    for (let times = 0; times < flaps; times++) {
+      island.cut(['in', 'out']);
+      await sleep(flapMs);
+      island.heal();
+      await sleep(flapMs);
+    }
   } finally {
     island.heal();
   }
-  const acked = stack.log.stats.filter(
-    (op) => op.life === cutOff.life && op.outcome === 'ok' && op.callMs > fromMs,
-  );
-  assert.ok(acked.length > 0, 'the island acknowledged something');
+};
+
+export const breaks: Readonly<Record<string, ClusterFault<PartitionWorld>>> = {
+  'both ways': cutOneOrBoth(['in', 'out']),
+  'into the island': cutOneOrBoth(['in']),
+  'out of the island': cutOneOrBoth(['out']),
+  flapping: flap,
 };

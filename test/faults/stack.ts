@@ -20,7 +20,7 @@ import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
-import { acknowledgedTwice, without } from './merged-votes.ts';
+import { withoutMerged } from './merged-votes.ts';
 import { createDice, type Dice } from './random.ts';
 
 export interface StackOptions {
@@ -265,7 +265,9 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
   const atRest = await inspect(stores, stores.hot, directory.targets);
   // Rows of votes whose totals were lost stay in SQL.
-  const differences = atRest.differences.filter((words) => !mayLose || !/ rows in SQL$/.test(words));
+  let differences: readonly string[] = atRest.differences.filter(
+    (words) => !mayLose || !/ rows in SQL$/.test(words),
+  );
   let verdict = createVerdict();
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
@@ -275,8 +277,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   if (!forgets) verdict.doubled.push(...firstWindowFaults(log, waitMs));
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
-  const twice = acknowledgedTwice(log, waitMs);
-  if (twice.length <= merged) verdict = without(verdict, twice);
+  ({ verdict, differences } = withoutMerged({ verdict, differences }, { log, waitMs, merged }));
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
   demandClean(demanded, [...wrong, ...stops.flat(), ...differences, ...log.strange, ...buried]);
   return {
