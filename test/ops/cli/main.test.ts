@@ -164,7 +164,10 @@ test('export writes the same to a file and to standard output', async () => {
   assert.equal([toFile.code, toFile.out, toStream.code], [0, '', 0]);
   assert.is(readFileSync(path, 'utf8'), toStream.out);
   assert.is(statSync(path).mode & 0o777, 0o600);
-  assert.is(toStream.out.split('\n').length - 1, 5, 'three users, a bot, a vote');
+  const lines = toStream.out.split('\n').slice(0, -1);
+  const imported = lines.filter((line) => !line.startsWith('{"kind":"position"'));
+  assert.is(imported.length, 5, 'three users, a bot, a vote');
+  assert.is(lines.length, 5 + 7, 'and the positions that a directory comes with');
   assert.not.ok(existsSync(`${path}.unfinished`));
 });
 
