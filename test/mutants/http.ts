@@ -29,8 +29,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a session outlives its expiry in the cache',
     file: 'http/auth/sessions.ts',
-    find: `untilMs = Math.min(record.expiresAtMs, nowMs + state.keepMs)`,
-    replace: `untilMs = nowMs + state.keepMs`,
+    find: `if (believed && !isOver(state, kept.record)) return kept.record;`,
+    replace: `if (believed) return kept.record;`,
     killers: ['test/http/auth/sessions.test.ts'],
     why: 'it would live on for a minute',
   },
