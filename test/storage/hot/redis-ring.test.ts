@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { DomainError } from '../../../engine/errors.ts';
+import { DomainError, StorageError } from '../../../engine/errors.ts';
 import type { Batch, EngineMeters, HotStore, Item } from '../../../engine/ports.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { openRedisStore } from '../../../storage/hot/redis.ts';
@@ -128,8 +128,10 @@ const voteAs = async ({ nodes }: World, users: readonly string[]): Promise<Tally
         assert.is(outcome.kind, 'voted');
         tally.acknowledged += 1;
       } catch (error) {
-        if (!(error instanceof DomainError)) throw error;
-        if (error.context.outcome === 'unknown') tally.unknown += 1;
+        const isRefusal = error instanceof DomainError || error instanceof StorageError;
+        if (!isRefusal) throw error;
+        const outcome = error instanceof StorageError ? error.outcome : error.context.outcome;
+        if (outcome === 'unknown') tally.unknown += 1;
       }
     }
   };
