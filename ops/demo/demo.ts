@@ -6,7 +6,7 @@
  * which adds what is missing. Called by the composition root at start, before anything listens.
  */
 import { randomBytes } from 'node:crypto';
-import { upsertPost } from '../../storage/catalogue/blog.ts';
+import type { PostFields } from '../../storage/catalogue/blog.ts';
 import { importLines } from '../../storage/import/import.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import {
@@ -62,8 +62,7 @@ export const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => 
   const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
   const now = new Date(mark.nowMs).toISOString();
   if (mark.state === 'begun') {
-    await importLines(sql, records.map(lineOf), { now });
-    for (const post of demoPosts(cast.user)) await upsertPost(sql, post);
+    await importLines(sql, [...records, ...demoPosts(cast.user).map(postRecord)].map(lineOf), { now });
   }
   await writeMark(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(cast, nowMs);
@@ -74,6 +73,8 @@ export const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => 
 };
 
 const lineOf = (record: unknown): string => JSON.stringify(record);
+
+const postRecord = ({ authorId, ...post }: PostFields) => ({ kind: 'post', ...post, author: authorId });
 
 const contentOf = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
   const { user, second_user, bot, server, team, pack } = access;
