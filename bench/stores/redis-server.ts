@@ -7,6 +7,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect as openSocket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -117,9 +118,18 @@ const ping = ({ host, port }: Place): Promise<string> =>
 
 const isAlive = (pid: number): boolean => {
   try {
-    return process.kill(pid, 0);
+    return process.kill(pid, 0) && !hasEnded(pid);
   } catch {
     // No such process.
+    return false;
+  }
+};
+
+/** Ended, and still on the list because its guardian has not looked. Only Linux tells. */
+const hasEnded = (pid: number): boolean => {
+  try {
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
     return false;
   }
 };
