@@ -41,6 +41,7 @@ export class ArgumentError extends Error {}
 
 export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
+       npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
 Measures Rollcall beside a bare uWebSockets.js server and idiomatic peers (Fastify, Express), alternating, on
@@ -65,7 +66,8 @@ result.json.
   --help             this text
 
 Load on a server that already runs, which counts what is sent:
-  --url URL --tokens FILE   FILE is {"bots": [{"id": "…", "token": "…"}], "users": [ … ]}
+  --url URL --tokens FILE   FILE is {"bots": [{"id": "…", "token": "…"}], "users": [ … ]};
+                            "tokens FOLDER" makes one, with a directory to import
   --i-own-this              needed when URL is not this machine; 10 connections and 100 requests/s unless told
 
 Ctrl-C ends the run, its servers too, and reports what there is.
@@ -77,7 +79,8 @@ const numberOf = (name: string, text: string, bounds: readonly [number, number])
   if (text.trim() !== '' && value >= min && value <= max) return value;
   throw new ArgumentError(`--${name} is "${text}" but must be a number from ${min} to ${max}.`);
 };
-const countOf = (name: string, text: string, bounds: readonly [number, number]): number => {
+/** Throws `ArgumentError`. */
+export const countOf = (name: string, text: string, bounds: readonly [number, number]): number => {
   const value = numberOf(name, text, bounds);
   if (Number.isInteger(value)) return value;
   throw new ArgumentError(`--${name} must be a whole number.`);

@@ -9,6 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
 import { runCompare } from './commands/compare.ts';
 import { runGrowth } from './commands/growth.ts';
+import { runTokens } from './commands/tokens.ts';
 import { createLive } from './report/live.ts';
 import { profileText } from './report/profile.ts';
 import type { Result } from './report/result.ts';
@@ -65,6 +66,10 @@ const dispatch = async (words: readonly string[]): Promise<number> => {
     return exitCode;
   }
   if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'tokens') {
+    console.log(runTokens(rest));
+    return 0;
+  }
   const options = parseArguments(words);
   if (!options.help) return run(options);
   console.log(usage);

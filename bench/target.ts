@@ -39,11 +39,26 @@ export const readTokens = (file: string): Directory => {
   throw new ArgumentError(`--tokens ${file} names no bots, and all scenarios need some.`);
 };
 
+/** Throws in words when the server is not there, or does not know the bots. */
+const lookAt = async ({ url }: TargetOptions, { bots }: Directory): Promise<void> => {
+  const id = bots[0]?.id;
+  const response = await fetch(`${url}/bots/${id}`).catch(() => null);
+  if (response === null) throw new Error(`${url} does not answer. Is the server running there?`);
+  await response.arrayBuffer();
+  if (response.ok) return;
+  throw new Error(
+    `${url}/bots/${id} answers ${response.status}. The bots of the tokens file must be there: ` +
+      'npm run bench -- tokens --help makes some to import.',
+  );
+};
+
 const cpuUnknown = { cpuUs: 0, mainCpuUs: 0, redisCpuUs: 0, postgresCpuUs: 0, cores: 0, residentBytes: 0 };
 
 const measure = async (load: Load, { options, target, scenario, round }: Turn): Promise<Sample> => {
   const { connections, rate, warmupSeconds, measureSeconds } = options;
-  const usedSeconds = (round - 1) * (warmupSeconds + measureSeconds);
+  // `mixed` goes on with votes where `vote` ended.
+  const turn = round - 1 + (scenario === 'mixed' ? options.rounds : 0);
+  const usedSeconds = turn * (warmupSeconds + measureSeconds);
   const seconds = { usedSeconds, warmupSeconds, measureSeconds };
   const order = { scenario, round, url: target.url, connections, rate, placement: null, ...seconds };
   const result = await load.measure(order, { begun: () => {}, ended: () => {} });
@@ -61,6 +76,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
   const { target } = options;
   if (target === null) throw new Error('no target');
   const directory = readTokens(target.tokensFile);
+  await lookAt(target, directory);
   const scenarios = options.scenarios.filter((name) => name !== 'idle');
   const samples: Sample[] = [];
   const load = openAutocannon(directory);

@@ -43,6 +43,8 @@ export const fillBots = async (
       from new cross join (select * from bots where bot_id = ${template}) as template`;
     onBatch(from + length);
   }
-  await sql`analyze`;
+  // Now, not while something is measured.
+  await sql`vacuum analyze`;
+  await sql`checkpoint`;
   await sql.end();
 };

@@ -22,7 +22,8 @@ const style = `
   th.word, td.word { text-align: left; }
   tr.ours td { background: #eef4ff; font-weight: 600; } tr.first td { border-top: 1px solid #adb5bd; }
   .met { color: #2b8a3e; } .missed { color: #c92a2a; }
-  .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 16px; }
+  .charts { display: grid; gap: 16px;
+    grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); }
   .charts svg, .wide svg { width: 100%; height: auto; border: 1px solid #e9ecef; border-radius: 6px; }
   .wide { margin: 0 0 16px; }
   ul { padding-left: 20px; margin: 8px 0; }
@@ -62,17 +63,17 @@ const grid = (charts: readonly (string | null)[]): string =>
 /** The whole report. */
 export const reportHtml = (result: Result): string => {
   const { scenarios, moments } = result;
+  const ratios = ratioTable(result);
   const perScenario = scenarios.flatMap((one) => [latencyChart(one), throughputChart(result, one)]);
   const body = [
     '<h1>Rollcall: bench report</h1>',
     paragraphs(headOf(result)),
     list(notesOf(result)),
-    '<h2>Rollcall ÷ the others</h2>',
-    tableHtml(ratioTable(result)),
+    ratios.rows.length === 0 ? '' : `<h2>Rollcall ÷ the others</h2>${tableHtml(ratios)}`,
     '<h2>Figures</h2>',
     tableHtml(serverTable(result)),
     '<h2>Charts</h2>',
-    wide(cpuBars(result)),
+    result.samples.some(({ cpuUs }) => cpuUs > 0) ? wide(cpuBars(result)) : '',
     wide(rateBars(result)),
     grid(perScenario),
     moments.length > 1

@@ -54,16 +54,20 @@ const rowOf = (scenario: string, server: string, figures: ServerFigures): string
   holders[figures.bottleneck],
 ];
 
-export const serverTable = ({ scenarios }: Result): Table => ({
-  head,
-  words: 2,
-  rows: scenarios.flatMap(({ scenario, servers }) =>
+/** Of a server that already runs no CPU is known. */
+const knowsCpu = ({ samples }: Result): boolean => samples.some(({ cpuUs }) => cpuUs > 0);
+
+export const serverTable = (result: Result): Table => {
+  const rows = result.scenarios.flatMap(({ scenario, servers }) =>
     serverNames.flatMap((name) => {
       const figures = servers[name];
       return figures === undefined ? [] : [rowOf(scenario, name, figures)];
     }),
-  ),
-});
+  );
+  if (knowsCpu(result)) return { head, words: 2, rows };
+  const isShown = (_: string, column: number): boolean => !/µs/.test(head[column] ?? '');
+  return { head: head.filter(isShown), words: 2, rows: rows.map((row) => row.filter(isShown)) };
+};
 
 const judged = (value: number, target: string | undefined): string => {
   const limit = Number(target?.slice(2));
@@ -111,12 +115,15 @@ export const headOf = (result: Result): string[] => {
       `${result.load}, ${result.connections} connections, ${loop}; ` +
       `${counts} alternating rounds of ${result.measureSeconds} s; ` +
       `settings changed: ${changedOf(result)}`,
-    result.placements.includes('one-core')
-      ? 'CPU per request: server and generator on one core, so that all work under the same pressure. ' +
-        'Requests/s and latency: placed by the system where that was measured (see bench/README.md).'
-      : 'CPU per request and requests/s: processes placed by the system.',
+    ...(knowsCpu(result) ? [cpuWords(result)] : []),
   ];
 };
+
+const cpuWords = ({ placements }: Result): string =>
+  placements.includes('one-core')
+    ? 'CPU per request: server and generator on one core, so that all work under the same pressure. ' +
+      'Requests/s and latency: placed by the system where that was measured (see bench/README.md).'
+    : 'CPU per request and requests/s: processes placed by the system.';
 
 const raceNotes = ({ races }: Result): string[] =>
   races === null

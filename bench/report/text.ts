@@ -20,17 +20,14 @@ export const align = ({ head, rows, words }: Table): string => {
     .join('\n');
 };
 
+const ratioLines = (result: Result): string[] => {
+  const table = ratioTable(result);
+  if (table.rows.length === 0) return [];
+  return ['Rollcall ÷ another, median of rounds (lowest–highest)', align(table), ''];
+};
+
 export const reportText = (result: Result): string =>
-  [
-    ...headOf(result),
-    '',
-    align(serverTable(result)),
-    '',
-    'Rollcall ÷ another, median of rounds (lowest–highest)',
-    align(ratioTable(result)),
-    '',
-    ...notesOf(result),
-  ]
+  [...headOf(result), '', align(serverTable(result)), '', ...ratioLines(result), ...notesOf(result)]
     .join('\n')
     .trimEnd();
 
@@ -44,8 +41,9 @@ export const reportMarkdown = (result: Result): string =>
   [
     '# Rollcall: bench report',
     ...headOf(result),
-    '## Rollcall ÷ the others',
-    markdownTable(ratioTable(result)),
+    ...(ratioTable(result).rows.length === 0
+      ? []
+      : ['## Rollcall ÷ the others', markdownTable(ratioTable(result))]),
     '## Figures',
     markdownTable(serverTable(result)),
     notesOf(result)

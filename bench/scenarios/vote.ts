@@ -13,7 +13,9 @@ export const voteOf = ({ directory, connection, connections }: Round, turn: numb
   const usersOfConnection = Math.floor(users.length / connections);
   const lap = Math.floor(turn / bots.length);
   if (usersOfConnection === 0 || lap >= usersOfConnection) {
-    throw new Error('vote: the users of this connection have voted for every bot; run fewer rounds');
+    throw new Error(
+      'vote: the users of a connection would have voted for every bot; have more of both, or fewer rounds',
+    );
   }
   const user = users[connection * usersOfConnection + lap];
   // Connections start at different bots: otherwise all would vote for the same one at the same time.

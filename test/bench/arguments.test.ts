@@ -1,13 +1,14 @@
 /**
  * The words of `npm run bench`: what they mean, and which are refused before anything is started.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ArgumentError, parseArguments } from '../../bench/arguments.ts';
 import { runCompare } from '../../bench/commands/compare.ts';
+import { runTokens } from '../../bench/commands/tokens.ts';
 import { readTokens } from '../../bench/target.ts';
 
 const test = suite('bench arguments');
@@ -91,6 +92,24 @@ test('a tokens file says what is wrong with it', () => {
   assert.throws(() => readTokens(file('broken.json', '{')), /cannot be read/);
   assert.throws(() => readTokens(file('empty.json', '{}')), /names no bots/);
   assert.throws(() => readTokens(file('odd.json', '{"bots":[{"id":1}]}')), /"bots" must be a list/);
+});
+
+test('tokens writes a directory without tokens, and tokens for its owner alone, over nothing', () => {
+  const place = join(folder, 'load');
+
+  const words = runTokens([place, '--bots', '3', '--users', '2']);
+
+  const tokens = join(place, 'tokens.json');
+  const directory = readTokens(tokens);
+  assert.match(words, /npm run ops -- import/);
+  assert.is(directory.bots.length, 3);
+  assert.is(directory.users.length, 2);
+  assert.is(statSync(tokens).mode & 0o777, 0o600);
+  const imported = readFileSync(join(place, 'directory.jsonl'), 'utf8');
+  assert.not(imported.includes(directory.bots[0]?.token ?? ''));
+  assert.throws(() => runTokens([place]), /exists/);
+  assert.throws(() => runTokens([]), /needs one folder/);
+  assert.throws(() => runTokens([join(folder, 'other'), '--bots', '0']), /--bots is "0"/);
 });
 
 test('compare needs two results of this suite', () => {

@@ -1,0 +1,56 @@
+/**
+ * Load on a server that already runs: what it needs to be there, and what its report says.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseArguments } from '../../bench/arguments.ts';
+import { reportHtml } from '../../bench/report/html.ts';
+import { createLive } from '../../bench/report/live.ts';
+import { reportText } from '../../bench/report/text.ts';
+import { createDirectory } from '../../bench/servers/directory.ts';
+import type { ServerProcess } from '../../bench/servers/process.ts';
+import { startBare } from '../../bench/servers/rollcall.ts';
+import { runTarget } from '../../bench/target.ts';
+
+const test = suite('bench target');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-bench-target-'));
+const tokens = join(folder, 'tokens.json');
+let server: ServerProcess;
+
+test.before(async () => {
+  writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
+  server = await startBare({ bot: 1_000, index: 5_000 });
+});
+test.after(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (url: string, words: readonly string[] = []) => {
+  const options = parseArguments(['--url', url, '--tokens', tokens, ...words]);
+  return runTarget(options, createLive({ write: () => true } as never), new AbortController().signal);
+};
+
+test('a server that runs gets the load, and the report speaks of no CPU and no ratio', async () => {
+  const words = ['--only', 'stats,vote', '--rounds', '1', '--connections', '2', '--seconds', '0.5'];
+
+  const result = await run(server.url, words);
+
+  const text = reportText(result);
+  assert.equal(
+    result.scenarios.map(({ scenario }) => scenario),
+    ['stats', 'vote'],
+  );
+  assert.match(text, /vote +rollcall/);
+  assert.not.match(text, /CPU|Rollcall ÷/);
+  assert.not.match(reportHtml(result), /Server CPU per request|Rollcall ÷/);
+});
+
+test('a server that is not there is told at once', async () => {
+  assert.match(await run('http://127.0.0.1:1').then(() => '', String), /does not answer/);
+});
+
+test.run();
