@@ -79,7 +79,8 @@ export const activate = async (
   });
 };
 
-const initOf = (row: LedgerEntity, readUnder: number): InitItem => ({
+/** What brings a row of the ledger into the store; `readUnder`: the shard's generation before it was read. */
+export const initOf = (row: LedgerEntity, readUnder: number): InitItem => ({
   kind: 'init',
   target: row.ref,
   facts: row.facts,

@@ -4,7 +4,7 @@
  * Shared by the operations and the wiring. Never decides anything about counted facts. Invariant: an actor
  * adopts a reply's state before any answer of that reply goes out, so who was answered finds his change (I9).
  */
-import type { Loader } from './activation.ts';
+import { initOf, type Loader } from './activation.ts';
 import type { Actor } from './actor.ts';
 import type { HeldState } from './entity/held.ts';
 import { DomainError } from './errors.ts';
@@ -267,15 +267,23 @@ export const act = <Result>(core: Core, step: Step<Result>): Promise<Result> =>
   });
 
 /** Brings the entity of a lost item to life again. False when the ledger does not know it. */
-export const revive = async ({ registry }: Core, { target }: Item): Promise<boolean> => {
-  registry.discard(target.address);
+export const revive = async (core: Core, { target }: Item): Promise<boolean> => {
+  core.registry.discard(target.address);
   try {
-    await registry.open(target.kind, target.id);
-    return true;
+    const actor = await core.registry.open(target.kind, target.id);
+    return actor.ref.incarnation >= target.incarnation || (await supersede(core, actor, target));
   } catch (error) {
     if (error instanceof DomainError && error.code === 'not_found') return false;
     throw error;
   }
+};
+
+/** The store fell back to an earlier listing of the address: the one in the ledger takes its place. */
+const supersede = async (core: Core, { generation }: Actor, target: EntityRef): Promise<boolean> => {
+  const [row] = await core.ledger.find([target]);
+  if (row === null || row === undefined || row.ref.incarnation < target.incarnation) return false;
+  await send(core, initOf(row, generation));
+  return true;
 };
 
 /** Whether the store says that it does not hold this listing. */

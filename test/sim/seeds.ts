@@ -20,5 +20,6 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 509731, showed: 'the same, with two roll-backs' },
   { seed: 703111, showed: 'an edit was undone: its row was read before the store was lost, and used after' },
   { seed: 900957, showed: 'the same, under one generation: nobody else missed what was lost' },
+  { seed: 930715, showed: 'a removal was lost with its node: votes on the listing after it never came back' },
   { seed: 101250, showed: 'a flush from before a loss came to SQL after the healing' },
 ];
