@@ -51,20 +51,22 @@ export class Actor {
   }
 
   /**
-   * Takes the store's word, unless it is older than what is known. At an equal version the word counts, too:
-   * a store that fell back gives a version twice.
+   * Takes the store's word, unless it is older than what is known; says whether. At an equal version the
+   * word counts, too: a store that fell back gives a version twice.
    */
-  adopt(state: HeldState): void {
-    if (state === this.state || state.version < this.state.version) return;
+  adopt(state: HeldState): boolean {
+    if (state === this.state || state.version < this.state.version) return false;
     this.state = state;
     this.view = null;
+    return true;
   }
 
-  /** Records what was flushed; no new version comes with it. */
-  adoptFlushedVotes(flushedVotes: number): void {
-    if (flushedVotes === this.state.flushedVotes) return;
+  /** Records what was flushed, and says whether that was news; no new version comes with it. */
+  adoptFlushedVotes(flushedVotes: number): boolean {
+    if (flushedVotes === this.state.flushedVotes) return false;
     this.state = held({ ...this.state.read(), flushedVotes });
     this.view = null;
+    return true;
   }
 
   /** The committed state with uptime folded to now. The same object until either changes. */

@@ -76,29 +76,33 @@ export const adopt = (
   batch: Batch,
   { reply, foreign }: { readonly reply: BatchReply; readonly foreign: boolean },
 ): void => {
+  const { registry } = core;
   const { items } = batch;
-  for (let index = 0; index < items.length; index++) adoptOne(core, batch, { reply, index });
-  if (foreign) core.registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));
+  for (let index = 0; index < items.length; index++) {
+    const { address, incarnation } = (items[index] as Item).target;
+    const actor = registry.at(address);
+    // The state is of the newest listing named at the address, so an actor of an earlier one goes.
+    if (actor === undefined || actor.ref.incarnation < incarnation) missed(core, batch, { reply, index });
+    else adoptState(core, actor, { reply, index });
+  }
+  if (foreign) registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));
 };
 
-const adoptOne = (
-  { registry }: Core,
-  batch: Batch,
-  { reply, index }: { readonly reply: BatchReply; readonly index: number },
-): void => {
-  const { generation } = reply;
-  const { address, incarnation } = (batch.items[index] as Item).target;
+interface Word {
+  readonly reply: BatchReply;
+  readonly index: number;
+}
+
+const adoptState = ({ registry }: Core, actor: Actor, { reply, index }: Word): void => {
   const state = reply.states[index] as HeldState | null;
-  const actor = registry.at(address);
-  if (actor !== undefined && actor.ref.incarnation >= incarnation) {
-    if (state === null || actor.generation !== generation) registry.discard(address);
-    else {
-      actor.adopt(state);
-      registry.adopted(actor);
-    }
-    return;
-  }
-  // The state is of the newest listing named at the address, so an actor of an earlier one goes.
+  if (state === null || actor.generation !== reply.generation) registry.discard(actor.ref.address);
+  else if (actor.adopt(state)) registry.adopted(actor);
+};
+
+const missed = ({ registry }: Core, batch: Batch, { reply, index }: Word): void => {
+  const { address } = (batch.items[index] as Item).target;
+  const { generation } = reply;
+  const state = reply.states[index] as HeldState | null;
   registry.discard(address);
   registry.heard(address, () => ({ ref: newestNamed(batch, address), generation, state }));
 };
@@ -115,8 +119,7 @@ export const adoptFlushed = (core: Core, settlement: Settlement): void => {
   for (const { ref, flushedVotes } of settlement.entities) {
     const actor = core.registry.at(ref.address);
     if (actor?.ref.incarnation !== ref.incarnation) continue;
-    actor.adoptFlushedVotes(flushedVotes);
-    core.registry.adopted(actor);
+    if (actor.adoptFlushedVotes(flushedVotes)) core.registry.adopted(actor);
   }
 };
 

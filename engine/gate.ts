@@ -17,11 +17,12 @@
 
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
-import { createLane, type Lane, noteRate } from './lane.ts';
+import { createLane, type Lane, list, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
 import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
+  addOpen,
   answerTurn,
   createLine,
   expireOpen,
@@ -31,6 +32,7 @@ import {
   hasFallen,
   hasMoved,
   hasWork,
+  isAwaited,
   putBack,
   restartLine,
   type SealedBatch,
@@ -74,6 +76,8 @@ export interface Gate {
 
 interface GateState extends GateParts {
   readonly lanes: Map<number, Lane>;
+  /** The same by shard. */
+  readonly laneAt: (Lane | undefined)[];
   readonly lineOf: readonly ShardLine[];
   /** What the store may lose; `null` where it loses nothing. */
   readonly ring: Ring | null;
@@ -91,6 +95,7 @@ export const createGate = (parts: GateParts): Gate => {
   const gate: GateState = {
     ...parts,
     lanes: new Map(),
+    laneAt: lineOf.map(() => undefined),
     lineOf,
     ring: createRing({
       ...parts,
@@ -118,13 +123,13 @@ export const createGate = (parts: GateParts): Gate => {
   };
 };
 
-const laneFor = (gate: GateState, shard: Shard): Lane => {
+const laneFor = (gate: GateState, shard: Shard): Lane => gate.laneAt[shard] ?? findLane(gate, shard);
+
+const findLane = (gate: GateState, shard: Shard): Lane => {
   const index = gate.hot.laneOf(shard);
-  let lane = gate.lanes.get(index);
-  if (lane === undefined) {
-    lane = createLane();
-    gate.lanes.set(index, lane);
-  }
+  const lane = gate.lanes.get(index) ?? createLane();
+  gate.lanes.set(index, lane);
+  gate.laneAt[shard] = lane;
   return lane;
 };
 
@@ -136,11 +141,12 @@ const submit = (gate: GateState, turn: Turn): void => {
   const shard = turn.item.target.shard;
   const line = gate.lineOf[shard] as ShardLine;
   const lane = laneFor(gate, shard);
-  line.open.push(turn);
-  lane.lines.add(line);
+  addOpen(line, turn);
+  list(lane, line);
   gate.pendingCount += 1;
   if (!gate.sweeping) sweepLater(gate);
-  if (lane.mode === 'quiet') gather(gate, lane);
+  if (lane.mode === 'quiet') gather(gate, lane, !turn.answered);
+  else if (!turn.answered) hurry(gate, lane);
 };
 
 /** Lost work goes before what is open. */
@@ -162,22 +168,36 @@ const ask = (gate: GateState, shard: Shard, producer: string): void => {
 
 const wake = (gate: GateState, line: ShardLine): void => {
   const lane = laneFor(gate, line.shard);
-  lane.lines.add(line);
-  if (lane.mode === 'quiet') gather(gate, lane);
+  list(lane, line);
+  if (lane.mode === 'quiet') gather(gate, lane, true);
+  else hurry(gate, lane);
 };
 
-/** Until the end of the tick; under load a little longer, for a call costs more than what it carries. */
-const gather = (gate: GateState, lane: Lane): void => {
+/**
+ * Until the end of the tick; under load a little longer, for a call costs more than what it carries, and
+ * longer still while nobody waits for any of it (`awaited`).
+ */
+const gather = (gate: GateState, lane: Lane, awaited: boolean): void => {
   lane.mode = 'gathering';
   const go = (): void => {
+    lane.hurry = null;
     if (lane.mode === 'gathering') sealAndSend(gate, lane);
   };
-  if (lane.busy) gate.clock.after(limits.gatherMs, go);
-  else gate.clock.endOfTick(go);
+  if (!lane.busy) gate.clock.endOfTick(go);
+  else if (awaited) gate.clock.after(limits.gatherMs, go);
+  else lane.hurry = gate.clock.after(limits.gatherUnawaitedMs, go);
+};
+
+/** Somebody waits for what a lane gathers. */
+const hurry = (gate: GateState, lane: Lane): void => {
+  if (lane.hurry === null) return;
+  lane.hurry();
+  lane.hurry = null;
+  gather(gate, lane, true);
 };
 
 const sealAndSend = (gate: GateState, lane: Lane): void => {
-  const broken = lane.broken ? [...lane.lines].filter((line) => line.broken && hasWork(line)) : [];
+  const broken = lane.broken ? lane.lines.filter((line) => line.broken && hasWork(line)) : [];
   if (broken.length > 0) {
     recover(gate, lane, broken);
     return;
@@ -185,8 +205,9 @@ const sealAndSend = (gate: GateState, lane: Lane): void => {
   for (const line of lane.lines) {
     const sealed = seal(line, limits.batchItemsMax);
     if (sealed !== null) lane.sealed.push(sealed);
-    if (!hasWork(line)) lane.lines.delete(line);
+    line.listed = hasWork(line);
   }
+  lane.lines = lane.lines.filter((line) => line.listed);
   if (lane.sealed.length > 0) send(gate, lane);
   else rest(gate, lane);
 };
@@ -194,7 +215,7 @@ const sealAndSend = (gate: GateState, lane: Lane): void => {
 /** After a call: gather again when something waits, else be quiet. */
 const rest = (gate: GateState, lane: Lane): void => {
   lane.mode = 'quiet';
-  if (lane.lines.size > 0) gather(gate, lane);
+  if (lane.lines.length > 0) gather(gate, lane, lane.lines.some(isAwaited));
 };
 
 const send = (gate: GateState, lane: Lane): void => {
@@ -218,7 +239,8 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
   lane.doubtful = false;
   lane.failures = 0;
   const broken: ShardLine[] = [];
-  for (const [index, one] of sealed.entries()) {
+  for (let index = 0; index < sealed.length; index++) {
+    const one = sealed[index] as SealedBatch;
     const reply = replies[index] as BatchReply;
     const line = gate.lineOf[one.batch.shard] as ShardLine;
     const answered = reply.outcome === 'applied' || reply.outcome === 'duplicate';
@@ -233,7 +255,7 @@ const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): vo
     if (doubtful) failBatch(gate, one, unknown);
     else if (gate.stopped) failBatch(gate, one, notApplied);
     else putBack(line, one);
-    lane.lines.add(line);
+    list(lane, line);
   }
   if (broken.length > 0) recover(gate, lane, broken);
   else rest(gate, lane);
@@ -367,7 +389,8 @@ const stop = (gate: GateState): void => {
   gate.stopped = true;
   for (const lane of gate.lanes.values()) {
     for (const line of lane.lines) failOpen(gate, line, { outcome: 'not_applied', code: 'draining' });
-    lane.lines.clear();
+    for (const line of lane.lines) line.listed = false;
+    lane.lines = [];
     if (lane.mode === 'resending') giveUp(gate, lane);
   }
 };

@@ -8,7 +8,8 @@ import { limits } from './limits.ts';
 import type { SealedBatch, ShardLine } from './shard.ts';
 
 export interface Lane {
-  readonly lines: Set<ShardLine>;
+  /** The lines that have work, or may have; each once (`ShardLine.listed`). */
+  lines: ShardLine[];
   sealed: SealedBatch[];
   /** A copy of `sealed` whose outcome is unknown may have taken effect, or may yet. */
   doubtful: boolean;
@@ -18,20 +19,30 @@ export interface Lane {
   failures: number;
   /** When the last call was sent, monotonic ms. */
   sentAtMs: number;
+  /** Ends the longer wait of a call of which nobody waits for anything; `null` while there is none. */
+  hurry: (() => void) | null;
   /** So much comes that the next call is worth waiting for. */
   busy: boolean;
 }
 
 export const createLane = (): Lane => ({
-  lines: new Set(),
+  lines: [],
   sealed: [],
   doubtful: false,
   broken: false,
   mode: 'quiet',
   failures: 0,
   sentAtMs: 0,
+  hurry: null,
   busy: false,
 });
+
+/** Has the lane look at a line when it sends next. */
+export const list = (lane: Lane, line: ShardLine): void => {
+  if (line.listed) return;
+  line.listed = true;
+  lane.lines.push(line);
+};
 
 /** Whether so many items come that waiting `gatherMs` makes the next call much fuller. */
 export const noteRate = (lane: Lane, items: number, nowMs: number): void => {

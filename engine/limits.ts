@@ -14,6 +14,8 @@ export const limits = {
    */
   gatherMs: 1,
   gatherItemsPerMsMin: 8,
+  /** The same for a call of which nobody waits for anything. */
+  gatherUnawaitedMs: 8,
   /** Items in one batch of one shard; the rest waits for the next. */
   batchItemsMax: 1_000,
   /** A request that waits for the store is answered by then. */

@@ -65,6 +65,8 @@ export interface ShardLine {
   /** The store lost data of this shard: it needs a new generation before anything is sent. */
   broken: boolean;
   open: Turn[];
+  /** Its lane will look at it: flag of `list` in lane.ts. */
+  listed: boolean;
   /** Lost work, to be sent before what is open. */
   lost: Turn[];
   /** Asks the store for its last number when there is nothing to send; `null` when nothing is to be asked. */
@@ -81,21 +83,16 @@ export const createLine = (shard: Shard, producer: string): ShardLine => ({
   mark: 0,
   broken: false,
   open: [],
+  listed: false,
   lost: [],
   question: null,
 });
 
 /** Turns the oldest open turns into the next numbered batch, or a question; `null` when nothing is left. */
 export const seal = (line: ShardLine, itemsMax: number): SealedBatch | null => {
-  const turns: Turn[] = line.lost.splice(0, itemsMax);
   const { shard, question } = line;
   line.question = null;
-  let taken = 0;
-  while (taken < line.open.length && turns.length < itemsMax) {
-    const turn = line.open[taken++] as Turn;
-    if (turn.place === 'open') turns.push(turn);
-  }
-  line.open = taken === line.open.length ? [] : line.open.slice(taken);
+  const turns = takeTurns(line, itemsMax);
   if (turns.length === 0)
     return question === null ? null : { turns, batch: { shard, producer: question, sequence: 0, items: [] } };
   for (const turn of turns) turn.place = 'sealed';
@@ -103,8 +100,38 @@ export const seal = (line: ShardLine, itemsMax: number): SealedBatch | null => {
   return { turns, batch: { shard, producer: line.producer, sequence: line.sequence + 1, items } };
 };
 
+/** The next turns in order, lost ones first. Nearly always that is all that is open, as it lies. */
+const takeTurns = (line: ShardLine, itemsMax: number): readonly Turn[] => {
+  const { lost, open } = line;
+  if (lost.length === 0 && open.length <= itemsMax && open.every(isOpen)) {
+    line.open = [];
+    return open;
+  }
+  const turns = lost.splice(0, itemsMax);
+  let taken = 0;
+  while (taken < open.length && turns.length < itemsMax) {
+    const turn = open[taken++] as Turn;
+    if (isOpen(turn)) turns.push(turn);
+  }
+  line.open = open.slice(taken);
+  return turns;
+};
+
+const isOpen = (turn: Turn): boolean => turn.place === 'open';
+
+/** Adds a turn to the open batch. */
+export const addOpen = (line: ShardLine, turn: Turn): void => {
+  // A batch of one is the rule: pushed into an empty array, it would get room for seventeen.
+  if (line.open.length === 0) line.open = [turn];
+  else line.open.push(turn);
+};
+
 export const hasWork = ({ open, lost, question }: ShardLine): boolean =>
   open.length > 0 || lost.length > 0 || question !== null;
+
+/** Whether somebody waits for some of the work. */
+export const isAwaited = ({ open, lost, question }: ShardLine): boolean =>
+  lost.length > 0 || question !== null || open.some((turn) => !turn.answered);
 
 /**
  * The store does not know this line's numbers (it lost its tail, or all): numbering starts again under a new

@@ -108,16 +108,21 @@ const commit = async (
   return takeReplies(await store.link.call('commit', shards, words), call);
 };
 
+const assertOnce = ({ link }: Store, batches: readonly Batch[], lane: number): void => {
+  const seen = new Uint8Array(shardCount);
+  for (const { shard } of batches) {
+    assert(seen[shard] === 0, 'one batch per shard');
+    assert(link.laneOf(shard) === lane, 'batches of one lane');
+    seen[shard] = 1;
+  }
+};
+
 const commitInLane = async (store: Store, batches: readonly Batch[], rules: CommitRules) => {
   const [first] = batches;
   if (first === undefined) return [];
   const lane = store.link.laneOf(first.shard);
   assert(!store.committing.has(lane), 'one commit at a time in each lane');
-  assert(new Set(batches.map(({ shard }) => shard)).size === batches.length, 'one batch per shard');
-  assert(
-    batches.every(({ shard }) => store.link.laneOf(shard) === lane),
-    'batches of one lane',
-  );
+  assertOnce(store, batches, lane);
   store.committing.add(lane);
   try {
     return await during(store, 'commit', () => commit(store, batches, rules));

@@ -63,6 +63,30 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
   assert.is(world.sent.length, 3);
 });
 
+test('under load what nobody waits for gathers longer, until somebody waits', async () => {
+  const world = await withBot();
+  const unawaited = () => world.submit({ ...recordedTurn(clickOn(ref)), answered: true });
+  for (let index = 0; index < limits.gatherItemsPerMsMin * 2; index++) unawaited();
+  await world.pass(0);
+  assert.is(world.sent.length, 1);
+
+  unawaited();
+  await world.pass(limits.gatherUnawaitedMs / 2);
+  assert.is(world.sent.length, 1, 'still gathering');
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(limits.gatherMs + 1);
+  assert.equal(
+    world.sent.slice(1).map((batch) => batch.items.length),
+    [2],
+  );
+
+  await world.pass(limits.gatherUnawaitedMs * 2);
+  assert.is(world.sent.length, 2, 'the longer wait is over and sends nothing');
+  unawaited();
+  await world.pass(limits.gatherMs);
+  assert.is(world.sent.length, 3, 'quiet again');
+});
+
 test('a reply is adopted before its turns are answered', async () => {
   const world = await withBot();
   let adoptedAtAnswer = 0;

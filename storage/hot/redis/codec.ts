@@ -73,7 +73,8 @@ const packStats = (packer: Packer, item: StatsItem): void => {
 const visitorPattern = /^(0|-?[1-9]\d{0,18})$/;
 
 const checkedItags = ({ itags }: VoteItem): readonly string[] => {
-  for (const itag of itags) assert(/^[^\0]{1,200}$/.test(itag), `an itag of ${itag.length} characters`);
+  for (const itag of itags)
+    if (!/^[^\0]{1,200}$/.test(itag)) assert.fail(`an itag of ${itag.length} characters`);
   return itags;
 };
 
@@ -102,7 +103,8 @@ const lostNumber = 9;
 const packArguments = (packer: Packer, item: Item): void => {
   if (item.kind === 'stats') packStats(packer, item);
   else if (item.kind === 'click') {
-    assert(visitorPattern.test(item.visitor), `a visitor is ${item.visitor}`);
+    // The words are built only for what is wrong, here and below.
+    if (!visitorPattern.test(item.visitor)) assert.fail(`a visitor is ${item.visitor}`);
     packer.text(item.visitor);
   } else if (item.kind === 'vote') packVote(packer, item);
   else if (item.kind === 'adjust') {
@@ -140,23 +142,42 @@ const addressesMax = 4_000;
 /** Nearly every batch names a few addresses, and so many are found sooner one by one than in a map. */
 const scannedMax = 16;
 
-/** The addresses of one batch in the order of their first mention. */
+/** The addresses of the batch being packed, in the order of their first mention. One for all batches. */
 class Addresses {
   readonly list: EntityAddress[] = [];
-  private places: Map<EntityAddress, number> | null = null;
+  count = 0;
+  private readonly places = new Map<EntityAddress, number>();
+
+  clear(): void {
+    if (this.count > scannedMax) this.places.clear();
+    this.count = 0;
+  }
 
   /** The place of an address, from 1, which it gets when it has none. */
   placeOf(address: EntityAddress): number {
-    const { list } = this;
-    const known = this.places === null ? list.indexOf(address) + 1 : (this.places.get(address) ?? 0);
-    if (known > 0) return known;
+    const known = this.count > scannedMax ? (this.places.get(address) ?? 0) : this.scan(address);
+    return known > 0 ? known : this.add(address);
+  }
+
+  private scan(address: EntityAddress): number {
+    let place = this.count;
+    while (place > 0 && this.list[place - 1] !== address) place -= 1;
+    return place;
+  }
+
+  private add(address: EntityAddress): number {
     assert(address.length <= keyCharactersMax, 'an address is too long');
-    list.push(address);
-    if (list.length === scannedMax) this.places = new Map(list.map((each, index) => [each, index + 1]));
-    else this.places?.set(address, list.length);
-    return list.length;
+    assert(this.count < addressesMax, 'too many addresses in a batch');
+    this.list[this.count++] = address;
+    if (this.count === scannedMax + 1)
+      for (let place = 1; place < this.count; place++)
+        this.places.set(this.list[place - 1] as EntityAddress, place);
+    if (this.count > scannedMax) this.places.set(address, this.count);
+    return this.count;
   }
 }
+
+const addresses = new Addresses();
 
 /** The batches of a call as they are sent, and what reading the reply needs to know of them. */
 export interface PackedCall {
@@ -171,20 +192,19 @@ const packBatch = (packer: Packer, batch: Batch, places: number[]): void => {
   const { shard, producer, sequence, items } = batch;
   assert(producer.length <= keyCharactersMax, 'a producer name is too long');
   const before = places.length;
-  const addresses = new Addresses();
-  for (const { target } of items) {
-    assert(target.shard === shard, 'an item of another shard');
+  addresses.clear();
+  for (let index = 0; index < items.length; index++) {
+    const { target } = items[index] as Item;
+    if (target.shard !== shard) assert.fail('an item of another shard');
     places.push(addresses.placeOf(target.address));
   }
-  const { list } = addresses;
-  assert(list.length <= addressesMax, 'too many addresses in a batch');
   const opened = packer.open();
   packer.number(shard);
   packer.text(producer);
   packer.number(sequence);
-  packer.number(list.length);
-  for (const address of list) packer.text(address);
-  let count = 4 + list.length;
+  packer.number(addresses.count);
+  for (let index = 0; index < addresses.count; index++) packer.text(addresses.list[index] as EntityAddress);
+  let count = 4 + addresses.count;
   for (let index = 0; index < items.length; index++)
     count += packItem(packer, items[index] as Item, places[before + index] as number);
   packer.close(opened, count);
@@ -231,41 +251,47 @@ const takeDecisions = (cursor: Cursor): readonly Decision[] | null => {
   return decisions;
 };
 
-/** The states that come with a batch, by the place of their address: of the newest listing it names there. */
+/** For each place the newest listing that the batch being read names there, and its state. For all batches. */
+const newest: Incarnation[] = [];
+const found: (HeldState | null)[] = [];
+
+/** For each item of a batch the state of the newest listing named at its address. */
 const takeStates = (
   cursor: Cursor,
   { items }: Batch,
-  places: readonly number[],
+  { places, first }: { readonly places: readonly number[]; readonly first: number },
 ): readonly (HeldState | null)[] => {
-  const newest: Incarnation[] = [];
+  let count = 0;
   for (let index = 0; index < items.length; index++) {
     const { incarnation } = (items[index] as Item).target;
-    const at = (places[index] as number) - 1;
-    if (!((newest[at] ?? 0) >= incarnation)) newest[at] = incarnation;
+    const place = places[first + index] as number;
+    if (place > count) {
+      count = place;
+      newest[place] = incarnation;
+    } else if ((newest[place] as number) < incarnation) newest[place] = incarnation;
   }
-  const slots = newest.map((incarnation) => takeHeld(cursor, incarnation));
-  return places.map((place) => slots[place - 1] ?? null);
+  for (let place = 1; place <= count; place++) found[place] = takeHeld(cursor, newest[place] as Incarnation);
+  return items.map((_, index) => found[places[first + index] as number] as HeldState | null);
 };
 
 /** The replies to a call, batch by batch. */
 export const takeReplies = (reply: Buffer, { batches, places }: PackedCall): readonly BatchReply[] => {
   const cursor = cursorOf(reply);
   let first = 0;
-  return batches.map((batch) => {
-    const end = first + batch.items.length;
-    const own = places.slice(first, end);
-    first = end;
+  const replies = batches.map((batch): BatchReply => {
     takeRow(cursor);
-    return {
-      outcome: outcomes[takeNumber(cursor)] as BatchReply['outcome'],
-      lastSequence: takeNumber(cursor),
-      version: takeNumber(cursor),
-      mark: takeNumber(cursor),
-      generation: takeNumber(cursor),
-      decisions: takeDecisions(cursor),
-      states: takeStates(cursor, batch, own),
-    };
+    const outcome = outcomes[takeNumber(cursor)] as BatchReply['outcome'];
+    const lastSequence = takeNumber(cursor);
+    const version = takeNumber(cursor);
+    const mark = takeNumber(cursor);
+    const generation = takeNumber(cursor);
+    const decisions = takeDecisions(cursor);
+    const states = takeStates(cursor, batch, { places, first });
+    first += batch.items.length;
+    return { outcome, lastSequence, version, mark, generation, decisions, states };
   });
+  found.length = 0;
+  return replies;
 };
 
 /** The user comes last, because only there any character may stand. */

@@ -15,6 +15,8 @@ const shortText = 48;
 
 export class Packer {
   private bytes = Buffer.allocUnsafeSlow(65_536);
+  /** The length of `bytes`: asking them is no plain load. */
+  private room = 65_536;
   private at = 0;
 
   /** A copy of what was packed since the last call. */
@@ -111,8 +113,12 @@ export class Packer {
   }
 
   private reserve(count: number): void {
-    if (this.at + count <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(2 * (this.bytes.length + count));
+    if (this.at + count > this.room) this.grow(count);
+  }
+
+  private grow(count: number): void {
+    this.room = 2 * (this.room + count);
+    const larger = Buffer.allocUnsafeSlow(this.room);
     this.bytes.copy(larger, 0, 0, this.at);
     this.bytes = larger;
   }
