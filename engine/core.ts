@@ -171,7 +171,7 @@ class Unawaited implements Turn {
 }
 
 /**
- * Sends an item nobody waits for: at most a tick behind, lost only with the whole process or a refused batch.
+ * Sends an item nobody waits for: it is in the next batch, lost only with the whole process or a refused one.
  */
 export const sendUnawaited = (core: Core, item: Item): void => {
   const actor = core.registry.at(item.target.address);

@@ -58,8 +58,8 @@ export interface Engine {
   /** Hot when it resolves. Resolves to the view that contains the post. */
   postStats(botId: string, post: StatsPost): Promise<EntityView>;
   /**
-   * Counts a page view of an entity just read; returns at once, the click is in the next batch (at most a
-   * tick behind).
+   * Counts a page view of an entity just read; returns at once, the click is in the next batch (a tick
+   * behind, under load `limits.gatherUnawaitedMs`).
    */
   click(view: EntityView, clientAddress: string): void;
   /** Counts an invite click, as `click` does. */

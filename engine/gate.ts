@@ -17,13 +17,13 @@
 
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
-import { createLane, type Lane, list, noteRate } from './lane.ts';
+import { type Lane, Lanes, list, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
 import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   addOpen,
-  answerTurn,
+  answerTurns,
   createLine,
   expireOpen,
   expireTurn,
@@ -75,9 +75,7 @@ export interface Gate {
 }
 
 interface GateState extends GateParts {
-  readonly lanes: Map<number, Lane>;
-  /** The same by shard. */
-  readonly laneAt: (Lane | undefined)[];
+  readonly lanes: Lanes;
   readonly lineOf: readonly ShardLine[];
   /** What the store may lose; `null` where it loses nothing. */
   readonly ring: Ring | null;
@@ -94,8 +92,7 @@ export const createGate = (parts: GateParts): Gate => {
   const lineOf = Array.from({ length: shardCount }, (_, shard) => createLine(toShard(shard), parts.producer));
   const gate: GateState = {
     ...parts,
-    lanes: new Map(),
-    laneAt: lineOf.map(() => undefined),
+    lanes: new Lanes(parts.hot),
     lineOf,
     ring: createRing({
       ...parts,
@@ -115,22 +112,12 @@ export const createGate = (parts: GateParts): Gate => {
       return { generation, version, mark };
     },
     observe: (shard, seen) => observe(gate, shard, seen),
-    healthy: () => [...gate.lanes.values()].every((lane) => lane.failures === 0),
+    healthy: () => [...gate.lanes.all()].every((lane) => lane.failures === 0),
     stop: () => stop(gate),
     refuse: () => {
       gate.refusing = true;
     },
   };
-};
-
-const laneFor = (gate: GateState, shard: Shard): Lane => gate.laneAt[shard] ?? findLane(gate, shard);
-
-const findLane = (gate: GateState, shard: Shard): Lane => {
-  const index = gate.hot.laneOf(shard);
-  const lane = gate.lanes.get(index) ?? createLane();
-  gate.lanes.set(index, lane);
-  gate.laneAt[shard] = lane;
-  return lane;
 };
 
 const submit = (gate: GateState, turn: Turn): void => {
@@ -140,7 +127,7 @@ const submit = (gate: GateState, turn: Turn): void => {
   }
   const shard = turn.item.target.shard;
   const line = gate.lineOf[shard] as ShardLine;
-  const lane = laneFor(gate, shard);
+  const lane = gate.lanes.of(shard);
   addOpen(line, turn);
   list(lane, line);
   gate.pendingCount += 1;
@@ -167,7 +154,7 @@ const ask = (gate: GateState, shard: Shard, producer: string): void => {
 };
 
 const wake = (gate: GateState, line: ShardLine): void => {
-  const lane = laneFor(gate, line.shard);
+  const lane = gate.lanes.of(line.shard);
   list(lane, line);
   if (lane.mode === 'quiet') gather(gate, lane, true);
   else hurry(gate, lane);
@@ -267,7 +254,7 @@ const observe = (
   seen: { known: ShardVersion; now: ShardVersion },
 ): boolean => {
   const line = gate.lineOf[shard] as ShardLine;
-  const lane = laneFor(gate, shard);
+  const lane = gate.lanes.of(shard);
   if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
   const { now } = seen;
   const fell = hasFallen(now, seen.known);
@@ -300,18 +287,8 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
   if (isQuestion) return;
   line.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
-  answerBatch(gate, sealed, reply);
-};
-
-const answerBatch = (gate: GateState, { turns }: SealedBatch, reply: BatchReply): void => {
-  const { decisions, states, generation } = reply;
-  gate.pendingCount -= turns.length;
-  for (let index = 0; index < turns.length; index++) {
-    const turn = turns[index] as Turn;
-    const decision = decisions?.[index];
-    if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
-    else answerTurn(turn, { decision, state: states[index] ?? null, generation });
-  }
+  gate.pendingCount -= sealed.turns.length;
+  answerTurns(sealed.turns, reply);
 };
 
 /** Takes new generations. Without one the turns of those shards fail, and the other shards go on. */
@@ -387,7 +364,7 @@ const giveUp = (gate: GateState, lane: Lane): void => {
 const stop = (gate: GateState): void => {
   gate.refusing = true;
   gate.stopped = true;
-  for (const lane of gate.lanes.values()) {
+  for (const lane of gate.lanes.all()) {
     for (const line of lane.lines) failOpen(gate, line, { outcome: 'not_applied', code: 'draining' });
     for (const line of lane.lines) line.listed = false;
     lane.lines = [];
@@ -407,7 +384,7 @@ const sweepLater = (gate: GateState): void => {
 };
 
 const sweep = (gate: GateState, nowMs: number): void => {
-  for (const lane of gate.lanes.values()) {
+  for (const lane of gate.lanes.all()) {
     for (const sealed of lane.sealed) {
       for (const turn of sealed.turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
     }

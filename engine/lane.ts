@@ -4,7 +4,9 @@
  * A lane is all shards of a store that takes a whole tick in one call, or one shard of a store that does not
  * (`HotStore.laneOf`). Also the judgement whether a call is worth waiting for. Only gate.ts uses this file.
  */
+import { type Shard, shardCount } from './ids.ts';
 import { limits } from './limits.ts';
+import type { HotStore } from './ports.ts';
 import type { SealedBatch, ShardLine } from './shard.ts';
 
 export interface Lane {
@@ -25,7 +27,7 @@ export interface Lane {
   busy: boolean;
 }
 
-export const createLane = (): Lane => ({
+const createLane = (): Lane => ({
   lines: [],
   sealed: [],
   doubtful: false,
@@ -36,6 +38,33 @@ export const createLane = (): Lane => ({
   hurry: null,
   busy: false,
 });
+
+/** The lanes of a store, each made when it is first used. */
+export class Lanes {
+  private readonly hot: Pick<HotStore, 'laneOf'>;
+  private readonly byIndex = new Map<number, Lane>();
+  private readonly byShard = new Array<Lane | undefined>(shardCount).fill(undefined);
+
+  constructor(hot: Pick<HotStore, 'laneOf'>) {
+    this.hot = hot;
+  }
+
+  of(shard: Shard): Lane {
+    return this.byShard[shard] ?? this.find(shard);
+  }
+
+  all(): Iterable<Lane> {
+    return this.byIndex.values();
+  }
+
+  private find(shard: Shard): Lane {
+    const index = this.hot.laneOf(shard);
+    const lane = this.byIndex.get(index) ?? createLane();
+    this.byIndex.set(index, lane);
+    this.byShard[shard] = lane;
+    return lane;
+  }
+}
 
 /** Has the lane look at a line when it sends next. */
 export const list = (lane: Lane, line: ShardLine): void => {

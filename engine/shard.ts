@@ -164,6 +164,17 @@ export const answerTurn = (turn: Turn, decided: Decided): void => {
   turn.closed?.();
 };
 
+/** Ends the turns of a batch with the reply to it. */
+export const answerTurns = (turns: readonly Turn[], reply: BatchReply): void => {
+  const { decisions, states, generation } = reply;
+  for (let index = 0; index < turns.length; index++) {
+    const turn = turns[index] as Turn;
+    const decision = decisions?.[index];
+    if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
+    else answerTurn(turn, { decision, state: states[index] ?? null, generation });
+  }
+};
+
 /** Ends a turn without one. */
 export const failTurn = (turn: Turn, failure: TurnFailure): void => {
   assert(turn.place !== 'closed', 'a turn is closed once');

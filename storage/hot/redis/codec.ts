@@ -251,7 +251,7 @@ const takeDecisions = (cursor: Cursor): readonly Decision[] | null => {
   return decisions;
 };
 
-/** For each place the newest listing that the batch being read names there, and its state. For all batches. */
+/** For each place the newest listing that the batch being read names there, and its state. Used again. */
 const newest: Incarnation[] = [];
 const found: (HeldState | null)[] = [];
 
