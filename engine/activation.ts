@@ -4,14 +4,27 @@
  *
  * Looks of one tick travel together, so a thousand first readers cost one call. *Absent is not zero*: an
  * entity the hot store does not know is never answered with small numbers, it is initialised from its row
- * (I14).
+ * (I14). One that the hot store knew once gets its voters back first, so that nobody votes again within his
+ * window (I5).
  */
 
 import { held } from './entity/held.ts';
+import { longestWaitMs } from './entity/votes.ts';
 import { StorageError } from './errors.ts';
 import { addressOf, type EntityKind, type Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Clock, HotStore, InitItem, Ledger, LedgerEntity, LoadReply, LoadRequest } from './ports.ts';
+import type {
+  Clock,
+  CommitRules,
+  HotStore,
+  InitItem,
+  Item,
+  Ledger,
+  LedgerEntity,
+  LoadReply,
+  LoadRequest,
+  VoteMark,
+} from './ports.ts';
 import type { Found } from './registry.ts';
 import type { Decided } from './shard.ts';
 
@@ -20,7 +33,8 @@ export interface ActivationParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   /** Sends one item through the gate; rejects with a `DomainError` when there is no decision. */
-  readonly send: (item: InitItem) => Promise<Decided>;
+  readonly send: (item: Item) => Promise<Decided>;
+  readonly rules: () => CommitRules;
   readonly renew: (shards: readonly Shard[]) => Promise<void>;
 }
 
@@ -68,6 +82,7 @@ export const activate = async (
     const [row] = await parts.ledger.find([target]);
     if (row === null || row === undefined) return null;
     if (reply.outcome === 'forgotten' && row.ref.incarnation <= reply.incarnation) return null;
+    if (row.generation > 0) await rememberVoters(parts, row, reply.generation);
     const { decision, state, generation } = await parts.send(initOf(row, reply.generation));
     if (decision.kind === 'applied' && state !== null) return { ref: row.ref, generation, state };
     if (decision.kind === 'behind') await parts.renew([row.ref.shard]);
@@ -77,6 +92,36 @@ export const activate = async (
     reason: 'busy',
     detail: `${addressOf(target.kind, target.id)} is neither absent nor initialised`,
   });
+};
+
+/**
+ * Tells the store who voted lately, a bounded step at a time, before the entity is there. If the store is
+ * lost meanwhile these steps are refused like the `init` that follows.
+ */
+const rememberVoters = async (
+  { ledger, clock, rules, send }: ActivationParts,
+  { ref }: LedgerEntity,
+  readUnder: number,
+): Promise<void> => {
+  // Two windows, as the store itself keeps them: a vote may be timed earlier than now.
+  const sinceMs = clock.nowMs() - 2 * longestWaitMs(rules().windows);
+  const limit = limits.votersPerStep;
+  let after: VoteMark | null = null;
+  for (;;) {
+    const votes = await ledger.voters(ref, { sinceMs, after, limit });
+    if (votes.length === 0) return;
+    const marks = (wanted: boolean): VoteMark[] =>
+      votes.filter(({ held }) => held === wanted).map(({ user, atMs }) => ({ user, atMs }));
+    const { decision } = await send({
+      kind: 'remember',
+      target: ref,
+      readUnder,
+      cast: marks(false),
+      hold: marks(true),
+    });
+    if (decision.kind !== 'applied' || votes.length < limit) return;
+    after = votes.at(-1) ?? null;
+  }
 };
 
 /** What brings a row of the ledger into the store; `readUnder`: the shard's generation before it was read. */

@@ -10,8 +10,8 @@ import type { EntityView } from './engine.ts';
 import { type HeldState, held } from './entity/held.ts';
 import type { HotState } from './entity/state.ts';
 import { foldUptime } from './entity/uptime.ts';
+import type { UptimeRules } from './entity/windows.ts';
 import type { EntityRef } from './ids.ts';
-import type { UptimeRules } from './ports.ts';
 import type { Ballots } from './voting.ts';
 
 export class Actor {

@@ -13,13 +13,13 @@ import type { Freshness } from './freshness.ts';
 import type { Gate } from './gate.ts';
 import type { EntityAddress, EntityKind, EntityRef, Shard } from './ids.ts';
 import { limits } from './limits.ts';
+import type { EngineMeters } from './meters.ts';
 import type {
   Batch,
   BatchReply,
   Clock,
   CommitRules,
   Decision,
-  EngineMeters,
   HotStore,
   Item,
   Ledger,

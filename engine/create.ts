@@ -15,12 +15,12 @@ import {
   sendKnown,
   sendUnawaited,
 } from './core.ts';
-import { deliverAdjustments } from './delivery.ts';
+import { deliverAdjustments, deliverEdits } from './delivery.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import { createFlusher } from './flusher.ts';
 import { createFreshness } from './freshness.ts';
 import { createGate } from './gate.ts';
-import { reconcileGenerations, renewGenerations } from './generations.ts';
+import { reconcileGenerations, renewGenerations, renewUnpublished } from './generations.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import { click, deliver, postStats, read, refresh, standing, vote } from './operations.ts';
@@ -65,12 +65,20 @@ const wire = (parts: EngineParts): Core => {
     meters: parts.meters,
     activate: (kind, id) => activate(activation, load, { kind, id }),
   });
+  const delivery = {
+    ledger: parts.ledger,
+    send: (item: Parameters<typeof sendKnown>[1]) => sendKnown(core, item),
+  };
   const flusher = createFlusher({
     ...parts,
     intervalMs: parts.flushIntervalMs,
     shards: parts.flushShards ?? (() => null),
     flushed: (settlement) => adoptFlushed(core, settlement),
-    deliver: () => deliverAdjustments({ ledger: parts.ledger, send: (item) => sendKnown(core, item) }),
+    deliver: async () => {
+      await deliverEdits(delivery, parts.clock.nowMs());
+      return deliverAdjustments(delivery);
+    },
+    meet: () => renewUnpublished(parts.hot, parts.ledger),
   });
   const freshness = createFreshness({ ...parts, gate, registry });
   const visitorOf = createVisitors(parts.visitorSecret);

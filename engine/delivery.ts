@@ -1,5 +1,6 @@
 /**
- * Brings the ledger's decisions about past votes (void, redeem, reset, delete) to the hot store.
+ * Brings the ledger's decisions about past votes (void, redeem, reset, delete) to the hot store, and edits of
+ * facts whose node died before it told them.
  *
  * Adjustments are delivered in ledger order until the store has heard; each is idempotent by its dense
  * sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the flusher
@@ -7,7 +8,7 @@
  */
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Adjustment, Decision, Item, Ledger } from './ports.ts';
+import type { Adjustment, Decision, Item, Ledger, LedgerEntity } from './ports.ts';
 
 export interface DeliveryParts {
   readonly ledger: Ledger;
@@ -29,6 +30,21 @@ export const deliverAdjustments = async (parts: DeliveryParts, target?: EntityRe
   }
   if (settled.length > 0) await parts.ledger.adjustmentsSettled(settled);
   return settled.length;
+};
+
+/**
+ * Tells facts that were edited, up to `limits.editsPerRound` listings. Who edited has told them already, as a
+ * rule: then nothing changes, since facts carry their revision.
+ */
+export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: number): Promise<void> => {
+  const edits = await ledger.edits(limits.editsPerRound);
+  if (edits.length === 0) return;
+  const rows = await ledger.find(edits.map(({ target }) => target));
+  const tell = async (row: LedgerEntity | null): Promise<void> => {
+    if (row !== null) await send({ kind: 'facts', target: row.ref, facts: row.facts, atMs: nowMs });
+  };
+  await Promise.all(rows.map(tell));
+  await ledger.editsTold(edits);
 };
 
 /** True when the store has it, or will never need it (the incarnation is dead). */

@@ -6,8 +6,9 @@
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
 import type { HotState, PresenceStatus } from './entity/state.ts';
+import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
-import type { VoteRefusal, VoteWindow } from './ports.ts';
+import type { VoteRefusal } from './ports.ts';
 
 /** What readers see: committed state only, uptime folded to now. */
 export interface EntityView {

@@ -80,9 +80,18 @@ export type StorageOutcome = 'not_applied' | 'unknown';
 /**
  * `unreachable`: no answer; `busy`: answered, try again later (lock, deadlock, loading, read-only);
  * `full`: no room; `row`: a row can never be stored as it is; `uninitialised`: the store lost its data;
- * `closed`: we are shutting down; `bug`: everything else.
+ * `outdated`: what was sent belongs to a generation that is over; `closed`: we are shutting down; `bug`:
+ * everything else.
  */
-export type StorageReason = 'unreachable' | 'busy' | 'full' | 'row' | 'uninitialised' | 'closed' | 'bug';
+export type StorageReason =
+  | 'unreachable'
+  | 'busy'
+  | 'full'
+  | 'row'
+  | 'uninitialised'
+  | 'outdated'
+  | 'closed'
+  | 'bug';
 
 export class StorageError extends Error {
   readonly operation: string;

@@ -14,7 +14,8 @@
 import { DomainError, StorageError } from './errors.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Backlog, BacklogSize, Clock, EngineMeters, HotStore, Ledger, Settlement } from './ports.ts';
+import type { EngineMeters } from './meters.ts';
+import type { Backlog, BacklogSize, Clock, HotStore, Ledger, Settlement } from './ports.ts';
 
 export interface FlusherParts {
   readonly hot: HotStore;
@@ -28,6 +29,8 @@ export interface FlusherParts {
   readonly flushed: (settlement: Settlement) => void;
   /** Delivers adjustments that are not settled yet; resolves to how many were. */
   readonly deliver: () => Promise<number>;
+  /** The ledger gave out a generation that the hot store may never have heard of: makes them meet again. */
+  readonly meet: () => Promise<void>;
 }
 
 export interface Flusher {
@@ -100,11 +103,22 @@ const work = (state: FlusherState): void => {
   if (state.mode === 'stopped' || state.mode === 'working') return;
   state.mode = 'working';
   state.working = rounds(state)
+    .catch((error: unknown) => meetAgain(state, error))
     .finally(() => measure(state))
     .then(
       () => succeed(state),
       (error: unknown) => fail(state, error),
     );
+};
+
+/**
+ * A round that was overtaken by a new generation is looked for again. If that is so once more, whoever took
+ * the generation has died before the hot store heard of it.
+ */
+const meetAgain = async (state: FlusherState, error: unknown): Promise<never> => {
+  const overtaken = error instanceof StorageError && error.reason === 'outdated';
+  if (overtaken && state.failures > 0) await state.meet();
+  throw error;
 };
 
 const succeed = (state: FlusherState): void => {
@@ -153,8 +167,11 @@ const round = async (state: FlusherState): Promise<boolean> => {
   const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
   const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
   await carry(state, backlog);
-  return backlog.entities.length === limits.flushEntitiesMax || backlog.votes.length === limits.flushVotesMax;
+  return isFull(backlog);
 };
+
+const isFull = ({ entities, votes }: Backlog): boolean =>
+  entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
 
 /** Serves the demands known now. Those that come meanwhile have their own round. */
 const serveDemands = async (state: FlusherState): Promise<void> => {
@@ -163,13 +180,14 @@ const serveDemands = async (state: FlusherState): Promise<void> => {
   state.demands = [];
   try {
     const shards = [...new Set(demands.map((one) => one.shard))];
-    const limit = { entities: 0, votes: limits.flushVotesMax, shards };
+    // With their totals: rows and totals in SQL belong together whenever the store may be lost.
+    const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
     // A look that is not full shows every vote there was: with it all demands known before are met.
     let full = true;
     for (let step = 0; full && step < limits.demandRoundsMax; step++) {
       const backlog = await state.hot.peek(limit);
       await carry(state, backlog);
-      full = backlog.votes.length === limits.flushVotesMax;
+      full = isFull(backlog);
     }
     if (full) state.demands = [...demands, ...state.demands];
     else for (const one of demands) one.resolve();

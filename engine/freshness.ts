@@ -10,7 +10,8 @@
 import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Clock, EngineMeters, HotStore, ShardVersion } from './ports.ts';
+import type { EngineMeters } from './meters.ts';
+import type { Clock, HotStore, ShardVersion } from './ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface FreshnessParts {

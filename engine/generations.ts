@@ -6,7 +6,7 @@
  * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
  */
 import { type Shard, shardCount, toShard } from './ids.ts';
-import type { HotStore, Ledger } from './ports.ts';
+import type { HotStore, Ledger, Place } from './ports.ts';
 
 /** Stores that contradict each other: words for the operator, who must decide. */
 export class StoresDisagree extends Error {}
@@ -23,9 +23,45 @@ export const renewGenerations = async (
   await hot.publish(shards.map((shard) => ({ shard, generation })));
 };
 
+const allShards = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
+
+/**
+ * Empties shards of the hot store that have not come as far as they were flushed: an older copy of them was
+ * put in place, or their tail was lost while nobody was there to know it. A flush carries all that waits in a
+ * shard at one moment, so SQL holds what such a shard does and more, and its entities come back from their
+ * rows.
+ */
+export const emptyOlder = async (hot: HotStore, ledger: Ledger): Promise<readonly Shard[]> => {
+  // In this order: what is flushed later is in the hot store earlier.
+  const flushed = await ledger.flushedPlaces();
+  const known = await hot.versions(allShards);
+  const older = allShards.flatMap((shard) => {
+    const { generation, version } = known[shard] as Place;
+    const isOlder = generation > 0 && isBefore({ generation, version }, flushed[shard] as Place);
+    return isOlder ? [{ shard, generation, version }] : [];
+  });
+  if (older.length > 0) await hot.clear(older);
+  return older.map(({ shard }) => shard);
+};
+
+const isBefore = (one: Place, other: Place): boolean =>
+  one.generation < other.generation || (one.generation === other.generation && one.version < other.version);
+
+/**
+ * Shards whose newest generation the ledger gave out and nobody published get one that both know. For a
+ * running node; at start `reconcileGenerations` does it.
+ */
+export const renewUnpublished = async (hot: HotStore, ledger: Ledger): Promise<void> => {
+  const hotGenerations = await hot.generations();
+  const ledgerGenerations = await ledger.generations();
+  const behind = allShards.filter((shard) => (hotGenerations[shard] ?? 0) < (ledgerGenerations[shard] ?? 0));
+  if (behind.length > 0) await renewGenerations(hot, ledger, behind);
+};
+
 /**
  * Compares both stores at start and renews the shards that need it: never published, behind the ledger
- * (an emptied or older hot store), ahead of it (an older ledger), or all, when `reflush` is asked for.
+ * (an emptied or older hot store), ahead of it (an older ledger), or all, when `reflush` is asked for. Shards
+ * that are older than their rows are emptied before.
  */
 export const reconcileGenerations = async (
   hot: HotStore,
@@ -39,9 +75,10 @@ export const reconcileGenerations = async (
   const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);
   if (ledgerEmpty && hotGenerations.some((generation) => generation > 0))
     throw new StoresDisagree(ledgerLost);
-  const stale = Array.from({ length: shardCount }, (_, shard) => toShard(shard)).filter(
-    (shard) => reflush || hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard],
-  );
+  const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));
+  const isStale = (shard: Shard): boolean =>
+    hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard];
+  const stale = allShards.filter((shard) => reflush || emptied.has(shard) || isStale(shard));
   if (stale.length > 0) await renewGenerations(hot, ledger, stale);
   return stale;
 };

@@ -75,6 +75,10 @@ export const limits = {
   /** Voters named in one adjustment. */
   adjustmentMarksMax: 500,
   adjustmentsPerRound: 200,
+  /** Voters that the ledger gives back to an emptied store in one step. */
+  votersPerStep: 500,
+  /** Listings whose edited facts are told in one round. */
+  editsPerRound: 200,
   /** Visitor numbers remembered by address; twice as many at most. */
   recentVisitorsMax: 20_000,
   /** Length of a bucket of last votes. */

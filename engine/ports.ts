@@ -1,5 +1,5 @@
 /**
- * The engine's doors to the outside: the hot store, the ledger, the clock, the meters. Types only.
+ * The engine's doors to the outside: the hot store, the ledger, the clock. Types only.
  *
  * Words used for durability, here and in all doc comments:
  * - *applied*: in the answering store's memory, may be lost with it;
@@ -12,6 +12,7 @@
  */
 import type { HeldState } from './entity/held.ts';
 import type { Facts, HotState, PresenceStatus, Totals } from './entity/state.ts';
+import type { UptimeRules, VoteWindows } from './entity/windows.ts';
 import type { EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
@@ -59,6 +60,19 @@ export interface InitItem {
    * was lost meanwhile, and with it any trace of what was edited since the row was read.
    */
   readonly readUnder?: number;
+}
+/**
+ * Votes of a listing the store does not know, from the ledger's rows: its voters wait on when its `init`
+ * comes, which must come after. In another generation than `readUnder` it is refused as `absent`. A store
+ * that knows the listing knows its voters better, and does nothing.
+ */
+export interface RememberItem {
+  readonly kind: 'remember';
+  readonly target: EntityRef;
+  readonly readUnder: number;
+  readonly cast: readonly VoteMark[];
+  /** These hold their voters back whatever was or will be released. */
+  readonly hold: readonly VoteMark[];
 }
 /** Only posted fields are present; the store merges. */
 export interface StatsItem {
@@ -127,6 +141,7 @@ export interface ForgetItem {
 }
 export type Item = (
   | InitItem
+  | RememberItem
   | StatsItem
   | ClickItem
   | InviteItem
@@ -194,24 +209,6 @@ export interface CommitRules {
   readonly windows: VoteWindows;
   readonly uptime: UptimeRules;
   readonly visitorsMax: number;
-}
-/** One row per case of `decisions`: durations in ms, votes granted per request. */
-export interface VoteWindow {
-  readonly waitMs: number;
-  readonly perUser: number;
-}
-export interface VoteWindows {
-  readonly standard: VoteWindow;
-  readonly premium: VoteWindow;
-  /** Friday 00:00 to Sunday 24:00 UTC, for entities that are not premium. */
-  readonly weekend: VoteWindow;
-}
-export interface UptimeRules {
-  readonly checkMs: number;
-  /** A check passes when stats were posted at most this long before it. */
-  readonly freshMs: number;
-  /** Half-open intervals in which the whole fleet was down, oldest first: checks inside do not count. */
-  readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
 /* -------------------------------------------------------------- hot store */
@@ -309,7 +306,9 @@ export interface HotStore {
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
   /**
    * Per shard: entities dirty longest first, votes by itag. At most the given numbers; `shards` narrows to
-   * those.
+   * those. Totals and votes of a shard are of one moment: an entity comes with all its votes that wait. Where
+   * there is no room for all votes of a shard its entities stay behind, and where there is none for all its
+   * entities, the votes of the others do. (Asked for votes only, or entities only, it gives just those.)
    */
   peek(limit: {
     readonly entities: number;
@@ -317,6 +316,11 @@ export interface HotStore {
     readonly shards?: readonly Shard[];
   }): Promise<Backlog>;
   settled(settlement: Settlement): Promise<void>;
+  /**
+   * Empties shards that still stand where it is said, as if they had never been published; others stay. Who
+   * visited and voted may be kept. Hot.
+   */
+  clear(places: readonly (Place & { readonly shard: Shard })[]): Promise<void>;
   backlog(): Promise<BacklogSize>;
   /** Where each shard asked for stands now (freshness between nodes). */
   versions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
@@ -335,6 +339,17 @@ export interface LedgerEntity {
   readonly generation: number;
   readonly version: number;
 }
+/** A vote that still holds its voter back, as the ledger's rows tell. */
+export interface LedgerVote extends VoteMark {
+  /** It does so whatever is released. */
+  readonly held: boolean;
+}
+/** Facts that were edited and may not have reached the hot store. */
+export interface Edit {
+  readonly target: { readonly kind: EntityKind; readonly id: string };
+  readonly incarnation: Incarnation;
+  readonly revision: number;
+}
 export interface Adjustment {
   /** Ledger id, ascending. */
   readonly id: number;
@@ -349,9 +364,18 @@ export interface Ledger {
   find(
     targets: readonly { readonly kind: EntityKind; readonly id: string }[],
   ): Promise<readonly (LedgerEntity | null)[]>;
+  /** Votes of a listing since an instant that hold their voters back, oldest first, after the one given. */
+  voters(
+    target: EntityRef,
+    page: { readonly sinceMs: number; readonly after: VoteMark | null; readonly limit: number },
+  ): Promise<readonly LedgerVote[]>;
+  /** Edits of facts that nobody has said to be told, oldest first. */
+  edits(limit: number): Promise<readonly Edit[]>;
+  editsTold(edits: readonly Edit[]): Promise<void>;
   /**
-   * Absolute totals guarded by (generation, version); votes by itag. Repeating it is harmless. Ledger when it
-   * resolves.
+   * Absolute totals guarded by (generation, version); votes by itag. Repeating it is harmless. Refused with
+   * reason `outdated` when a newer generation of one of its shards was given out: what it carries may be lost
+   * to the hot store by now. Ledger when it resolves.
    */
   flush(round: FlushRound): Promise<void>;
   /** Keeps one row that SQL refuses in the dead-letter table, with the reason. */
@@ -362,36 +386,11 @@ export interface Ledger {
   }): Promise<void>;
   /** Highest generation SQL has seen or given out, per shard; 0 where none. */
   generations(): Promise<readonly number[]>;
+  /** The newest place flushed of each shard, (0, 0) where none is known. */
+  flushedPlaces(): Promise<readonly Place[]>;
   /** Gives out a generation greater than any before and than `atLeast`. Ledger when it resolves. */
   nextGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
   /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
   adjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
   adjustmentsSettled(ids: readonly number[]): Promise<void>;
-}
-
-/* ----------------------------------------------------------------- meters */
-
-/**
- * Counters and timings the engine reports; the admin listener publishes them. All calls are cheap and never
- * throw.
- */
-export interface EngineMeters {
-  batchCommitted(items: number, milliseconds: number): void;
-  gateWaited(milliseconds: number): void;
-  commitFailed(outcome: 'not_applied' | 'unknown'): void;
-  pending(items: number): void;
-  actors(live: number): void;
-  flushed(entities: number, votes: number, milliseconds: number): void;
-  flushFailed(reason: string): void;
-  backlog(size: BacklogSize, oldestAgeMs: number): void;
-  buried(rows: number): void;
-  gateBroken(reason: string): void;
-  /** Bytes of confirmed work that is kept in case the store loses it. */
-  ring(bytes: number): void;
-  /** Confirmed items that the store lost and that are sent again. */
-  resent(items: number): void;
-  /** One of them is done with: counted; `merged` into a newer vote of the same user; its listing `gone`. */
-  healed(how: 'applied' | 'merged' | 'gone'): void;
-  /** One look at the versions of so many shards; so many had been moved by other nodes. */
-  refreshed(shards: number, moved: number): void;
 }

@@ -18,7 +18,7 @@ import {
   shardOf,
 } from './ids.ts';
 import { limits } from './limits.ts';
-import type { EngineMeters } from './ports.ts';
+import type { EngineMeters } from './meters.ts';
 
 /** One live listing as the stores know it. */
 export interface Found {

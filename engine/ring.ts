@@ -9,7 +9,8 @@
  */
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Batch, BatchReply, Clock, CommitRules, EngineMeters, HotStore, Item, Place } from './ports.ts';
+import type { EngineMeters } from './meters.ts';
+import type { Batch, BatchReply, Clock, CommitRules, HotStore, Item, Place } from './ports.ts';
 import type { Decided, ShardLine, Turn } from './shard.ts';
 
 export interface RingParts {
@@ -100,7 +101,8 @@ const keep = (
   const items = batch.items.filter((item, index) => {
     const kind = decisions?.[index]?.kind;
     // Who needs an entity that the store lost initialises it again, from the row of that time.
-    return item.kind !== 'init' && (kind === 'applied' || kind === 'voted');
+    if (item.kind === 'init' || item.kind === 'remember') return false;
+    return kind === 'applied' || kind === 'voted';
   });
   if (items.length === 0) return;
   const { producer, sequence } = batch;

@@ -35,6 +35,7 @@ const ofStorage = (error: StorageError): DomainError => {
     case 'unreachable':
     case 'busy':
     case 'uninitialised':
+    case 'outdated':
       return new DomainError('store_unavailable', storageWords, context, 1);
     case 'row':
     case 'bug':

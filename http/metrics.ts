@@ -6,7 +6,7 @@
  * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { EngineMeters } from '../engine/ports.ts';
+import type { EngineMeters } from '../engine/meters.ts';
 import type { RequestMeters } from './context.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutsideMeters, registerOutsideMeters } from './outside-meters.ts';

@@ -6,8 +6,8 @@
  * Called by the composition root at start and by its heartbeat timer.
  */
 import { randomBytes } from 'node:crypto';
+import type { UptimeRules } from '../engine/entity/windows.ts';
 import { limits } from '../engine/limits.ts';
-import type { UptimeRules } from '../engine/ports.ts';
 import type { Queryable, Sql } from './sql/client.ts';
 import { asStorage } from './sql/errors.ts';
 

@@ -3,19 +3,20 @@
  *
  * Owns the statements that carry counted facts, and nothing that people edit. Totals are only ever updated,
  * never inserted, under the guard that (generation, version) grows: a repeated, late or reordered round
- * changes nothing, and what was deleted stays deleted. Everything thrown is a `StorageError`.
- * Called by the engine; past votes are changed by storage/ledger/adjust.ts.
+ * changes nothing, and what was deleted stays deleted. A round of a generation that is over is refused.
+ * Everything thrown is a `StorageError`. Called by the engine; storage/ledger/adjust.ts changes past votes.
  */
-import type { EntityKind, Shard } from '../engine/ids.ts';
-import { shardCount } from '../engine/ids.ts';
+import type { EntityKind } from '../engine/ids.ts';
 import type { FlushRound, Ledger, LedgerEntity } from '../engine/ports.ts';
 import { openAdjustments, settleAdjustments } from './ledger/adjustments.ts';
 import { buryRow } from './ledger/bury.ts';
 import { remindOfVotes } from './ledger/due-reminders.ts';
 import { adjustLateVotes, insertVotes, updateTotals } from './ledger/flush.ts';
+import { enterPlaces, giveGeneration, readFlushedPlaces, readGenerations } from './ledger/generations.ts';
 import { locks } from './ledger/locks.ts';
 import { createPartitions, type Partitions } from './ledger/partitions.ts';
 import { entityOf, selectEntities } from './ledger/rows.ts';
+import { deleteEdits, selectEdits, selectVoters } from './ledger/voters.ts';
 import type { Sql, Transaction } from './sql/client.ts';
 import { asStorage } from './sql/errors.ts';
 import { repeated } from './sql/retry.ts';
@@ -23,24 +24,22 @@ import { repeated } from './sql/retry.ts';
 interface State {
   readonly sql: Sql;
   readonly partitions: Partitions;
-  /** What the generations table holds at least, so that a round need not write it again. */
-  readonly recorded: number[];
 }
 
 /** The ledger on an open, migrated database. Holds no connection of its own and needs no closing. */
 export const createLedger = (sql: Sql): Ledger => {
-  const state: State = {
-    sql,
-    partitions: createPartitions(sql),
-    recorded: Array.from({ length: shardCount }, () => 0),
-  };
+  const state: State = { sql, partitions: createPartitions(sql) };
   return {
     find: (targets) => asStorage('ledger.find', () => find(state, targets)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
     bury: (row) => asStorage('ledger.bury', () => buryRow(sql, row)),
-    generations: () => asStorage('ledger.generations', () => generations(state)),
+    voters: (target, page) => asStorage('ledger.voters', () => selectVoters(sql, target, page)),
+    edits: (limit) => asStorage('ledger.edits', () => selectEdits(sql, limit)),
+    editsTold: (edits) => asStorage('ledger.editsTold', () => deleteEdits(sql, edits)),
+    generations: () => asStorage('ledger.generations', () => readGenerations(sql)),
+    flushedPlaces: () => asStorage('ledger.flushedPlaces', () => readFlushedPlaces(sql)),
     nextGeneration: (shards, atLeast) =>
-      asStorage('ledger.nextGeneration', () => nextGeneration(state, shards, atLeast)),
+      asStorage('ledger.nextGeneration', () => giveGeneration(sql, shards, atLeast)),
     adjustments: (limit, target) =>
       asStorage('ledger.adjustments', () => openAdjustments(sql, limit, target)),
     adjustmentsSettled: (ids) => asStorage('ledger.adjustmentsSettled', () => settleAdjustments(sql, ids)),
@@ -59,57 +58,15 @@ const find = async (
 
 const flush = async (state: State, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
-  await repeated(() => state.sql.begin((transaction) => writeRound(state, transaction, round)));
-  for (const { ref, generation } of round.entities) {
-    state.recorded[ref.shard] = Math.max(state.recorded[ref.shard] ?? 0, generation);
-  }
+  await repeated(() => state.sql.begin((transaction) => writeRound(transaction, round)));
 };
 
-const writeRound = async (state: State, transaction: Transaction, round: FlushRound): Promise<void> => {
+const writeRound = async (transaction: Transaction, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
-  await raiseGenerations(state, transaction, round);
+  await enterPlaces(transaction, round.entities);
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   if (round.votes.length === 0) return;
   const late = await insertVotes(transaction, round.votes);
   await remindOfVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
 };
-
-/** Records generations that this process has not seen recorded: once per shard and generation. */
-const raiseGenerations = async (
-  { recorded }: State,
-  transaction: Transaction,
-  round: FlushRound,
-): Promise<void> => {
-  const higher = new Map<Shard, number>();
-  for (const { ref, generation } of round.entities) {
-    const known = higher.get(ref.shard) ?? recorded[ref.shard] ?? 0;
-    if (generation > known) higher.set(ref.shard, generation);
-  }
-  for (const [shard, generation] of [...higher].sort(([left], [right]) => left - right)) {
-    await transaction`
-      insert into generations (shard, generation) values (${shard}, ${generation})
-      on conflict (shard) do update set generation = greatest(generations.generation, excluded.generation)`;
-  }
-};
-
-const generations = async (state: State): Promise<readonly number[]> => {
-  const known = Array.from({ length: shardCount }, () => 0);
-  const rows = await state.sql<{ shard: number; generation: number }[]>`
-    select shard, generation from generations`;
-  for (const { shard, generation } of rows) known[shard] = generation;
-  return known;
-};
-
-const nextGeneration = (state: State, shards: readonly Shard[], atLeast: number): Promise<number> =>
-  state.sql.begin(async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(${locks.generations})`;
-    const [row] = await transaction<{ generation: number }[]>`
-      select greatest(max(generation), ${atLeast}::bigint, 0) + 1 as generation from generations`;
-    const generation = row?.generation ?? atLeast + 1;
-    await transaction`
-      insert into generations (shard, generation)
-      select shard, ${generation}::bigint from unnest(${[...shards]}::smallint[]) as shard
-      on conflict (shard) do update set generation = excluded.generation`;
-    return generation;
-  });

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm';
 import { held } from '../../engine/entity/held.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { entityRef } from '../../engine/ids.ts';
-import type { EngineMeters } from '../../engine/ports.ts';
+import type { EngineMeters } from '../../engine/meters.ts';
 import { createRegistry } from '../../engine/registry.ts';
 import { grownId } from './fill.ts';
 

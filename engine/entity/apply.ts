@@ -3,14 +3,23 @@
  *
  * Pure: it is given the entity's slot (its newest listing, alive or buried) and two look-ups, and returns the
  * decision, the slot after it and what else to write. It never mutates what it is given; an unchanged slot is
- * returned as the same object, which is how the caller knows that nothing changed. A caller shows each item
+ * returned as the same object, which is how the caller knows that it did not change. A caller shows each item
  * the effects of the batch's earlier ones. Used by every adapter whose language is ours, and by the test
  * model.
  */
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { AdjustItem, CommitRules, Decision, InitItem, Item, Place, VoteItem } from '../ports.ts';
+import type {
+  AdjustItem,
+  CommitRules,
+  Decision,
+  InitItem,
+  Item,
+  Place,
+  RememberItem,
+  VoteItem,
+} from '../ports.ts';
 import { countClick, countInvite, countsVisitor } from './clicks.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
@@ -98,6 +107,16 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): Ou
   const state: HotState = { ...totals, facts, flushedVotes, version: context.version };
   const born: Slot = { incarnation: item.target.incarnation, state, base: row };
   return { decision: applied, slot: born, effects: bury(slot) };
+};
+
+/** The listing is not there yet: only its voters are written down. */
+const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: ApplyContext): Outcome => {
+  if (item.readUnder !== generation) return unchanged(slot, absent);
+  const effects = [
+    ...item.cast.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'cast' })),
+    ...item.hold.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'held' })),
+  ];
+  return { decision: applied, slot, effects };
 };
 
 /** A lost item that the entity got back with the row it was initialised from. */
@@ -190,6 +209,7 @@ const applyClick = (slot: Living, visitor: string, context: ApplyContext): Outco
 const applyLiving = (slot: Living, item: Item, context: ApplyContext): Outcome => {
   switch (item.kind) {
     case 'init':
+    case 'remember':
       return unchanged(slot, applied);
     case 'forget':
       return { decision: applied, slot: { incarnation: slot.incarnation, state: null }, effects: bury(slot) };
@@ -234,6 +254,7 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
   }
   // Nothing is known of this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);
+  if (item.kind === 'remember') return applyRemember(slot, item, context);
   if (item.kind === 'forget') {
     return { decision: applied, slot: { incarnation, state: null }, effects: bury(slot) };
   }

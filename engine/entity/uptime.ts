@@ -6,8 +6,9 @@
  * the last stats post is fresh and the status is not `offline`. Checks inside an outage of the whole fleet
  * are not counted. Pure, never backwards, and as quick for a month as for a minute. Only meaningful for bots.
  */
-import type { UptimeRules } from '../ports.ts';
+
 import type { Facts, Totals } from './state.ts';
+import type { UptimeRules } from './windows.ts';
 
 /** Multiples of `checkMs` in (fromMs, toMs]. */
 const checksBetween = (fromMs: number, toMs: number, checkMs: number): number =>

@@ -7,8 +7,9 @@
  * standing.
  */
 import { limits } from '../limits.ts';
-import type { VoteRefusal, VoteWindow, VoteWindows } from '../ports.ts';
+import type { VoteRefusal } from '../ports.ts';
 import type { Facts, Totals } from './state.ts';
+import type { VoteWindow, VoteWindows } from './windows.ts';
 
 /**
  * What the ledger said about a vote since it was cast: `cast`, nothing; `released`, it no longer holds its

@@ -5,9 +5,9 @@
  * among them; whether a user has to wait comes from the engine alone.
  */
 import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
+import type { VoteWindow } from '../../engine/entity/windows.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import type { VoteWindow } from '../../engine/ports.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import { waitPartsOf, waitSecondsOf } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes.ts';

@@ -61,6 +61,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
     shards: () => (shared ? allShards : null),
     flushed: () => {},
     deliver: async () => 0,
+    meet: async () => {},
   });
   const deadlineMs = systemClock.monotonicMs() + flushMsMax;
   await flusher.drain(deadlineMs);

@@ -6,9 +6,10 @@
  * than SQL is refused, never written back. Both are for stopped nodes.
  */
 import { renewGenerations } from '../../engine/generations.ts';
-import { allShards, newestInSql, shardsBehind, skipIncarnations } from '../../storage/backup/age.ts';
+import { allShards, newestInSql, shardsBehind } from '../../storage/backup/age.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
+import { skipIncarnations } from '../../storage/ledger/generations.ts';
 import { createLedger } from '../../storage/ledger.ts';
 import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';

@@ -18,10 +18,6 @@ export interface ShardPlace {
 }
 
 export const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
-/**
- * Incarnations given out after an older SQL was copied are in the hot store and must not be given out again.
- */
-const incarnationsSkipped = 1_000_000;
 
 /** The newest row of every shard that has one. Reads all totals once. */
 export const newestInSql = (sql: Sql): Promise<readonly ShardPlace[]> =>
@@ -62,10 +58,4 @@ export const outrunSql = async (hot: HotStore, places: readonly ShardPlace[]): P
   const known = [...(await hot.generations()), ...places.map(({ generation }) => generation)];
   const generation = Math.max(0, ...known) + 1;
   await hot.publish(allShards.map((shard) => ({ shard, generation })));
-};
-
-/** Listings made from now on get incarnations that a newer hot store has not seen. Ledger. */
-export const skipIncarnations = async (sql: Sql): Promise<void> => {
-  await sql`
-    select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
 };

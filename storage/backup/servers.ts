@@ -9,8 +9,9 @@
 import { join } from 'node:path';
 import type { HotStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
+import { skipIncarnations } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
-import { holdsAny, newestInSql, outrunSql, shardsBehind, skipIncarnations } from './age.ts';
+import { holdsAny, newestInSql, outrunSql, shardsBehind } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
 import { findPrograms } from './programs.ts';
 

@@ -9,6 +9,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
+import { skipIncarnations } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../sql/embedded.ts';
 import { syncFolder } from './copy.ts';
@@ -94,6 +95,12 @@ const openAndCheck = async (place: Place, left: Left, options: LedgerStoreOption
   }
 };
 
+/** Numbers of listings that were given out and are forgotten here are known to the hot store. */
+const skipGiven = async (sql: Sql): Promise<void> => {
+  const [found] = await sql`select to_regclass('incarnations') is not null as made`;
+  if (found?.made) await skipIncarnations(sql);
+};
+
 interface Opened {
   readonly embedded: EmbeddedSql;
   readonly restored: boolean;
@@ -110,11 +117,13 @@ const openOrRestore = async (place: Place, options: LedgerStoreOptions): Promise
   const left = readLeft(place);
   try {
     const embedded = await openAndCheck(place, left, options);
-    const notes =
-      left === 'machine_restarted' && !missing
-        ? ['The machine stopped while the database was open; every row was read and found whole.']
-        : [];
-    return { embedded, restored: false, notes };
+    if (left !== 'machine_restarted' || missing) return { embedded, restored: false, notes: [] };
+    // Whole, and perhaps not as new as it was: the database does not sync.
+    await skipGiven(embedded.sql);
+    const note =
+      'The machine stopped while the database was open; every row was read and found whole. Counters are ' +
+      'written anew from the hot store.';
+    return { embedded, restored: true, notes: [note] };
   } catch (error) {
     if (missing) throw error;
     return restore(place, options, wordsOf(error));
@@ -128,6 +137,7 @@ const restore = async (place: Place, options: LedgerStoreOptions, why: string): 
     try {
       const aside = await putBack(place, name);
       const embedded = await openAndCheck(place, 'machine_restarted', options);
+      await skipGiven(embedded.sql);
       const kept = aside ? ` The broken folder was kept as ${aside}.` : '';
       const notes = [
         `The database in ${place.live} could not be used (${why}). The snapshot ${name} was put in ` +

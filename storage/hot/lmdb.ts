@@ -12,7 +12,7 @@ import { StorageError } from '../../engine/errors.ts';
 import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
-import { peek, publishShard, settle, sweep } from './lmdb/backlog.ts';
+import { clearShard, peek, publishShard, settle, sweep } from './lmdb/backlog.ts';
 import { unpackSlot } from './lmdb/codec.ts';
 import { adoptPlan, decide, putPlan, readVotes } from './lmdb/commit.ts';
 import { slotKey, visitorsKey, voterKey } from './lmdb/keys.ts';
@@ -176,6 +176,10 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => 
       for (const { shard, generation } of generations) {
         await inLane(writer, () => publishShard(writer, shard, generation));
       }
+    },
+    async clear(places) {
+      assertOpen(store, 'clear');
+      for (const { shard, ...place } of places) await inLane(writer, () => clearShard(writer, shard, place));
     },
     async settled(settlement) {
       assertOpen(store, 'settled');

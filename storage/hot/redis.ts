@@ -270,6 +270,11 @@ export const openRedisStore = async (
           await link.call('publish', [shard], [shard, generation]);
       }),
     settled: (settlement) => during(store, 'settled', () => settle(link, settlement)),
+    clear: (places) =>
+      during(store, 'clear', async () => {
+        for (const { shard, generation, version } of places)
+          await link.call('clear', [shard], [shard, generation, version]);
+      }),
     sweep: (nowMs) => during(store, 'sweep', () => sweep(store, nowMs)),
     close: () => close(store),
   };

@@ -7,8 +7,9 @@ import { activate, createLoader } from '../../engine/activation.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { HotStore, InitItem, LoadRequest } from '../../engine/ports.ts';
+import type { HotStore, Item, LoadRequest } from '../../engine/ports.ts';
 import type { Decided } from '../../engine/shard.ts';
+import type { ModelShard } from '../model/hot-model.ts';
 import { rules } from '../sim/plan.ts';
 import { botRef, createKit, initOf, type Kit, stateIn } from './kit.ts';
 
@@ -46,9 +47,9 @@ const createWorld = async (): Promise<World> => {
         world.renewed.push(...shards);
         await kit.hot.publish(shards.map((shard) => ({ shard: toShard(shard), generation: 9 })));
       };
-      const send = (item: InitItem): Promise<Decided> => commitOne(world, item);
+      const send = (item: Item): Promise<Decided> => commitOne(world, item);
       return activate(
-        { ledger: kit.ledger.port, clock: kit.clock, hot: hotStore, renew, send },
+        { ledger: kit.ledger.port, clock: kit.clock, hot: hotStore, rules: () => rules, renew, send },
         load,
         bot(id),
       );
@@ -57,7 +58,7 @@ const createWorld = async (): Promise<World> => {
   return world;
 };
 
-const commitOne = async (world: World, item: InitItem): Promise<Decided> => {
+const commitOne = async (world: World, item: Item): Promise<Decided> => {
   world.sequence += 1;
   const { shard } = item.target;
   const producer = `test ${world.sequence}`;
@@ -138,6 +139,25 @@ test('an entity only the ledger knows starts with the numbers of its row', async
   const state = found?.state.read();
   assert.equal([state?.clicks, state?.upvotes, state?.flushedVotes], [40, 3, 3]);
   assert.equal(stateIn(world.hot, ref), state);
+});
+
+test('an entity that was flushed before gets its voters back, in steps, before it is there', async () => {
+  const world = await createWorld();
+  const ref = world.ledger.list('bot', 'a');
+  Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 1, version: 0 });
+  const nowMs = world.clock.nowMs();
+  const users = Array.from({ length: limits.votersPerStep + 3 }, (_, index) => `u${1_000 + index}`);
+  for (const [index, user] of ['long-ago', ...users].entries()) {
+    const atMs = index === 0 ? nowMs - 10 * 86_400_000 : nowMs - 1_000;
+    const vote = { itag: user, ref, user, upvote: true, atMs, voteNumber: 0 };
+    world.ledger.votes.set(user, { ...vote, immutable: false, voidReason: '' });
+  }
+
+  await world.until(world.activate('a'));
+
+  const voters = (world.hot.shards[ref.shard] as ModelShard).votes.map(({ user }) => user).sort();
+  assert.equal(voters, users);
+  assert.is(world.sequence, 3, 'two steps and the init');
 });
 
 test('an entity nobody knows is not found', async () => {

@@ -3,10 +3,11 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deliverAdjustments } from '../../engine/delivery.ts';
+import { deliverAdjustments, deliverEdits } from '../../engine/delivery.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { AdjustItem, Adjustment, Decision, Item, Ledger } from '../../engine/ports.ts';
+import { createLedgerModel } from '../model/ledger-model.ts';
 import { botRef } from './kit.ts';
 
 const test = suite('delivery');
@@ -154,6 +155,32 @@ test('when the store does not answer, nothing is settled that was not told', asy
 
   assert.is(failed, 'no answer');
   assert.equal(world.settled, []);
+});
+
+test('edited facts are told until they were heard, and the dead need no word', async () => {
+  const ledger = createLedgerModel();
+  const [one, gone] = [ledger.list('bot', 'a'), ledger.list('bot', 'b')];
+  ledger.edit(one, { voteBanned: true });
+  ledger.edit(gone, { voteBanned: true });
+  const sent: Item[] = [];
+  const send = (fails: boolean) => async (item: Item) => {
+    if (fails) throw new Error('away');
+    sent.push(item);
+    if (sent.length === 1) ledger.edit(one, { listed: false });
+    return { kind: 'applied' } as const;
+  };
+  const failed = await deliverEdits({ ledger: ledger.port, send: send(true) }, 5).catch(String);
+  assert.is(failed, 'Error: away');
+  ledger.remove(gone);
+  await deliverEdits({ ledger: ledger.port, send: send(false) }, 5);
+  await deliverEdits({ ledger: ledger.port, send: send(false) }, 6);
+  await deliverEdits({ ledger: ledger.port, send: send(false) }, 7);
+
+  const told = sent.map((item) => item.kind === 'facts' && [item.target.id, item.facts.revision, item.atMs]);
+  assert.equal(told, [
+    ['a', 2, 5],
+    ['a', 3, 6],
+  ]);
 });
 
 test.run();

@@ -49,6 +49,7 @@ export const createWorld = async (): Promise<World> => {
       intervalMs: 1_000,
       shards: () => world.shards,
       flushed: (settlement) => settlements.push(settlement),
+      meet: async () => {},
       deliver: async () => {
         world.delivered += 1;
         return 0;

@@ -3,7 +3,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { reconcileGenerations, renewGenerations, StoresDisagree } from '../../engine/generations.ts';
+import {
+  reconcileGenerations,
+  renewGenerations,
+  renewUnpublished,
+  StoresDisagree,
+} from '../../engine/generations.ts';
 import { shardCount, toShard } from '../../engine/ids.ts';
 import type { Ledger } from '../../engine/ports.ts';
 import { calm, ledgerOverWire } from '../sim/faults.ts';
@@ -89,6 +94,35 @@ test('a hot store behind the ledger, and one ahead of it, both get a newer gener
 
     assert.equal(generationsOf(kit), [7]);
   }
+});
+
+test('a shard that has not come as far as it was flushed is emptied, and its rows win', async () => {
+  for (const flushed of [
+    { generation: 3, version: 9 },
+    { generation: 4, version: 1 },
+  ]) {
+    const kit = await world(3, 4);
+    const older = kit.hot.shards[5] as (typeof kit.hot.shards)[number];
+    const other = kit.hot.shards[6] as typeof older;
+    for (const shard of [older, other]) Object.assign(shard, { version: 8 });
+    older.producers.set('lost', { sequence: 4, decisions: [], seenMs: 0 });
+    kit.ledger.places[5] = flushed;
+    kit.ledger.places[6] = { generation: 3, version: 8 };
+
+    await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+
+    assert.equal([older.generation, older.version, older.producers.size], [5, 0, 0]);
+    assert.equal([other.generation, other.version], [5, 8]);
+  }
+});
+
+test('a running node publishes what another took in SQL and never published', async () => {
+  const kit = await world(3, 3);
+  kit.ledger.generations[5] = 4;
+
+  await kit.until(renewUnpublished(kit.hot, kit.sql));
+
+  assert.equal([kit.hot.shards[5]?.generation, kit.hot.shards[6]?.generation], [5, 3]);
 });
 
 test('only the shards that need it are renewed', async () => {

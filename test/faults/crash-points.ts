@@ -22,6 +22,7 @@ export const hotVerbs: Readonly<Record<HotVerb, Situation>> = {
   load: 'working',
   commit: 'working',
   peek: 'working',
+  clear: 'never',
   settled: 'working',
   backlog: 'working',
   sweep: 'working',
@@ -30,9 +31,13 @@ export const hotVerbs: Readonly<Record<HotVerb, Situation>> = {
 };
 export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {
   find: 'working',
+  voters: 'never',
+  edits: 'working',
+  editsTold: 'never',
   flush: 'working',
   bury: 'poisoned',
   generations: 'working',
+  flushedPlaces: 'working',
   nextGeneration: 'first start',
   adjustments: 'working',
   adjustmentsSettled: 'working',
@@ -40,6 +45,7 @@ export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {
 /** Kinds of items on their way in a `commit`. Facts are sent after edits, which this version has none of. */
 export const itemKinds: Readonly<Record<Item['kind'], Situation>> = {
   init: 'working',
+  remember: 'never',
   stats: 'working',
   click: 'working',
   invite: 'working',

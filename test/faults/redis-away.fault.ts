@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import { printFigures } from './figures.ts';
 import { seed } from './plans.ts';
-import { refusals, runRedisFaults } from './redis-away.ts';
+import { refusals, runDisturbances, runRedisFaults } from './redis-away.ts';
 
 const test = suite('redis away, again and again');
 
@@ -16,6 +16,10 @@ test('Redis killed 20 times: nothing acknowledged is lost, nothing counts twice'
 test('all words of refusal, three times: nothing was counted, and it goes on by itself', async () => {
   const all = [...refusals, ...refusals, ...refusals];
   printFigures(`words of Redis (seed ${seed})`, await runRedisFaults(seed, { kills: 0, refusals: all }));
+});
+
+test('stalled, torn, dripping and silent replies, three times: nothing is lost or counts twice', async () => {
+  printFigures(`replies of Redis (seed ${seed})`, await runDisturbances(seed, 3));
 });
 
 test.run();

@@ -5,9 +5,12 @@
  * Each fault is done to a real server and undone again. Used with small counts in `npm test` and with the
  * promised ones in `npm run test:faults`.
  */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
+import { type CutProxy, openCutProxy } from '../support/cut-proxy.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { nowMs } from './client-log.ts';
@@ -30,7 +33,9 @@ export interface AwayFigures extends Figures {
 export interface World {
   readonly stack: Stack;
   readonly server: RedisServer;
-  /** A connection to do harm with. */
+  /** Between the nodes and the server. */
+  readonly proxy: CutProxy;
+  /** A connection to do harm with, beside the proxy. */
   readonly redis: Redis;
 }
 
@@ -43,20 +48,27 @@ export const onRedis = async (
 ): Promise<AwayFigures> => {
   const postgres = await startPostgres();
   const server = await startRedis({ settings: options.settings });
+  const proxy = await openCutProxy(server.port);
   const redis = new Redis(server.url);
   redis.on('error', () => undefined);
   try {
     const databaseUrl = await postgres.database('away');
     const { seed } = options;
-    const stack = await openStack({ redisUrls: [server.url], databaseUrl, nodes: 2, seed });
+    const stack = await openStack({
+      redisUrls: [`redis://127.0.0.1:${proxy.port}`],
+      databaseUrl,
+      nodes: 2,
+      seed,
+    });
     try {
-      const silenceSecondsMax = Number((await task({ stack, server, redis })).toFixed(2));
+      const silenceSecondsMax = Number((await task({ stack, server, proxy, redis })).toFixed(2));
       return { ...(await stack.judge(options)), silenceSecondsMax };
     } finally {
       await stack.close();
     }
   } finally {
     redis.disconnect();
+    await proxy.close();
     await server.dispose();
     await postgres.close();
   }
@@ -115,6 +127,22 @@ export const refusals: readonly Refusal[] = [
     end: ({ redis }) => redis.script('KILL'),
   },
   {
+    // A save to the disk failed: a folder lies where the file should be.
+    word: 'MISCONF',
+    begin: async ({ redis, server }) => {
+      mkdirSync(join(server.folder, 'dump.rdb'));
+      await redis.config('SET', 'save', '3600 1000000');
+      await redis.bgsave();
+      await until('the save has failed', async () =>
+        /rdb_last_bgsave_status:err/.test(await redis.info('persistence')),
+      );
+    },
+    end: async ({ redis, server }) => {
+      await redis.config('SET', 'save', '');
+      rmSync(join(server.folder, 'dump.rdb'), { recursive: true });
+    },
+  },
+  {
     word: 'NOAUTH',
     begin: async ({ redis }) => {
       await redis.config('SET', 'requirepass', password);
@@ -146,6 +174,51 @@ export const runRedisFaults = (seed: number, { kills, refusals: words }: Faults)
     }),
   );
 
+/** Does something to the server or the way there, and undoes it. */
+export type Disturbance = (world: World) => Promise<unknown>;
+
+/** What clients see when a reply was torn, came by the byte, never came, or came late. */
+export const disturbances: readonly Disturbance[] = [
+  async ({ server }) => {
+    server.signal('SIGSTOP');
+    await sleep(2_000);
+    server.signal('SIGCONT');
+  },
+  async ({ proxy, stack }) => {
+    for (const bytes of [1, 5, 100]) {
+      proxy.tear(bytes + stack.dice.below(20));
+      await sleep(150);
+      proxy.tear(0);
+      await acknowledged(stack.log, 20);
+    }
+  },
+  async ({ proxy, stack }) => {
+    proxy.drip(true);
+    await acknowledged(stack.log, 20);
+    proxy.drip(false);
+  },
+  async ({ proxy }) => {
+    proxy.silence();
+    await sleep(1_500);
+    proxy.restore();
+  },
+];
+
+/** Each of them so many times under load. */
+export const runDisturbances = (seed: number, times: number): Promise<AwayFigures> =>
+  onRedis({ seed, rounds: times * disturbances.length }, (world) =>
+    underLoad(world.stack, async () => {
+      let silenceMax = 0;
+      for (let round = 0; round < times; round++) {
+        for (const disturb of disturbances) {
+          const silence = await duringFault(world.stack, async () => void (await disturb(world)));
+          silenceMax = Math.max(silenceMax, silence);
+        }
+      }
+      return silenceMax;
+    }),
+  );
+
 /** SIGKILL to Redis and a start. */
 const killed = async ({ stack, server }: World): Promise<void> => {
   await sleep(stack.dice.below(50));
@@ -155,7 +228,7 @@ const killed = async ({ stack, server }: World): Promise<void> => {
 };
 
 /** Both nodes refuse and say that nothing was counted. */
-const refusedBy = async (world: World, { word, begin, end }: Refusal): Promise<void> => {
+export const refusedBy = async (world: World, { word, begin, end }: Refusal): Promise<void> => {
   await begin(world);
   try {
     for (const life of world.stack.alive()) {

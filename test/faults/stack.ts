@@ -65,7 +65,7 @@ export interface JudgeOptions {
   readonly wrong?: readonly string[];
   /** The store lost what only it had: figures tell how much, and nothing else may be wrong. */
   readonly mayLose?: boolean;
-  /** The store was emptied: who voted or visited before is not known to it any more. */
+  /** The store was emptied: who visited before is not known to it any more. */
   readonly forgets?: boolean;
   /** How many lost votes nodes say a newer vote of the same user stands for: so many are no fault. */
   readonly merged?: () => Promise<number>;
@@ -264,17 +264,14 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
   const atRest = await inspect(stores, stores.hot, directory.targets);
-  // Rows of votes whose totals were lost stay in SQL.
-  let differences: readonly string[] = atRest.differences.filter(
-    (words) => !mayLose || !/ rows in SQL$/.test(words),
-  );
+  let differences = atRest.differences;
   let verdict = createVerdict();
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
   judgeClicks(seen, verdict, staleMs);
   judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
   const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
-  if (!forgets) verdict.doubled.push(...firstWindowFaults(log, waitMs));
+  if (!mayLose) verdict.doubled.push(...firstWindowFaults(log, waitMs));
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
   ({ verdict, differences } = withoutMerged({ verdict, differences }, { log, waitMs, merged }));
@@ -289,7 +286,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   };
 };
 
-const forgotten = /: two votes \d+ ms apart$| unique clicks of \d+$/;
+const forgotten = / unique clicks of \d+$/;
 
 /** While a node cannot ask the store it shows what it knew last, and hears of the rest soon after. */
 const isBlind = (log: ClientLog, { callMs }: Sight): boolean =>

@@ -29,6 +29,7 @@ import type {
   LoadReply,
   LoadRequest,
   OutboxVote,
+  Place,
   Settlement,
 } from '../../engine/ports.ts';
 
@@ -115,7 +116,6 @@ const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void =
   } else {
     const dead = listingOf(target.address, effect.incarnation);
     shard.visitors.delete(dead);
-    shard.votes = shard.votes.filter((vote) => vote.listing !== dead);
     shard.dirty.delete(target.address);
   }
 };
@@ -228,6 +228,22 @@ const peekShard = (shard: ModelShard): Backlog => {
   };
 };
 
+interface Room {
+  readonly entities: number;
+  readonly votes: number;
+}
+
+/** An entity never without all its votes that wait, nor votes without the entity that counts them. */
+const fitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
+  const entities = whole.entities.slice(0, room.entities);
+  const votes = whole.votes.slice(0, room.votes);
+  if (limit.entities === 0 || limit.votes === 0) return { entities, votes };
+  if (votes.length < whole.votes.length) return { entities: [], votes };
+  if (entities.length === whole.entities.length) return { entities, votes };
+  const taken = entities.map(({ ref }) => ref.address);
+  return { entities, votes: votes.filter(({ ref }) => taken.includes(ref.address)) };
+};
+
 const settleShard = (shard: ModelShard, entity: Settlement['entities'][number]): void => {
   const { address, incarnation } = entity.ref;
   const slot = shard.slots.get(address);
@@ -245,6 +261,12 @@ const publishShard = (shard: ModelShard, generation: number): void => {
   for (const [address, { state }] of shard.slots) {
     if (state && !shard.dirty.has(address)) shard.dirty.set(address, state.version);
   }
+};
+
+const clearShard = (shard: ModelShard, place: Place): void => {
+  if (shard.generation !== place.generation || shard.version !== place.version) return;
+  Object.assign(shard, { generation: 0, version: 0, mark: 0 });
+  for (const table of [shard.producers, shard.slots, shard.dirty, shard.outbox]) table.clear();
 };
 
 const sweepShard = (shard: ModelShard, nowMs: number, voteWaitMaxMs: number): void => {
@@ -283,10 +305,16 @@ const readersOf = (
     async peek(limit) {
       await other('peek');
       const asked = limit.shards ?? shards.map((_, index) => toShard(index));
-      const all = asked.map((shard) => peekShard(at(shard)));
+      const room = { entities: limit.entities, votes: limit.votes };
+      const parts = asked.map((shard) => {
+        const part = fitting(peekShard(at(shard)), room, limit);
+        room.entities -= part.entities.length;
+        room.votes -= part.votes.length;
+        return part;
+      });
       return {
-        entities: all.flatMap((part) => part.entities).slice(0, limit.entities),
-        votes: all.flatMap((part) => part.votes).slice(0, limit.votes),
+        entities: parts.flatMap((part) => part.entities),
+        votes: parts.flatMap((part) => part.votes),
       };
     },
     async backlog() {
@@ -305,13 +333,17 @@ const readersOf = (
   };
 };
 
-const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'settled' | 'sweep'> => {
+const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'settled' | 'sweep'> => {
   const { shards, voteWaitMaxMs, other } = parts;
   const at = (shard: Shard) => shards[shard] as ModelShard;
   return {
     async publish(generations) {
       await other('publish');
       for (const { shard, generation } of generations) publishShard(at(shard), generation);
+    },
+    async clear(places) {
+      await other('clear');
+      for (const { shard, ...place } of places) clearShard(at(shard), place);
     },
     async settled(settlement) {
       await other('settled');

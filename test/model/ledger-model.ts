@@ -15,10 +15,13 @@ import type {
   AdjustItem,
   Adjustment,
   DirtyEntity,
+  Edit,
   FlushRound,
   Ledger,
   LedgerEntity,
+  LedgerVote,
   OutboxVote,
+  Place,
   VoteMark,
 } from '../../engine/ports.ts';
 
@@ -56,6 +59,8 @@ export interface LedgerModel {
   readonly buried: { readonly entity?: DirtyEntity; readonly vote?: OutboxVote; readonly reason: string }[];
   readonly resets: ModelReset[];
   readonly generations: number[];
+  readonly places: Place[];
+  readonly edited: Map<Incarnation, Edit>;
   list(kind: EntityKind, id: string, facts?: Partial<Facts>): EntityRef;
   remove(ref: EntityRef): void;
   edit(ref: EntityRef, change: Partial<Facts>): void;
@@ -80,6 +85,8 @@ export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel
     buried: [],
     resets: [],
     generations: Array.from({ length: shardCount }, () => 0),
+    places: Array.from({ length: shardCount }, () => ({ generation: 0, version: 0 })),
+    edited: new Map(),
     list: (kind, id, facts = {}) => list(state, { kind, id }, facts),
     remove: (ref) => remove(state, ref),
     edit: (ref, change) => edit(state, ref, change),
@@ -98,7 +105,11 @@ const portOf = (state: State): Ledger => {
     find: (targets) => run('find', () => targets.map(({ kind, id }) => find(state, kind, id))),
     flush: (round) => run('flush', () => flush(state, round)),
     bury: (row) => run('bury', () => void state.buried.push(row)),
+    voters: (target, page) => run('voters', () => voters(state, target, page)),
+    edits: (limit) => run('edits', () => [...state.edited.values()].slice(0, limit)),
+    editsTold: (edits) => run('editsTold', () => forgetEdits(state, edits)),
     generations: () => run('generations', () => [...state.generations]),
+    flushedPlaces: () => run('flushedPlaces', () => [...state.places]),
     nextGeneration: (shards, atLeast) => run('nextGeneration', () => nextGeneration(state, shards, atLeast)),
     adjustments: (limit, target) => run('adjustments', () => open(state, limit, target)),
     adjustmentsSettled: (ids) => run('adjustmentsSettled', () => settle(state, ids)),
@@ -115,6 +126,7 @@ const list = (state: State, target: { kind: EntityKind; id: string }, facts: Par
 
 const remove = (state: State, ref: EntityRef): void => {
   if (!state.totals.delete(ref.incarnation)) return;
+  state.edited.delete(ref.incarnation);
   state.listings.delete(ref.address);
   for (const vote of state.votes.values()) {
     if (vote.ref.incarnation === ref.incarnation && vote.voidReason === '') vote.voidReason = 'deleted';
@@ -126,7 +138,37 @@ const remove = (state: State, ref: EntityRef): void => {
 const edit = (state: State, ref: EntityRef, change: Partial<Facts>): void => {
   const listing = state.listings.get(ref.address);
   if (!listing) return;
-  listing.facts = { ...listing.facts, ...change, revision: listing.facts.revision + 1 };
+  const revision = listing.facts.revision + 1;
+  listing.facts = { ...listing.facts, ...change, revision };
+  const { kind, id, incarnation } = ref;
+  state.edited.set(incarnation, { target: { kind, id }, incarnation, revision });
+};
+
+const forgetEdits = (state: State, edits: readonly Edit[]): void => {
+  for (const { incarnation, revision } of edits) {
+    if ((state.edited.get(incarnation)?.revision ?? 0) <= revision) state.edited.delete(incarnation);
+  }
+};
+
+/** One entry per request to vote, as the rows of a request share its time. */
+const voters = (
+  state: State,
+  ref: EntityRef,
+  { sinceMs, after, limit }: { sinceMs: number; after: VoteMark | null; limit: number },
+): readonly LedgerVote[] => {
+  const holding = votesOf(state, ref.incarnation).filter(
+    ({ atMs, voidReason }) => atMs >= sinceMs && (voidReason === '' || voidReason === 'redeemed'),
+  );
+  const requests = Map.groupBy(holding, ({ atMs, user }) => JSON.stringify([atMs, user]));
+  return [...requests.values()]
+    .map(([one, ...others]) => {
+      const { user, atMs } = one as ModelVoteRow;
+      const all = [one as ModelVoteRow, ...others];
+      return { user, atMs, held: all.some(({ voidReason, immutable }) => voidReason !== '' || immutable) };
+    })
+    .sort((left, right) => left.atMs - right.atMs || (left.user < right.user ? -1 : 1))
+    .filter(({ atMs, user }) => !after || atMs > after.atMs || (atMs === after.atMs && user > after.user))
+    .slice(0, limit);
 };
 
 const find = (state: State, kind: EntityKind, id: string): LedgerEntity | null => {
@@ -201,12 +243,18 @@ const flush = (state: State, round: FlushRound): void => {
   ) {
     throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'row' });
   }
+  const over = round.entities.some(({ ref, generation }) => generation < (state.generations[ref.shard] ?? 0));
+  if (over) throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'outdated' });
   for (const entity of round.entities) updateTotals(state, entity);
   for (const vote of round.votes) insertVote(state, vote);
 };
 
 const updateTotals = (state: State, { ref, generation, state: hot }: DirtyEntity): void => {
   state.generations[ref.shard] = Math.max(state.generations[ref.shard] ?? 0, generation);
+  const place = state.places[ref.shard] as Place;
+  const further =
+    generation > place.generation || (generation === place.generation && hot.version > place.version);
+  if (further) state.places[ref.shard] = { generation, version: hot.version };
   const row = state.totals.get(ref.incarnation);
   if (!row) return;
   const older = row.generation < generation || (row.generation === generation && row.version < hot.version);

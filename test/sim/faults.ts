@@ -151,6 +151,7 @@ export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
   load: (requests) => overWire(wire, 'load', () => hot.load(requests)),
   commit: (batches, rules) => overWire(wire, 'commit', () => hot.commit(batches, rules)),
   peek: (limit) => overWire(wire, 'peek', () => hot.peek(limit)),
+  clear: (places) => overWire(wire, 'clear', () => hot.clear(places)),
   settled: (settlement) => overWire(wire, 'settled', () => hot.settled(settlement)),
   backlog: () => overWire(wire, 'backlog', () => hot.backlog()),
   versions: (shards) => overWire(wire, 'versions', () => hot.versions(shards)),
@@ -163,6 +164,10 @@ export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
  */
 export const ledgerOverWire = (wire: Wire, ledger: Ledger): Ledger => ({
   find: (targets) => overWire(wire, 'find', () => ledger.find(targets)),
+  voters: (target, page) => overWire(wire, 'voters', () => ledger.voters(target, page)),
+  edits: (limit) => overWire(wire, 'edits', () => ledger.edits(limit)),
+  editsTold: (edits) => overWire(wire, 'editsTold', () => ledger.editsTold(edits)),
+  flushedPlaces: () => overWire(wire, 'flushedPlaces', () => ledger.flushedPlaces()),
   flush: (round) => overWire(wire, 'flush', () => ledger.flush(round)),
   bury: (row) => overWire(wire, 'bury', () => ledger.bury(row)),
   generations: () => overWire(wire, 'ledger generations', () => ledger.generations()),

@@ -10,7 +10,8 @@ import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { EntityRef, Incarnation } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { EngineMeters, HotStore, Ledger } from '../../engine/ports.ts';
+import type { EngineMeters } from '../../engine/meters.ts';
+import type { HotStore, Ledger } from '../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createNodeClock, type Driver, type NodeClock } from './clock.ts';
@@ -124,6 +125,14 @@ const watched = (hot: HotModel, worldOf: () => World): HotStore => {
     publish: async (generations) => {
       await hot.publish(generations);
       look();
+    },
+    clear: async (places) => {
+      await hot.clear(places);
+      for (const { shard } of places) {
+        const { generation, version } = hot.shards[shard] as (typeof hot.shards)[number];
+        if (generation === 0) Object.assign(seen[shard] as object, { generation, version });
+      }
+      count(worldOf(), 'older shard emptied');
     },
   };
 };

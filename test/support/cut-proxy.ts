@@ -16,16 +16,58 @@ export interface CutProxy {
   silence(): void;
   /** Holds every piece of data back for so long, in order; 0 ends it. */
   delay(milliseconds: number): void;
+  /** Of the next answers so many bytes are passed on, then every connection is reset; 0 ends it. */
+  tear(bytes: number): void;
+  /** Answers go byte by byte. */
+  drip(on: boolean): void;
   /** Passes on again; what was silenced is reset, as after a partition. */
   restore(): void;
   close(): Promise<void>;
 }
 
+interface ProxyState {
+  silent: boolean;
+  delayMs: number;
+  tornAfterBytes: number;
+  drips: boolean;
+}
+
+const answer = (state: ProxyState, data: Buffer, client: Socket): void => {
+  if (state.tornAfterBytes > 0) {
+    client.write(data.subarray(0, state.tornAfterBytes), () => client.resetAndDestroy());
+  } else if (state.drips) {
+    for (const byte of data) client.write(Buffer.of(byte));
+  } else client.write(data);
+};
+
+/** A socket's data to the other one, each piece held back as long as the proxy says, in order. */
+const passerOf = (state: ProxyState, other: Socket, answers: boolean): ((data: Buffer) => void) => {
+  const pass = (data: Buffer): void => {
+    if (state.silent || other.destroyed) return;
+    if (answers) answer(state, data, other);
+    else other.write(data);
+  };
+  let held: Promise<unknown> | null = null;
+  return (data) => {
+    if (held === null && state.delayMs === 0) {
+      pass(data);
+      return;
+    }
+    const last = Promise.resolve(held)
+      .then(() => pause(state.delayMs))
+      .then(() => {
+        pass(data);
+        if (held === last) held = null;
+      });
+    held = last;
+  };
+};
+
 /** A proxy before a port of 127.0.0.1. */
 export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
   const sockets = new Set<Socket>();
-  const state = { silent: false, delayMs: 0 };
-  const keep = (socket: Socket, other: Socket): void => {
+  const state: ProxyState = { silent: false, delayMs: 0, tornAfterBytes: 0, drips: false };
+  const keep = (socket: Socket, other: Socket, answers: boolean): void => {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.on('error', () => other.destroy());
@@ -33,28 +75,12 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
       sockets.delete(socket);
       other.destroy();
     });
-    let held: Promise<unknown> | null = null;
-    const pass = (data: Buffer): void => {
-      if (!state.silent && !other.destroyed) other.write(data);
-    };
-    socket.on('data', (data) => {
-      if (held === null && state.delayMs === 0) {
-        pass(data);
-        return;
-      }
-      const last = Promise.resolve(held)
-        .then(() => pause(state.delayMs))
-        .then(() => {
-          pass(data);
-          if (held === last) held = null;
-        });
-      held = last;
-    });
+    socket.on('data', passerOf(state, other, answers));
   };
   const server = createServer((client) => {
     const upstream = connect(targetPort, '127.0.0.1');
-    keep(client, upstream);
-    keep(upstream, client);
+    keep(client, upstream, false);
+    keep(upstream, client, true);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -69,6 +95,12 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     },
     delay: (milliseconds) => {
       state.delayMs = milliseconds;
+    },
+    tear: (bytes) => {
+      state.tornAfterBytes = bytes;
+    },
+    drip: (on) => {
+      state.drips = on;
     },
     restore: () => {
       state.silent = false;

@@ -15,7 +15,7 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   test: ['engine', 'http', 'storage', 'ops', 'bench', 'test'],
 };
 /** What of the engine other layers see: its door, its types, its pure rules, and its bounded memory. */
-const engineDoor = /^engine\/((engine|ports|ids|errors|limits|recent)\.ts|entity\/|rules\/)/;
+const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters|recent)\.ts|entity\/|rules\/)/;
 /** Pure computation only. */
 const engineModules = /^node:(assert(\/strict)?|crypto|zlib|buffer)$/;
 

@@ -300,10 +300,30 @@ local function applyInit(work, slot, at)
   return APPLIED
 end
 
-local INIT, STATS, CLICK, INVITE, FORGET = 1, 2, 3, 4, 8
+-- The shard's generation before the rows were read, marks that were cast, held ones (user, time, user, time …). The listing
+-- is not there yet: only its voters are written down.
+local function applyRemember(work, slot, at)
+  local items = work.items
+  if items[at] ~= work.generation then
+    return ABSENT
+  end
+  local listing = listingOf(slot[ADDRESS], items[at - 1])
+  for offset = 1, 2 do
+    local marks = items[at + offset]
+    local flag = offset == 1 and CAST or HELD
+    for index = 1, #marks, 2 do
+      local user, atMs = marks[index], marks[index + 1]
+      local key = votesKey(work.stem, listing, bucketOf(atMs))
+      writeMark(work, key, user, votesOf(work, key, user), atMs, flag)
+    end
+  end
+  return APPLIED
+end
+
+local INIT, STATS, CLICK, INVITE, FORGET, REMEMBER = 1, 2, 3, 4, 8, 10
 local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdjust, applyFacts, nil }
 -- Arguments of each kind, beside kind, address and incarnation.
-local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0 }
+local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0, 0, 3 }
 
 -- Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice.
 local function isSettled(slot, kind, atMs)
@@ -326,10 +346,13 @@ local function applyItem(work, slot, at)
     return APPLIED
   end
   if living and known == incarnation then
-    if kind == INIT or (lostGeneration and isSettled(slot, kind, items[at])) then
+    if kind == INIT or kind == REMEMBER or (lostGeneration and isSettled(slot, kind, items[at])) then
       return APPLIED
     end
     return appliers[kind](work, slot, at)
+  end
+  if kind == REMEMBER then
+    return applyRemember(work, slot, at)
   end
   return kind == INIT and applyInit(work, slot, at) or ABSENT
 end

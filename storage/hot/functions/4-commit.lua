@@ -185,6 +185,9 @@ local function writeBatch(work)
   if not work.changed then
     work.version = work.before
     call('HSET', work.key, work.field, packNewest(work.last, nowMs, work.decisions))
+    if work.votes then
+      writeVotes(work)
+    end
     return
   end
   if work.visitors or work.buried then

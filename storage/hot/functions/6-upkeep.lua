@@ -94,6 +94,20 @@ local function publish(keys, arguments)
   return 1
 end
 
+-- Empties a shard that still stands at a place. Visitors and last votes stay: they are true of any past. Arguments: prefix,
+-- shard, generation, version.
+local function clear(keys, arguments)
+  local stem = stemOf(arguments[1], tonumber(arguments[2]))
+  local meta = call('HMGET', stem .. 'e', GENERATION_FIELD, VERSION_FIELD)
+  if tonumber(meta[1] or 0) ~= tonumber(arguments[3]) or unpackVersion(meta[2]) ~= tonumber(arguments[4]) then
+    return 0
+  end
+  for _, letter in ipairs({ 'e', 'd', 'o', 'p' }) do
+    call('UNLINK', stem .. letter)
+  end
+  return 1
+end
+
 -- Removes producers long idle; last votes expire by themselves. Arguments: prefix, now, shards.
 local function sweep(keys, arguments)
   local nowMs = tonumber(arguments[2])

@@ -8,7 +8,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityAddress, EntityRef, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
+import type { Backlog, DirtyEntity, OutboxVote, Place, Settlement } from '../../../engine/ports.ts';
+import { agreeing } from '../peeked.ts';
 import type { StoredSlot } from './codec.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
 import {
@@ -18,6 +19,7 @@ import {
   itagOfOutboxKey,
   outboxKey,
   producerKey,
+  shardKey,
   shardRange,
   slotKey,
 } from './keys.ts';
@@ -50,6 +52,25 @@ const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] =>
   return found;
 };
 
+interface Room {
+  readonly entities: number;
+  readonly votes: number;
+}
+
+/** One of each more than there is room for is looked at: if it is there, there is more. */
+const peekShard = (
+  writer: Writer,
+  shard: Shard,
+  { room, limit }: { readonly room: Room; readonly limit: Room },
+): Backlog => {
+  const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
+  const votes = limit.votes > 0 ? peekVotes(writer.tables, shard, room.votes + 1) : [];
+  const [moreEntities, moreVotes] = [entities.length > room.entities, votes.length > room.votes];
+  entities.length = Math.min(entities.length, room.entities);
+  votes.length = Math.min(votes.length, room.votes);
+  return agreeing({ entities, votes, moreEntities, moreVotes }, limit);
+};
+
 /** Oldest first within each shard; shards in the order given. Yields between shards when it reads much. */
 export const peek = async (
   writer: Writer,
@@ -61,8 +82,9 @@ export const peek = async (
   for (const shard of limit.shards) {
     const before = entities.length + votes.length;
     const room = { entities: limit.entities - entities.length, votes: limit.votes - votes.length };
-    if (room.entities > 0) entities.push(...peekEntities(writer, shard, room.entities));
-    if (room.votes > 0) votes.push(...peekVotes(writer.tables, shard, room.votes));
+    const part = peekShard(writer, shard, { room, limit });
+    entities.push(...part.entities);
+    votes.push(...part.votes);
     readSinceTurn += entities.length + votes.length - before;
     if (readSinceTurn < stepEntries) continue;
     readSinceTurn = 0;
@@ -174,6 +196,26 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
     putMeta(writer.tables, shard, { generation, version: known.version, mark: known.mark });
   });
   (writer.mirror[shard] as ShardMirror).generation = generation;
+};
+
+/**
+ * Empties a shard that still stands at a place. Visitors and last votes stay: they are true of any past. One
+ * transaction: half of it would be small numbers.
+ */
+export const clearShard = async (writer: Writer, shard: Shard, place: Place): Promise<void> => {
+  const known = writer.mirror[shard] as ShardMirror;
+  if (known.generation !== place.generation || known.version !== place.version) return;
+  const { meta, producers, slots, dirty, outbox } = writer.tables;
+  const keys = [producers, slots, dirty, outbox].map((table) => ({
+    table,
+    keys: Array.from(table.getKeys(shardRange(shard))),
+  }));
+  await write(writer, 'clear', () => {
+    for (const { table, keys: these } of keys) for (const key of these) table.remove(key);
+    meta.remove(shardKey(shard));
+  });
+  writer.recent.slots.clear();
+  writer.mirror[shard] = { generation: 0, version: 0, mark: 0, producers: new Map() };
 };
 
 /** Removes expired last votes and long idle producers, a bounded number of each. */

@@ -151,8 +151,8 @@ const decideItem = (deciding: Deciding, item: Item, context: BatchContext): Deci
   const { target } = item;
   const open = openSlot(deciding, target.shard, target.address);
   const outcome = applyItem(item, open.slot, contextOf(deciding, target, context));
-  if (outcome.slot === open.slot) return outcome.decision;
   for (const effect of outcome.effects) planEffect(deciding, target, effect);
+  if (outcome.slot === open.slot) return outcome.decision;
   open.slot = outcome.slot;
   open.changed = true;
   if (item.kind === 'init' || item.kind === 'forget') open.since = 0;

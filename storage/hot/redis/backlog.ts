@@ -2,12 +2,13 @@
  * What waits for the ledger, seen through the functions: heads, peek, settled.
  *
  * Owns how much is asked of Redis in one call, because a call holds up everybody. Peeking first asks how much
- * there is, then for exactly that much of each shard, in the order given. All of it may be repeated. Called
- * by the adapter.
+ * there is, then for that much of each shard and a little more, in the order given. All of it may be
+ * repeated. Called by the adapter.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
+import { agreeing } from '../peeked.ts';
 import { unpackVote } from './codec.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
@@ -16,6 +17,8 @@ import { type Cursor, cursorOf, takeNumber, takeRow, takeText } from './unpack.t
 
 /** Entities and votes handled in one call. */
 const stepEntries = 1_000;
+/** What may come in between the two looks at a shard, and is read with the rest. */
+const lateEntries = 100;
 
 export interface ShardHead {
   readonly generation: number;
@@ -45,17 +48,30 @@ const takeHeads = (cursor: Cursor): readonly ShardHead[] => {
   return heads;
 };
 
-interface Wanted {
-  readonly shard: Shard;
+/** Of all shards together; none of a kind that is not wanted. */
+interface Limit {
   readonly entities: number;
   readonly votes: number;
 }
 
-/** How many of each shard, when they are taken in order until there is no more room. */
+interface Wanted {
+  readonly shard: Shard;
+  readonly entities: number;
+  readonly votes: number;
+  /** How much there was of both when it was asked. */
+  readonly known: number;
+}
+
+const withLate = (count = 0): number => count + lateEntries;
+
+/**
+ * How many of each shard, when they are taken in order until there is no more room. What comes late is beyond
+ * the room, by a little.
+ */
 const shareRoom = (
   shards: readonly Shard[],
   heads: readonly ShardHead[],
-  limit: { readonly entities: number; readonly votes: number },
+  limit: Limit,
 ): readonly Wanted[] => {
   let { entities, votes } = limit;
   const wanted: Wanted[] = [];
@@ -63,11 +79,13 @@ const shareRoom = (
     const head = heads[index];
     const part = {
       shard,
-      entities: Math.min(entities, head?.entities ?? 0),
-      votes: Math.min(votes, head?.votes ?? 0),
+      entities: Math.min(entities, withLate(head?.entities)),
+      votes: Math.min(votes, withLate(head?.votes)),
+      known: (head?.entities ?? 0) + (head?.votes ?? 0),
     };
-    entities -= part.entities;
-    votes -= part.votes;
+    if (part.known === 0) continue;
+    entities -= Math.min(entities, head?.entities ?? 0);
+    votes -= Math.min(votes, head?.votes ?? 0);
     if (part.entities + part.votes > 0) wanted.push(part);
   }
   return wanted;
@@ -80,18 +98,27 @@ const takeEntity = (cursor: Cursor): DirtyEntity | null => {
   return slot?.state ? { ref: refAt(address, slot.incarnation), generation, state: slot.state } : null;
 };
 
-const readPart = (buffer: Buffer, shards: number): { entities: DirtyEntity[]; votes: OutboxVote[] } => {
-  const cursor = cursorOf(buffer);
+/** As much of a shard as was wanted is taken for a part of it: the next round sees the rest. */
+const readShard = (cursor: Cursor, wanted: Wanted, limit: Limit): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
-  for (let shard = 0; shard < shards; shard++) {
-    for (let rest = takeNumber(cursor); rest > 0; rest--) {
-      const entity = takeEntity(cursor);
-      if (entity) entities.push(entity);
-    }
-    for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(unpackVote(takeText(cursor)));
+  const addresses = takeNumber(cursor);
+  for (let rest = addresses; rest > 0; rest--) {
+    const entity = takeEntity(cursor);
+    if (entity) entities.push(entity);
   }
-  return { entities, votes };
+  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(unpackVote(takeText(cursor)));
+  const moreEntities = addresses > wanted.entities;
+  const moreVotes = votes.length > wanted.votes;
+  entities.length = Math.min(entities.length, wanted.entities);
+  votes.length = Math.min(votes.length, wanted.votes);
+  return agreeing({ entities, votes, moreEntities, moreVotes }, limit);
+};
+
+const readPart = (buffer: Buffer, wanted: readonly Wanted[], limit: Limit): Backlog => {
+  const cursor = cursorOf(buffer);
+  const parts = wanted.map((one) => readShard(cursor, one, limit));
+  return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
 };
 
 /** Cuts what is wanted into calls: of one group each, and none much larger than a step. */
@@ -105,7 +132,7 @@ const callsOf = (link: Link, wanted: readonly Wanted[]): readonly (readonly Want
       const part = byShard.get(shard);
       if (!part) continue;
       call.push(part);
-      entries += part.entities + part.votes;
+      entries += part.known;
       if (entries < stepEntries) continue;
       calls.push(call);
       call = [];
@@ -116,17 +143,24 @@ const callsOf = (link: Link, wanted: readonly Wanted[]): readonly (readonly Want
   return calls;
 };
 
+const oneMore = (count: number, limit: number): number => (limit === 0 ? 0 : count + 1);
+
 /** Oldest first within each shard, shards in the order given. */
 export const peek = async (
   link: Link,
-  limit: { readonly entities: number; readonly votes: number; readonly shards: readonly Shard[] },
+  limit: Limit & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
   const wanted = shareRoom(limit.shards, await readHeads(link, limit.shards), limit);
   const parts = await Promise.all(
     callsOf(link, wanted).map(async (call) => {
       const shards = call.map(({ shard }) => shard);
-      const words = call.flatMap(({ shard, entities, votes }) => [shard, entities, votes]);
-      return readPart(await link.call('peek', shards, words), call.length);
+      // One more than wanted: if it comes, there is more.
+      const words = call.flatMap(({ shard, entities, votes }) => [
+        shard,
+        oneMore(entities, limit.entities),
+        oneMore(votes, limit.votes),
+      ]);
+      return readPart(await link.call('peek', shards, words), call, limit);
     }),
   );
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };

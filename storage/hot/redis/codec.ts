@@ -95,6 +95,7 @@ const kinds = {
   adjust: { number: 6, arguments: 6 },
   facts: { number: 7, arguments: 6 },
   forget: { number: 8, arguments: 0 },
+  remember: { number: 10, arguments: 3 },
 } as const;
 
 /** Stands before an item that was lost, with the place where it was applied. */
@@ -116,6 +117,11 @@ const packArguments = (packer: Packer, item: Item): void => {
     packer.value(flatMarks(item.hold));
   } else if (item.kind === 'init') packInit(packer, item);
   else if (item.kind === 'facts') packFacts(packer, item);
+  else if (item.kind === 'remember') {
+    packer.number(item.readUnder);
+    packer.value(flatMarks(item.cast));
+    packer.value(flatMarks(item.hold));
+  }
 };
 
 /** Packs an item; returns the number of values. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 
 const prefix = 'rollcall_';
-const verbs = ['commit', 'load', 'heads', 'peek', 'settled', 'publish', 'sweep'] as const;
+const verbs = ['commit', 'load', 'heads', 'peek', 'settled', 'publish', 'clear', 'sweep'] as const;
 export type Verb = (typeof verbs)[number];
 
 export interface Library {

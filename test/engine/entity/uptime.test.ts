@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, emptyTotals, type PresenceStatus } from '../../../engine/entity/state.ts';
 import { foldUptime } from '../../../engine/entity/uptime.ts';
-import type { UptimeRules } from '../../../engine/ports.ts';
+import type { UptimeRules } from '../../../engine/entity/windows.ts';
 
 const test = suite('uptime');
 

@@ -53,6 +53,8 @@ const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<
       return store.settled(operation.settlement);
     case 'peek':
       return store.peek(operation);
+    case 'clear':
+      return store.clear(operation.places);
     case 'sweep':
       return store.sweep(nowMs);
     default:

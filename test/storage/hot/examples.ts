@@ -5,48 +5,14 @@
  */
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
-import type { EntityRef } from '../../../engine/ids.ts';
 import { entityRef, shardCount, toShard } from '../../../engine/ids.ts';
-import type { BatchReply, HotStore, InitItem, Item, VoteItem } from '../../../engine/ports.ts';
+import type { Item } from '../../../engine/ports.ts';
+import { bot, click, type Example, init, kinds, later, statesIn, vote, type World } from './example-kit.ts';
 import { rules, startMs } from './generate.ts';
 import type { Harness } from './harness.ts';
+import { lossExamples } from './loss-examples.ts';
 
 const hourMs = 3_600_000;
-const bot = entityRef('bot', '123456789012345678', 1);
-const later = entityRef('bot', '123456789012345678', 2);
-const facts = { ...emptyFacts, revision: 1, listed: true, listedSinceMs: startMs };
-
-export interface World {
-  readonly store: HotStore;
-  nowMs: number;
-  send(...items: Item[]): Promise<BatchReply>;
-  sendAs(producer: string, sequence: number, ...items: Item[]): Promise<BatchReply>;
-}
-
-const init = (target: EntityRef = bot): InitItem => ({
-  kind: 'init',
-  target,
-  facts,
-  totals: { ...emptyTotals, uptimeCheckedMs: startMs },
-  row: { generation: 0, version: 0 },
-});
-const click = (visitor: string, target = bot): Item => ({ kind: 'click', target, visitor });
-const vote = (world: World, itag: string, change: Partial<VoteItem> = {}): VoteItem => ({
-  ...{
-    kind: 'vote',
-    target: bot,
-    user: '42',
-    upvote: true,
-    atMs: world.nowMs,
-    itags: [`${itag}-0`, `${itag}-1`],
-  },
-  ...change,
-});
-const statesIn = (reply: BatchReply) => reply.states.map((state) => state?.read());
-const kinds = (reply: BatchReply) => reply.decisions?.map((decision) => decision.kind);
-
-type Example = (world: World) => Promise<void>;
 
 const sequenceExamples: Record<string, Example> = {
   async 'a batch is applied once; sent again it gets the decisions it got'(world) {
@@ -319,7 +285,7 @@ const flushExamples: Record<string, Example> = {
 
 /** Adds all examples to an adapter's suite. */
 export const addExamples = (test: Test, harness: Harness): void => {
-  const all = { ...sequenceExamples, ...entityExamples, ...voteExamples, ...flushExamples };
+  const all = { ...sequenceExamples, ...entityExamples, ...voteExamples, ...flushExamples, ...lossExamples };
   for (const [title, example] of Object.entries(all)) {
     test(title, async () => {
       const clock = () => world.nowMs;

@@ -59,6 +59,10 @@ export type Operation =
       readonly votes: number;
       readonly shards: readonly Shard[];
     }
+  | {
+      readonly verb: 'clear';
+      readonly places: readonly { shard: Shard; generation: number; version: number }[];
+    }
   | { readonly verb: 'sweep' }
   | { readonly verb: 'reopen' }
   | { readonly verb: 'wait'; readonly milliseconds: number };
@@ -133,6 +137,12 @@ const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
   };
 };
 
+const anyRemember = (world: World, target: EntityRef): Item => {
+  const readUnder = (world.model.shards[target.shard]?.generation ?? 0) + pick(world, [-1, 0, 0, 0]);
+  const marks = () => world.cast.filter(() => chance(world, 0.3));
+  return { kind: 'remember', target, readUnder, cast: marks(), hold: marks() };
+};
+
 const aroundNow = (world: World, nowMs: number): number =>
   nowMs + (chance(world, 0.12) ? pick(world, [2_000, 2_001, 90_000, -1, -30_000, -20 * hourMs]) : 0);
 
@@ -165,6 +175,7 @@ const anyAdjust = (world: World, target: EntityRef, nowMs: number): AdjustItem =
 const anyItem = (world: World, shard: Shard, nowMs: number): Item => {
   const target = anyTarget(world, shard);
   const known = world.model.shards[shard]?.slots.get(target.address);
+  if (!known?.state && chance(world, 0.2)) return anyRemember(world, target);
   if (!known?.state && chance(world, 0.7)) return anyInit(world, target, nowMs);
   const dice = world.random();
   if (dice < 0.35) return anyVote(world, target, nowMs);
@@ -177,6 +188,7 @@ const anyItem = (world: World, shard: Shard, nowMs: number): Item => {
     return { kind: 'facts', target, facts: anyFacts(world, nowMs, revision), atMs: aroundNow(world, nowMs) };
   }
   if (dice < 0.96) return anyInit(world, target, nowMs);
+  if (dice < 0.97) return anyRemember(world, target);
   return { kind: 'forget', target };
 };
 
@@ -236,6 +248,13 @@ const anyWait = (world: World, nowMs: number): number => {
   return pick(world, [1, 1_000, 299_999, 300_001, hourMs, 5 * hourMs, 13 * hourMs]);
 };
 
+/** Where the shard stands, or as it once stood. */
+const anyClear = (world: World): Operation => {
+  const shard = pick(world, usedShards);
+  const { generation = 0, version = 0 } = world.model.shards[shard] ?? {};
+  return { verb: 'clear', places: [{ shard, generation, version: version - pick(world, [0, 1]) }] };
+};
+
 /** The operations of one seed. `next` must be asked after the last one was applied to the model. */
 export const generate = (seed: number, model: HotModel): Generator => {
   const world: World = { model, random: randomOf(seed), sent: new Map(), cast: [], itags: 0 };
@@ -252,6 +271,8 @@ export const generate = (seed: number, model: HotModel): Generator => {
       const wasFirst = first;
       first = false;
       if (wasFirst) return raise(usedShards.slice(chance(world, 0.2) ? 1 : 0));
+      const empty = usedShards.find((shard) => model.shards[shard]?.generation === 0);
+      if (empty !== undefined && chance(world, 0.2)) return raise([empty]);
       const dice = world.random();
       if (dice < 0.68) {
         const shards = usedShards.filter((_, index) => index === 0 || chance(world, 0.4));
@@ -263,7 +284,8 @@ export const generate = (seed: number, model: HotModel): Generator => {
         const shards = [pick(world, usedShards)];
         return { verb: 'peek', entities: upTo(world, 3), votes: upTo(world, 4), shards };
       }
-      if (dice < 0.96) return { verb: 'sweep' };
+      if (dice < 0.955) return { verb: 'sweep' };
+      if (dice < 0.96) return anyClear(world);
       if (dice < 0.98) return raise([pick(world, usedShards)]);
       return { verb: 'reopen' };
     },

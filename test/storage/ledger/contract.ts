@@ -51,7 +51,7 @@ const claimTotals = (claims: Claims, open: () => World): void => {
 
     await flush(2, 5, 50);
     await flush(2, 4, 40);
-    await flush(1, 99, 99);
+    assert.is(await reasonOf(flush(1, 99, 99)), 'outdated not_applied');
     await flush(2, 5, 51);
     assert.is(await clicksOf(world, 'guarded'), 50);
     await flush(2, 6, 60);
@@ -269,8 +269,84 @@ const claimSettling = (claims: Claims, open: () => World): void => {
   });
 };
 
+/** What a hot store that lost something relies on. */
+const claimLosses = (claims: Claims, open: () => World): void => {
+  claims('what belongs to a generation that is over brings neither totals nor votes', async () => {
+    const world = open();
+    const ref = await world.list('overtaken');
+    const round = (generation: number) =>
+      world.ledger.flush({ entities: [dirty(ref, generation, { version: 3, upvotes: 1 })], votes: [cast] });
+    const cast = vote(ref, 951, { user: 'late' });
+    const given = await world.ledger.nextGeneration([ref.shard], 0);
+
+    assert.is(await reasonOf(round(given - 1)), 'outdated not_applied');
+    assert.is((await world.votes())[cast.itag], undefined);
+    await round(given);
+    assert.is((await world.votes())[cast.itag], '');
+  });
+
+  claims('it is known how far a shard was flushed', async () => {
+    const world = open();
+    const [one, other] = [await world.list('place-1'), await world.list('place-2')];
+    const generation = await world.ledger.nextGeneration([one.shard, other.shard], 0);
+    const flush = (ref: typeof one, version: number) =>
+      world.ledger.flush({ entities: [dirty(ref, generation, { version })], votes: [] });
+
+    assert.ok(((await world.ledger.flushedPlaces())[one.shard]?.generation ?? -1) < generation);
+    await flush(one, 9);
+    await flush(one, 4);
+
+    assert.equal((await world.ledger.flushedPlaces())[one.shard], { generation, version: 9 });
+  });
+};
+
+const claimVoters = (claims: Claims, open: () => World): void => {
+  claims('those whose votes hold them back are told, oldest first, in pages', async () => {
+    const world = open();
+    const ref = await world.list('voters');
+    const users = ['u3', 'u1', 'u2', 'u4', 'u5'];
+    const fromMs = Date.UTC(2026, 10, 20, 12);
+    const votes = users.flatMap((user, index) =>
+      [0, 1].map((voteNumber) =>
+        vote(ref, 960 + 2 * index + voteNumber, { user, atMs: fromMs + 60_000 * index, voteNumber }),
+      ),
+    );
+    await world.ledger.flush({ entities: [], votes });
+    await world.voidVote(itagOf(962), 'operator');
+    await world.voidVote(itagOf(963), 'operator');
+    await world.voidVote(itagOf(964), 'operator');
+    await world.voidVote(itagOf(966), 'redeemed');
+    const read = (sinceMs: number, after: { user: string; atMs: number } | null) =>
+      world.ledger.voters(ref, { sinceMs, after, limit: 2 });
+
+    const first = await read(0, null);
+    assert.equal(first, [
+      { user: 'u3', atMs: fromMs, held: false },
+      { user: 'u2', atMs: fromMs + 120_000, held: false },
+    ]);
+    assert.equal(await read(0, first[1] ?? null), [
+      { user: 'u4', atMs: fromMs + 180_000, held: true },
+      { user: 'u5', atMs: fromMs + 240_000, held: false },
+    ]);
+    assert.equal(
+      (await read(fromMs + 120_001, null)).map(({ user }) => user),
+      ['u4', 'u5'],
+    );
+    assert.equal(await read(0, { user: 'u5', atMs: fromMs + 240_000 }), []);
+  });
+};
+
 /** Registers every claim with `claims`, to be checked on the world that `open` gives. */
 export const claimLedger = (claims: Claims, open: () => World): void => {
-  const parts = [claimTotals, claimLifetimes, claimVotes, claimVoids, claimResets, claimSettling];
+  const parts = [
+    claimTotals,
+    claimLifetimes,
+    claimVotes,
+    claimVoids,
+    claimResets,
+    claimSettling,
+    claimLosses,
+    claimVoters,
+  ];
   for (const part of parts) part(claims, open);
 };

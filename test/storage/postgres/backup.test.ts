@@ -192,7 +192,7 @@ test('Redis emptied: all is healed from the backup under a new generation, never
 
   assert.equal([code, err], [0, '']);
   assert.is(first, atBackup);
-  assert.equal(votes, [204], 'waits are known to the hot store alone');
+  assert.equal(votes, [429], 'waits come back with the rows of votes');
   assert.match(after, /^"servers":7 "clicks":3 /);
 });
 

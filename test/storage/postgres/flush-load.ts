@@ -11,7 +11,8 @@ import { deliverAdjustments } from '../../../engine/delivery.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { createFlusher, type Flusher } from '../../../engine/flusher.ts';
 import { type EntityRef, shardCount, toShard } from '../../../engine/ids.ts';
-import type { Decision, EngineMeters, Item, Ledger } from '../../../engine/ports.ts';
+import type { EngineMeters } from '../../../engine/meters.ts';
+import type { Decision, Item, Ledger } from '../../../engine/ports.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { createLedger } from '../../../storage/ledger.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
@@ -138,6 +139,7 @@ const createFlusherOn = (state: State, ledger: Ledger, meters: EngineMeters): Fl
     shards: () => null,
     flushed: () => {},
     deliver: () => deliverAdjustments({ ledger, send: (item) => send(state, [item]).then(first) }),
+    meet: async () => {},
   });
 
 const first = (decisions: readonly Decision[]): Decision => decisions[0] as Decision;

@@ -1,0 +1,24 @@
+/**
+ * What an operator decides about votes and uptime: how long voters wait, how uptime is checked. Types only.
+ *
+ * The same for all nodes of a fleet. Read by the rules beside this file and by both hot stores.
+ */
+
+/** One row per case of `decisions`: durations in ms, votes granted per request. */
+export interface VoteWindow {
+  readonly waitMs: number;
+  readonly perUser: number;
+}
+export interface VoteWindows {
+  readonly standard: VoteWindow;
+  readonly premium: VoteWindow;
+  /** Friday 00:00 to Sunday 24:00 UTC, for entities that are not premium. */
+  readonly weekend: VoteWindow;
+}
+export interface UptimeRules {
+  readonly checkMs: number;
+  /** A check passes when stats were posted at most this long before it. */
+  readonly freshMs: number;
+  /** Half-open intervals in which the whole fleet was down, oldest first: checks inside do not count. */
+  readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[];
+}

@@ -1,0 +1,104 @@
+/**
+ * What SQL knows of the hot store's history: generations given out, and how far each shard was flushed.
+ *
+ * The row of a shard is also the fence between a flush and a new generation: a flush holds the rows of its
+ * shards until it commits, so what it brings is in SQL before the next generation is given out, or refused.
+ * Whoever initialises an entity under that generation therefore reads rows that agree with each other.
+ * Called by storage/ledger.ts.
+ */
+import { StorageError } from '../../engine/errors.ts';
+import { type Shard, shardCount } from '../../engine/ids.ts';
+import type { DirtyEntity, Place } from '../../engine/ports.ts';
+import { numbersArray } from '../sql/arrays.ts';
+import type { Sql, Transaction } from '../sql/client.ts';
+import { locks } from './locks.ts';
+
+/** Listings made after an older SQL was copied are known to the hot store, and so are their numbers. */
+const incarnationsSkipped = 1_000_000;
+
+const isNewer = (one: Place, other: Place | undefined): boolean =>
+  other === undefined ||
+  one.generation > other.generation ||
+  (one.generation === other.generation && one.version > other.version);
+
+/**
+ * Records how far the shards of a round have come, and locks their rows. Throws `outdated` when one of them
+ * has a newer generation than the round.
+ */
+export const enterPlaces = async (
+  transaction: Transaction,
+  entities: readonly DirtyEntity[],
+): Promise<void> => {
+  const newest = new Map<Shard, Place>();
+  for (const { ref, generation, state } of entities) {
+    const place = { generation, version: state.version };
+    if (isNewer(place, newest.get(ref.shard))) newest.set(ref.shard, place);
+  }
+  if (newest.size === 0) return;
+  // Rows are locked in one order, as everywhere.
+  const places = [...newest].sort(([left], [right]) => left - right);
+  const column = (pick: (place: (typeof places)[number]) => number) => numbersArray(places.map(pick));
+  const known = await transaction<{ shard: Shard; generation: number }[]>`
+    insert into generations as known (shard, generation, flushed_generation, flushed_version)
+    select shard, generation, generation, version
+    from unnest(${column(([shard]) => shard)}::smallint[],
+      ${column(([, { generation }]) => generation)}::bigint[],
+      ${column(([, { version }]) => version)}::bigint[]) as new (shard, generation, version)
+    order by shard
+    on conflict (shard) do update set
+      generation = greatest(known.generation, excluded.generation),
+      flushed_generation = greatest(known.flushed_generation, excluded.flushed_generation),
+      flushed_version = case
+        when excluded.flushed_generation > known.flushed_generation then excluded.flushed_version
+        when excluded.flushed_generation < known.flushed_generation then known.flushed_version
+        else greatest(known.flushed_version, excluded.flushed_version) end
+    returning shard, generation`;
+  const over = known.find(({ shard, generation }) => generation > (newest.get(shard)?.generation ?? 0));
+  if (over === undefined) return;
+  throw new StorageError('ledger.flush', {
+    outcome: 'not_applied',
+    reason: 'outdated',
+    detail: `shard ${over.shard} has generation ${over.generation} by now`,
+  });
+};
+
+/** Highest generation seen or given out, per shard; 0 where none. */
+export const readGenerations = async (sql: Sql): Promise<readonly number[]> => {
+  const known = Array.from({ length: shardCount }, () => 0);
+  const rows = await sql<{ shard: number; generation: number }[]>`
+    select shard, generation from generations`;
+  for (const { shard, generation } of rows) known[shard] = generation;
+  return known;
+};
+
+/** The newest place flushed, per shard. */
+export const readFlushedPlaces = async (sql: Sql): Promise<readonly Place[]> => {
+  const places: Place[] = Array.from({ length: shardCount }, () => ({ generation: 0, version: 0 }));
+  const rows = await sql<(Place & { shard: number })[]>`
+    select shard, flushed_generation as generation, flushed_version as version from generations`;
+  for (const { shard, generation, version } of rows) places[shard] = { generation, version };
+  return places;
+};
+
+/** Gives out a generation greater than any known here and than `atLeast`. Ledger when it resolves. */
+export const giveGeneration = (sql: Sql, shards: readonly Shard[], atLeast: number): Promise<number> =>
+  sql.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(${locks.generations})`;
+    const [row] = await transaction<{ known: number }[]>`
+      select coalesce(max(generation), 0) as known from generations`;
+    const known = row?.known ?? 0;
+    // The hot store has seen a generation that was never given out here: this is an older SQL.
+    if (atLeast > known) await skipIncarnations(transaction);
+    const generation = Math.max(known, atLeast) + 1;
+    await transaction`
+      insert into generations (shard, generation)
+      select shard, ${generation}::bigint from unnest(${[...shards]}::smallint[]) as shard order by shard
+      on conflict (shard) do update set generation = excluded.generation`;
+    return generation;
+  });
+
+/** Listings made from now on get incarnations that a newer hot store has not seen. Ledger. */
+export const skipIncarnations = async (sql: Sql | Transaction): Promise<void> => {
+  await sql`
+    select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
+};

@@ -1,0 +1,49 @@
+/**
+ * What brings a hot store up to date that has lost, or never heard, what SQL knows: who voted lately, and
+ * which facts were edited.
+ *
+ * Only reads and clears: votes are written by flush.ts, edits are noted by triggers. Called by
+ * storage/ledger.ts.
+ */
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { Edit, LedgerVote, VoteMark } from '../../engine/ports.ts';
+import { numbersArray } from '../sql/arrays.ts';
+import type { Sql } from '../sql/client.ts';
+
+/** A page of requests to vote that hold their voters back, by time and voter. Found by index. */
+export const selectVoters = async (
+  sql: Sql,
+  { kind, id, incarnation }: EntityRef,
+  page: { readonly sinceMs: number; readonly after: VoteMark | null; readonly limit: number },
+): Promise<readonly LedgerVote[]> => {
+  const { sinceMs, after, limit } = page;
+  const rows = await sql<{ user: string; at_ms: number; held: boolean }[]>`
+    select author as user, (extract(epoch from created_at) * 1000)::bigint as at_ms,
+      bool_or(void_reason = 'redeemed' or immutable) as held
+    from vote_rows
+    where target_type = ${kind} and target_id = ${id} and incarnation = ${incarnation}
+      and created_at >= ${new Date(Math.max(sinceMs, after?.atMs ?? 0))}
+      and (created_at, author) > (${new Date(after?.atMs ?? 0)}, ${after?.user ?? ''})
+      and (not void or void_reason = 'redeemed')
+    group by created_at, author order by created_at, author limit ${limit}`;
+  return rows.map(({ user, at_ms, held }) => ({ user, atMs: at_ms, held }));
+};
+
+export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edit[]> => {
+  const rows = await sql<{ kind: EntityKind; id: string; incarnation: number; revision: number }[]>`
+    select kind, entity_id as id, incarnation, revision
+    from edited join totals using (incarnation) order by at, incarnation limit ${limit}`;
+  return rows.map(({ kind, id, incarnation, revision }) => {
+    return { target: { kind, id }, incarnation: incarnation as Edit['incarnation'], revision };
+  });
+};
+
+/** An edit that was made meanwhile stays. */
+export const deleteEdits = async (sql: Sql, edits: readonly Edit[]): Promise<void> => {
+  if (edits.length === 0) return;
+  await sql`
+    delete from edited using unnest(
+      ${numbersArray(edits.map(({ incarnation }) => incarnation))}::bigint[],
+      ${numbersArray(edits.map(({ revision }) => revision))}::bigint[]) as told (incarnation, revision)
+    where edited.incarnation = told.incarnation and edited.revision <= told.revision`;
+};
