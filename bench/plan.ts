@@ -19,6 +19,8 @@ export const warmUp = {
   turnsMax: { rollcall: 4, bare: 1, peer: 2 },
   requests: 30_000,
   seconds: 0.6,
+  /** Of the time a scenario has; on a slow machine it would take it all. */
+  shareMax: 0.55,
 } as const;
 /** No round is shorter, however little time there is. */
 const measureSecondsMin = 0.2;

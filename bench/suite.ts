@@ -172,7 +172,9 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
   const servers = new Set(turnsOf(options, placements, { name, round: 0 }).map(({ server }) => server));
   const untilMs = deadlineOf(run, name);
   stepTo(run, name, 0);
-  for (const server of servers) await warmUpServer(run, { name, server, world });
+  const nowMs = performance.now();
+  const warmUntilMs = nowMs + (untilMs - nowMs) * warmUp.shareMax;
+  for (const server of servers) await warmUpServer(run, { name, server, world, untilMs: warmUntilMs });
   for (let round = 1; round <= options.rounds; round++) {
     const turns = turnsOf(options, placements, { name, round });
     const seconds = (untilMs - performance.now()) / 1_000;
@@ -240,6 +242,8 @@ interface Cold {
   readonly name: LoadScenarioName;
   readonly server: ServerName;
   readonly world: World;
+  /** From then on each server gets one warm-up round only: the machine is slow. */
+  readonly untilMs: number;
 }
 
 /**
@@ -247,14 +251,14 @@ interface Cold {
  * as it takes for so many requests, but few: a slow server is not waited for. Their requests are others than
  * those that are measured, as a repeated visit costs less than a new one.
  */
-const warmUpServer = async (run: Run, { name, server, world }: Cold): Promise<void> => {
+const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): Promise<void> => {
   const process = world.servers.get(server);
   if (process === undefined) return;
   const means = { ...run, options: { ...run.options, measureSeconds: warmUp.seconds, rate: 0 } };
   const turnsMax = warmUp.turnsMax[server === 'rollcall' || server === 'bare' ? server : 'peer'];
   let requests = 0;
   for (let turn = 0; turn < turnsMax && requests < warmUp.requests; turn++) {
-    if (run.signal.aborted) return;
+    if (run.signal.aborted || (turn > 0 && performance.now() > untilMs)) return;
     run.live.show(`${name}: warming up ${server} …`);
     const target: Target = {
       scenario: name,
