@@ -89,6 +89,14 @@ const charts = (points: readonly Point[]): string[] => [
     ],
   }),
   overSize(points, {
+    title: 'Throughput ÷ that of the smallest, both by turns (median of rounds)',
+    unit: 'ratio',
+    lines: [
+      { name: 'stats posts', value: ({ ratios }) => ratios?.posts.median ?? 1 },
+      { name: 'reads', value: ({ ratios }) => ratios?.reads.median ?? 1 },
+    ],
+  }),
+  overSize(points, {
     title: 'Latency, 99th percentile',
     unit: 'ms',
     lines: [
