@@ -117,13 +117,29 @@ const isInstalled = (root, fingerprint) => {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint && existsSync(node);
 };
 
-/** `null` when the installed Node starts and is the pinned one. */
+/** `null` when the installed Node starts, is the pinned one, and loads the parts that are made for it. */
 const runtimeProblem = (root) => {
   const { node } = readManifest(root).dependencies;
   const asked = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['--version'], { encoding: 'utf8' });
   if (asked.error) return `the installed Node does not start: ${asked.error.message}`;
   const version = asked.stdout.trim();
-  return version === `v${node}` ? null : `the installed Node is ${version || 'silent'}, expected v${node}`;
+  if (version !== `v${node}`) return `the installed Node is ${version || 'silent'}, expected v${node}`;
+  return nativeProblem(root);
+};
+
+const nativeNames = ['uWebSockets.js', 'lmdb'];
+
+/** npm counts a package with binaries as optional, and says nothing when it took those of another Node. */
+const nativeProblem = (root) => {
+  const { dependencies } = readManifest(root);
+  const load = nativeNames.map((name) => (dependencies[name] ? `require('${name}');` : '')).join('');
+  const loaded = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['-e', load], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (loaded.status === 0) return null;
+  const said = /^\w*Error: .*$/m.exec(loaded.stderr)?.[0] ?? loaded.stderr.trim().slice(-200);
+  return `a native part does not load: ${said}`;
 };
 
 const readManifest = (root) => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -137,6 +137,21 @@ for (const [title, first, words] of [
   });
 }
 
+test('a native part that does not load ends the start, and the next begins from nothing', async () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  manifest.dependencies.lmdb = '1.0.0';
+  writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
+  fakeNpm('test -e node_modules/lmdb || mkdir -p node_modules/lmdb node_modules/stale');
+
+  const { code, output } = await run('script.ts');
+  assert.is(code, 1);
+  assert.match(output, /a native part does not load: Error: Cannot find module/);
+
+  fakeNpm('mkdir -p node_modules/lmdb && echo "module.exports = 1" > node_modules/lmdb/index.js');
+  assert.is((await run('script.ts')).code, 7);
+  assert.not(existsSync(join(root, 'node_modules/stale')));
+});
+
 test('a signal reaches the script, and how it ended reaches the caller', async () => {
   appendFileSync(
     join(root, 'script.ts'),
