@@ -61,9 +61,17 @@ export const CouponBody = Type.Object({
   code: lineOf(1, 64, 'SPRING'),
   cents,
   public: optional(Flag),
-  usable: optional(Type.Boolean({ description: 'True when absent.' })),
+  usable: optional(
+    Type.Boolean({ description: 'It can be used: the case when absent too; `false` only in a file.' }),
+  ),
   expiry: hours,
-  max_uses: optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: '0 is any number.' })),
+  max_uses: optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: 'Any number of times when 0 or absent.',
+    }),
+  ),
   reuse_wait_duration: hours,
   allowed_users: names('728871946456137770'),
   applicable_items: names('premium-month'),
@@ -109,7 +117,9 @@ export const PositionBody = Type.Object({
 });
 export type PositionBody = Static<typeof PositionBody>;
 
-export const ApplicationParams = Type.Object({ app_id: Uuid });
+export const ApplicationParams = Type.Object({
+  app_id: Type.String({ ...Uuid, description: 'Id of the application, as `applications list` shows it.' }),
+});
 export const ApplicationsQuery = Type.Object({
   state: optional(Type.Enum(['pending', 'approved', 'denied'], { description: 'pending when absent.' })),
   page: optional(Type.String({ description: 'Page from 1.' })),

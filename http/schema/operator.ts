@@ -10,7 +10,9 @@ import {
   orNull,
   PackUrl,
   plainText,
+  Sum,
   TargetId,
+  TeamIdOrVanity,
   Text,
   Timestamp,
   UserId,
@@ -30,8 +32,11 @@ export const NewBotParams = Type.Object({
 export const ServerParams = Type.Object({
   id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the server: 15 to 20 digits.' }),
 });
-export const TeamParams = Type.Object({ id: TargetId });
-export const PackParams = Type.Object({ id: PackUrl });
+export const TeamParams = Type.Object({
+  id: Type.String({ ...TargetId, description: 'Id of a team; its vanity code will not do.' }),
+});
+export const TeamWordParams = Type.Object({ id: TeamIdOrVanity });
+export const PackParams = Type.Object({ url: PackUrl });
 export const PageOnly = Type.Object({
   page: Type.Optional(Type.String({ description: 'Page from 1.' })),
 });
@@ -66,7 +71,10 @@ export const TokenParams = Type.Object({
   target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
   target_id: TargetId,
 });
-export const SessionParams = Type.Object({ ...TokenParams.properties, session_id: Uuid });
+export const SessionParams = Type.Object({
+  ...TokenParams.properties,
+  session_id: Type.String({ ...Uuid, description: 'Id of the session, as `tokens list` shows it.' }),
+});
 export const TokenBody = Type.Object({
   name: Type.Optional(lineOf(1, 64, 'by the operator')),
   expiry: Type.Optional(
@@ -75,19 +83,24 @@ export const TokenBody = Type.Object({
   perm_limits: Type.Optional(
     Type.Array(lineOf(1, 64, 'edit_bots'), {
       maxItems: 32,
-      description: 'A permission id; none: unlimited.',
+      description: 'A permission that the token has; all when absent.',
     }),
   ),
 });
 export type TokenBody = Static<typeof TokenBody>;
 export const TokenIssued = Type.Object({ session_id: Text, target_id: Text, token: Text });
 
-const note = proseOf(0, 2_000, 'Tested, works as described.');
+const note = Type.String({
+  ...proseOf(0, 2_000, 'Tested, works as described.'),
+  description: 'Up to 2000 characters, shown on the page of a bot; servers keep none.',
+});
 export const NoteBody = Type.Object({ note: Type.Optional(note) });
 export const ReasonBody = Type.Object({ reason: Type.Optional(note) });
 export const PremiumBody = Type.Object({
-  hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'Length; 0 ends it.' }),
-  start_at: Type.Optional(Type.String({ format: 'date-time', description: 'Its begin; now when absent.' })),
+  hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'How many; 0 ends it.' }),
+  start_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When it begins; now when absent.' }),
+  ),
 });
 export type PremiumBody = Static<typeof PremiumBody>;
 const { bot_id: _, ...botFields } = BotBody.properties;
@@ -118,6 +131,40 @@ export const BotSummaries = Type.Object({
     }),
   ),
 });
+const HeldBots = Type.Array(Type.Object({ bot_id: Text, name: Text, type: Text }));
+const HeldServers = Type.Array(Type.Object({ server_id: Text, name: Text, type: Text, state: Text }));
+export const OperatorTeam = Type.Object({
+  id: Text,
+  name: Text,
+  short: Text,
+  vanity: Text,
+  tags: Words,
+  nsfw: Flag,
+  vote_banned: Flag,
+  votes: Sum,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  members: Type.Array(Type.Object({ user_id: Text, username: Text, data_holder: Flag, permissions: Words })),
+  bots: HeldBots,
+  servers: HeldServers,
+});
+export type OperatorTeam = Static<typeof OperatorTeam>;
+export const OperatorPack = Type.Object({
+  url: Text,
+  name: Text,
+  short: Text,
+  owner: Text,
+  owner_name: Text,
+  tags: Words,
+  vote_banned: Flag,
+  votes: Sum,
+  created_at: Timestamp,
+  deleted: Words,
+  bots: HeldBots,
+  servers: HeldServers,
+});
+export type OperatorPack = Static<typeof OperatorPack>;
+
 const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 when absent.' });
 export const ServerBody = Type.Object({
   team_owner: Type.String({
@@ -136,14 +183,18 @@ export const ServerBody = Type.Object({
   tags: Type.Optional(tagsOf(0)),
   nsfw: Type.Optional(Flag),
   state: Type.Optional(
-    Type.Enum(['public', 'private', 'unlisted'], { description: 'public, private or unlisted.' }),
+    Type.Enum(['public', 'private', 'unlisted'], {
+      description: 'public, private or unlisted: only public ones are listed and take votes.',
+    }),
   ),
   total_members: Type.Optional(members),
   online_members: Type.Optional(members),
 });
 export type ServerBody = Static<typeof ServerBody>;
 
-export const VoteParams = Type.Object({ itag: Uuid });
+export const VoteParams = Type.Object({
+  itag: Type.String({ ...Uuid, description: 'The `itag` of a vote, as its voter sees it.' }),
+});
 export const ListingParams = Type.Object({
   target_type: Type.Enum(['bot', 'server', 'team', 'pack'], { description: 'bot, server, team or pack.' }),
   target_id: TargetId,
@@ -177,7 +228,7 @@ export const AuditList = Type.Object({
   ),
 });
 export const WordParams = Type.Object({
-  word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: 'The word.' }),
+  word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: '2 to 32 characters.' }),
 });
 export const WordList = Type.Object({ words: Words });
 

@@ -29,6 +29,8 @@ export interface MemberRow {
   readonly flags: readonly string[];
   readonly itag: string;
   readonly mentionable: boolean;
+  /** For operators; clients ask for those of one user. */
+  readonly permissions: readonly string[];
   readonly service: string;
   readonly team_id: string;
   readonly user_id: string;
@@ -75,7 +77,8 @@ export const listMembers = (sql: Queryable, teamId: string): Promise<readonly Me
   MemberRow[]
 >`
   select team_members.created_at, team_members.data_holder, team_members.flags, team_members.itag,
-    team_members.mentionable, team_members.service, team_members.team_id, team_members.user_id,
+    team_members.mentionable, team_members.permissions, team_members.service, team_members.team_id,
+    team_members.user_id,
     ${personColumn(sql, 'users')} as person
   from team_members
   left join users on users.id = team_members.user_id

@@ -48,7 +48,7 @@ const tierOperations = [
     name: 'putTier',
     method: 'PUT',
     path: '/tiers/{id}',
-    summary: 'Writes a credit tier.',
+    summary: 'Adds a credit tier, or writes it anew.',
     body: TierBody,
     handle: (app, { params, body }) => putTier(app, params.id, body),
   }),
@@ -71,7 +71,7 @@ const shopWrites = [
     name: 'putBenefit',
     method: 'PUT',
     path: '/shop/benefits/{id}',
-    summary: 'Writes a benefit.',
+    summary: 'Adds a benefit that items can give, or writes it anew.',
     body: BenefitBody,
     handle: (app, { params, body }) => putBenefit(app, params.id, body),
   }),
@@ -81,7 +81,7 @@ const shopWrites = [
     name: 'putItem',
     method: 'PUT',
     path: '/shop/items/{id}',
-    summary: 'Writes an item of the shop.',
+    summary: 'Adds an item to the shop, or writes it anew.',
     body: ItemBody,
     handle: (app, { params, body }) => putItem(app, params.id, body),
   }),
@@ -91,7 +91,7 @@ const shopWrites = [
     name: 'putCoupon',
     method: 'PUT',
     path: '/shop/coupons/{id}',
-    summary: 'Writes a coupon.',
+    summary: 'Adds a coupon, or writes it anew.',
     body: CouponBody,
     handle: (app, { params, body }) => putCoupon(app, params.id, body),
   }),
@@ -107,18 +107,18 @@ const shopWrites = [
 ];
 
 const shopNouns = [
-  { noun: 'benefit', remove: 'removeBenefit' },
-  { noun: 'item', remove: 'removeItem' },
-  { noun: 'coupon', remove: 'removeCoupon' },
+  { noun: 'benefit', remove: 'removeBenefit', told: 'Deletes a benefit that no item gives any more.' },
+  { noun: 'item', remove: 'removeItem', told: 'Deletes an item that no coupon is for any more.' },
+  { noun: 'coupon', remove: 'removeCoupon', told: 'Deletes a coupon.' },
 ] as const;
-const shopDeletions = shopNouns.map(({ noun, remove }) =>
+const shopDeletions = shopNouns.map(({ noun, remove, told }) =>
   operation({
     ...base,
     command: `${noun}s delete`,
     name: `delete_${noun}`,
     method: 'DELETE',
     path: `/shop/${noun}s/{id}`,
-    summary: `Deletes a${noun === 'item' ? 'n' : ''} ${noun} that nothing names any more.`,
+    summary: told,
     handle: async (app, { params }) =>
       shopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
   }),
@@ -140,7 +140,7 @@ const blogOperations = [
     name: 'putPost',
     method: 'PUT',
     path: '/blog/{id}',
-    summary: 'Writes a post; as a draft nobody sees it.',
+    summary: 'Adds a post, or writes it anew; a draft is seen by nobody. Long text is best given in a file.',
     body: BlogPostBody,
     handle: (app, { params, body }) => putPost(app, params.id, body),
   }),

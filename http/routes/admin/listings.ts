@@ -13,6 +13,7 @@ import {
   setVoteBan,
   showBotsOfType,
 } from '../../replies/operator/listings.ts';
+import { showPack, showTeam } from '../../replies/operator/looks.ts';
 import { pageOf } from '../../replies/request.ts';
 import { checkBotAddresses } from '../../schema/bot-edits.ts';
 import { NoParams } from '../../schema/common.ts';
@@ -26,18 +27,21 @@ import {
   ListingParams,
   NewBotParams,
   NoteBody,
+  OperatorPack,
+  OperatorTeam,
   PackParams,
   PremiumBody,
   ReasonBody,
   ServerBody,
   ServerParams,
   TeamParams,
+  TeamWordParams,
 } from '../../schema/operator.ts';
 import { type Operation, operation } from './operation.ts';
 
 const verdicts = [
-  { word: 'approve', type: 'approved', told: 'Lists it.' },
-  { word: 'deny', type: 'denied', told: 'Keeps it out of the lists.' },
+  { word: 'approve', type: 'approved', told: 'Lists it; people can vote for it.' },
+  { word: 'deny', type: 'denied', told: 'Keeps it out of the lists; nobody can vote for it.' },
   { word: 'pend', type: 'pending', told: 'Puts it back among those that wait for a review.' },
 ] as const;
 
@@ -114,6 +118,52 @@ const voteBanOperations = [
   }),
 ];
 
+const teamOperations = [
+  operation({
+    command: 'teams show',
+    name: 'showTeam',
+    method: 'GET',
+    path: '/teams/{id}',
+    summary: 'One team: its members with their permissions, its bots and servers.',
+    params: TeamWordParams,
+    replies: { 200: OperatorTeam },
+    handle: (app, { params }) => showTeam(app, params.id),
+  }),
+  operation({
+    command: 'teams delete',
+    name: 'removeTeam',
+    method: 'DELETE',
+    path: '/teams/{id}',
+    summary: 'Deletes a team; refused while it owns bots or servers. Its votes become void, its tokens die.',
+    params: TeamParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => removeTeam(app, params.id),
+  }),
+];
+
+const packOperations = [
+  operation({
+    command: 'packs show',
+    name: 'showPack',
+    method: 'GET',
+    path: '/packs/{url}',
+    summary: 'One pack: its owner, the bots and servers it names.',
+    params: PackParams,
+    replies: { 200: OperatorPack },
+    handle: (app, { params }) => showPack(app, params.url),
+  }),
+  operation({
+    command: 'packs delete',
+    name: 'removePack',
+    method: 'DELETE',
+    path: '/packs/{url}',
+    summary: 'Deletes a pack, not what it names; its votes become void.',
+    params: PackParams,
+    replies: { 200: Done },
+    handle: (app, { params }) => removePack(app, params.url),
+  }),
+];
+
 export const listingOperations: readonly Operation[] = [
   operation({
     command: 'bots list',
@@ -145,7 +195,7 @@ export const listingOperations: readonly Operation[] = [
     name: 'claimBot',
     method: 'PUT',
     path: '/bots/{id}/claim',
-    summary: 'Notes who reviews it; lapses after an hour.',
+    summary: 'Notes which user reviews it; lapses after an hour.',
     params: BotParams,
     body: ClaimBody,
     replies: { 200: Done },
@@ -156,7 +206,7 @@ export const listingOperations: readonly Operation[] = [
     name: 'unclaimBot',
     method: 'DELETE',
     path: '/bots/{id}/claim',
-    summary: 'Lets go of it.',
+    summary: 'Takes back a claim.',
     params: BotParams,
     replies: { 200: Done },
     handle: (app, { params }) => claimBot(app, params.id, ''),
@@ -173,24 +223,6 @@ export const listingOperations: readonly Operation[] = [
     handle: (app, { params, body }) => putServer(app, params.id, body),
   }),
   ...voteBanOperations,
-  operation({
-    command: 'teams delete',
-    name: 'removeTeam',
-    method: 'DELETE',
-    path: '/teams/{id}',
-    summary: 'Deletes a team that owns no bots or servers; its votes become void, its tokens die.',
-    params: TeamParams,
-    replies: { 200: Done },
-    handle: (app, { params }) => removeTeam(app, params.id),
-  }),
-  operation({
-    command: 'packs delete',
-    name: 'removePack',
-    method: 'DELETE',
-    path: '/packs/{id}',
-    summary: 'Deletes a pack; its votes become void.',
-    params: PackParams,
-    replies: { 200: Done },
-    handle: (app, { params }) => removePack(app, params.id),
-  }),
+  ...teamOperations,
+  ...packOperations,
 ];

@@ -26,7 +26,11 @@ const bans = [
     ban: 'banned',
     told: 'Bans a user: every token of his is refused, on every node within a second.',
   },
-  { word: 'vote-ban', ban: 'vote_banned', told: 'Keeps a user from voting.' },
+  {
+    word: 'vote-ban',
+    ban: 'vote_banned',
+    told: 'Keeps a user from voting; everything else stays open to him.',
+  },
 ] as const;
 
 const banOperations = bans.flatMap(({ word, ban, told }) => [
@@ -69,7 +73,7 @@ export const peopleOperations: readonly Operation[] = [
     name: 'showUser',
     method: 'GET',
     path: '/users/{id}',
-    summary: 'One user.',
+    summary: 'One user, with his bans.',
     params: UserParams,
     replies: { 200: OperatorUser },
     handle: (app, { params }) => showUser(app, params.id),
@@ -91,7 +95,8 @@ export const peopleOperations: readonly Operation[] = [
     name: 'issueToken',
     method: 'POST',
     path: '/{target_type}/{target_id}/tokens',
-    summary: 'Makes a token, shown this once. Unlimited unless permissions are named.',
+    summary:
+      'Makes a token and shows it, this once. It may do all that its target may, or only what is named.',
     params: TokenParams,
     body: TokenBody,
     replies: { 201: TokenIssued },
@@ -103,7 +108,7 @@ export const peopleOperations: readonly Operation[] = [
     name: 'listTokens',
     method: 'GET',
     path: '/{target_type}/{target_id}/tokens',
-    summary: 'Its living sessions, without their tokens, which nobody knows.',
+    summary: 'Sessions that have not ended, without their tokens: only hashes of those are kept.',
     params: TokenParams,
     replies: { 200: Sessions },
     handle: (app, { params }) => showSessions(app, { kind: params.target_type, id: params.target_id }),

@@ -23,7 +23,7 @@ export const voteOperations: readonly Operation[] = [
     name: 'resetVotes',
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/reset',
-    summary: 'Makes all votes of one listing void, but for immutable ones.',
+    summary: 'Makes the votes of one listing void, all but immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
     replies: { 200: Done },

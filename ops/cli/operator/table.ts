@@ -1,5 +1,6 @@
 /**
- * An answer for eyes: a list as a table, an object as lines, an operation's message as a sentence. Pure.
+ * An answer for eyes: a list as a table, an object as lines and what it holds as tables below them, an
+ * operation's message as a sentence. Pure.
  *
  * A table is as wide as a terminal: columns of prose give way, the widest first. What was cut ends with `…`;
  * `--json` has all of it.
@@ -72,11 +73,20 @@ const tableText = (rows: readonly Row[]): string => {
 const isRows = (value: unknown): value is readonly Row[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
-const linesText = (fields: Row): string => {
-  const width = Math.max(...Object.keys(fields).map((name) => name.length));
-  return Object.entries(fields)
-    .map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}\n`)
-    .join('');
+/** An empty list is a line like the others. */
+const isTable = (value: unknown): value is readonly Row[] => isRows(value) && value.length > 0;
+
+const objectText = (fields: Row): string => {
+  const entries = Object.entries(fields);
+  const plain = entries.filter(([, value]) => !isTable(value));
+  const width = Math.max(...plain.map(([name]) => name.length));
+  const lines = plain.map(
+    ([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}\n`,
+  );
+  const tables = entries.map(([name, value]) =>
+    isTable(value) ? `\n${name.replaceAll('_', ' ')} (${value.length})\n${tableText(value)}` : '',
+  );
+  return [...lines, ...tables].join('');
 };
 
 /** What the operator reads. `answer` is the body of a success. */
@@ -85,7 +95,7 @@ export const answerText = (answer: Row): string => {
   const values = Object.values(answer);
   const list: readonly unknown[] | undefined = values.find((value) => Array.isArray(value));
   if (list === undefined || !values.every((value) => Array.isArray(value) || typeof value === 'number')) {
-    return linesText(answer);
+    return objectText(answer);
   }
   if (isRows(list)) return tableText(list);
   return list.map((item) => `${textOf(item)}\n`).join('') || 'None.\n';

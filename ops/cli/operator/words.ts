@@ -91,10 +91,11 @@ export const usageOf = (operation: Operation): string => `${shortUsageOf(operati
 
 const isNumber = ({ type }: Field['schema']): boolean => type === 'integer' || type === 'number';
 
-export const valueWord = ({ schema }: Field): string => {
+export const valueWord = ({ name, schema }: Field): string => {
   const item = (schema as { items?: Field['schema'] }).items ?? schema;
   if (item.enum !== undefined) return item.enum.join('|');
-  return isNumber(item) ? 'N' : 'TEXT';
+  // A page is a string to its schema, because its check has words of its own.
+  return isNumber(item) || name === 'page' ? 'N' : 'TEXT';
 };
 
 const lengthWords = ({ minLength, maxLength }: { minLength?: number; maxLength?: number }): string => {
@@ -112,7 +113,8 @@ export const optionWords = (field: Field): string => {
     required ? 'Needed.' : '',
     told || lengthWords(item as { maxLength?: number }),
     told === '' && typeof example === 'string' && example.length <= 40 ? `For example "${example}".` : '',
-    schema.type === 'array' ? 'Once for each.' : '',
+    schema.type === 'array' ? 'Repeat it for more than one.' : '',
+    schema.type === 'boolean' && told === '' ? 'Yes; no when absent.' : '',
   ];
   return words.filter(Boolean).join(' ');
 };

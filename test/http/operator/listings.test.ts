@@ -244,6 +244,69 @@ test('servers, teams and packs delete: 404 afterwards; a team that owns somethin
   assert.is((await operate('DELETE /packs/gone')).status, 404);
 });
 
+test('teams show: members with their permissions, bots and servers, by id or vanity code', async () => {
+  await addTeam(world.sql, 'crew', 'the-crew');
+  const since = new Date('2020-01-02T00:00:00Z');
+  await addMember(world.sql, 'crew', {
+    user: 'ann',
+    permissions: ['edit_team', 'add_bots'],
+    created_at: since,
+  });
+  await addMember(world.sql, 'crew', { user: 'cat', permissions: [] });
+  await addBot(world.sql, 'crewed', { team_id: 'crew', type: 'denied' });
+  await addServer(world.sql, 'berth', { team_id: 'crew' });
+  await world.vote('ben', 'team/crew');
+  const { status, json } = await operate('GET /teams/The-Crew');
+  const { members, bots, servers, ...team } = json;
+
+  assert.equal([status, team.id, team.vanity, team.votes], [200, 'crew', 'the-crew', 1]);
+  assert.equal(
+    members.map((one: { user_id: string; permissions: string[] }) => [one.user_id, one.permissions]),
+    [
+      ['ann', ['edit_team', 'add_bots']],
+      ['cat', []],
+    ],
+  );
+  assert.equal(bots, [{ bot_id: 'crewed', name: 'crewed', type: 'denied' }]);
+  assert.equal(servers, [{ server_id: 'berth', name: 'Server berth', type: 'approved', state: 'public' }]);
+});
+
+test('packs show: its owner, what it names in its order, and what of that is deleted', async () => {
+  for (const id of ['second', 'first']) await addBot(world.sql, id);
+  await addPack(world.sql, 'mixed', {
+    bot_ids: ['first', 'long-gone', 'second'],
+    server_ids: ['server2', 'sunk'],
+  });
+  const { status, json } = await operate('GET /packs/MIXED');
+
+  assert.equal([status, json.url, json.owner, json.votes], [200, 'mixed', 'robin', 0]);
+  assert.equal(
+    json.bots.map((bot: { bot_id: string }) => bot.bot_id),
+    ['first', 'second'],
+  );
+  assert.equal(
+    json.servers.map((server: { server_id: string }) => server.server_id),
+    ['server2'],
+  );
+  assert.equal(json.deleted, ['long-gone', 'sunk']);
+});
+
+test('teams delete is recorded, also when it is refused; looking is not', async () => {
+  await addTeam(world.sql, 'brief');
+  await operate('DELETE /teams/team1');
+  await operate('GET /teams/team1');
+  await done('DELETE /teams/brief');
+  const { entries } = (await operate('GET /audit')).json;
+  const told = entries
+    .slice(0, 2)
+    .map((one: Record<string, string>) => [one.operation, one.target, one.outcome]);
+
+  assert.equal(told, [
+    ['teams delete', 'brief', 'done'],
+    ['teams delete', 'team1', 'team_not_empty'],
+  ]);
+});
+
 test('what is unknown → 404, and nothing comes into being', async () => {
   for (const words of [
     'POST /bots/ghost/approve',
@@ -253,6 +316,8 @@ test('what is unknown → 404, and nothing comes into being', async () => {
     'DELETE /bots/ghost',
     'DELETE /bots/ghost/claim',
     'DELETE /teams/ghost',
+    'GET /teams/ghost',
+    'GET /packs/ghost',
   ]) {
     const { status, json } = await operate(words, words.startsWith('POST') ? {} : undefined);
     assert.equal([status, json.context.code], [404, 'not_found'], words);

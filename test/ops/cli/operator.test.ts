@@ -222,12 +222,65 @@ test('where no node answers, or something else does, the address and the setting
   assert.equal([other.code, nobody.code, openPort.code], [1, 1, 1]);
 });
 
+/** What `user` makes as a client, at the public port; `words` are method and path. */
+const asUser = async (user: string, words: string, body: object): Promise<unknown> => {
+  const [method = '', path = ''] = words.split(' ');
+  const { token } = JSON.parse((await run(`tokens issue user ${user} --json`)).out);
+  const headers = { authorization: token, 'content-type': 'application/json' };
+  const reply = await fetch(`${node.url}${path}`, { method, headers, body: JSON.stringify(body) });
+  const text = await reply.text();
+  assert.ok(reply.ok, text);
+  return text === '' ? null : JSON.parse(text);
+};
+const keptBot = '815553000470478850';
+const fieldsOfBot = {
+  invite: 'https://example.org/invite',
+  library: 'any',
+  long: 'Long words. '.repeat(50),
+  prefix: '!',
+  short: 'Keeps watch over your server, day and night.',
+  tags: ['moderation'],
+};
+
+test('teams and packs show: what is held in tables; a team goes when it owns nothing', async () => {
+  const made = await asUser('5', 'POST /teams', { name: 'Keepers' });
+  const { team_id: team } = made as { team_id: string };
+  const file = join(folder, 'bot.json');
+  writeFileSync(file, JSON.stringify({ ...fieldsOfBot, team_owner: team }));
+  await run(`bots add ${keptBot} --file ${file}`);
+  await asUser('5', 'PUT /users/5/packs', {
+    url: 'night-owls',
+    name: 'Night owls',
+    short: 'Bots for people who never sleep at night.',
+    tags: ['fun'],
+    bots: [keptBot],
+  });
+  const shown = await run(`teams show ${team}`);
+  const pack = await run('packs show Night-Owls');
+  const kept = await run(`teams delete ${team}`);
+  await run(`bots delete ${keptBot}`);
+  const deleted = await run(`teams delete ${team}`);
+  const after = await run('packs show night-owls --json');
+
+  assert.match(shown.out, /^name +Keepers$/m);
+  assert.match(shown.out, /^servers +-$/m);
+  assert.match(shown.out, /^members \(1\)\nuser id +username .*permissions\n5 +\S+ +yes +owner$/m);
+  assert.match(shown.out, /^bots \(1\)\nbot id +name +type\n815553000470478850 +\S+ +pending$/m);
+  assert.match(pack.out, /^owner +5$/m);
+  assert.match(pack.out, /^bots \(1\)\n.*\n815553000470478850 /m);
+  assert.equal([kept.code, kept.out], [1, '']);
+  assert.match(kept.err, /still owns bots or servers: delete or transfer them first/);
+  assert.equal(deleted, { code: 0, out: `team ${team} is deleted.\n`, err: '' });
+  assert.equal([JSON.parse(after.out).bots, JSON.parse(after.out).deleted], [[], [keptBot]]);
+  assert.match((await run(`teams show ${team}`)).err, /There is no such team/);
+});
+
 test('help tells the words of a group, and the options of a command', () => {
-  assert.match(operationHelp(['bots']), /^ {2}bots approve ID\n {6}Lists it\.$/m);
+  assert.match(operationHelp(['bots']), /^ {2}bots approve ID\n {6}Lists it; people can vote for it\.$/m);
   const help = operationHelp(['bots', 'premium']);
   assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
-  assert.match(help, /^ {2}--hours N +Needed\. Length; 0 ends it\.$/m);
+  assert.match(help, /^ {2}--hours N +Needed\. How many; 0 ends it\.$/m);
   for (const line of help.split('\n')) assert.ok(line.length <= 120, line);
 });
 
