@@ -39,8 +39,8 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'refused work is kept',
     file: ring,
-    find: `(kind === 'applied' || kind === 'voted')`,
-    replace: `kind !== undefined`,
+    find: `return kind === 'applied' || kind === 'voted';`,
+    replace: `return kind !== undefined;`,
     killers: [ringTest],
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { markClosed } from '../../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
 
 const test = suite('embedded store, killed');
@@ -31,6 +32,7 @@ test.before(async () => {
   await sql`insert into numbers values (-1)`;
   await sql`insert into latest values (-1)`;
   await close();
+  markClosed(folder);
 });
 test.after(() => {
   rmSync(folder, { recursive: true, force: true });
