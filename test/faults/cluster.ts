@@ -12,14 +12,12 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { type ClientLog, nowMs } from './client-log.ts';
 import type { Figures } from './figures.ts';
+import { type Healed, judgeWithHealed } from './healed.ts';
 import { acknowledged, openStack, type Stack, silenceSeconds, until } from './stack.ts';
 
-export interface ClusterFigures extends Figures {
+export interface ClusterFigures extends Figures, Healed {
   /** Longest time without an acknowledged change of what the fault concerned. */
   readonly silenceSecondsMax: number;
-  /** Acknowledged items that the store lost and got back; those that a newer vote of the user stands for. */
-  readonly healed: number;
-  readonly merged: number;
 }
 
 export interface ClusterWorld {
@@ -86,12 +84,8 @@ export const judge = async (
   stack: Stack,
   { rounds, silenceSecondsMax }: { readonly rounds: number; readonly silenceSecondsMax: number },
 ): Promise<ClusterFigures> => {
-  let told = { healed: 0, merged: 0 };
-  const merged = async (): Promise<number> => {
-    told = await healedBy(stack);
-    return told.merged;
-  };
-  return { ...(await stack.judge({ rounds, merged })), silenceSecondsMax, ...told };
+  const figures = await judgeWithHealed(stack, { rounds });
+  return { ...figures, silenceSecondsMax };
 };
 
 /** The faults one after the other; the longest silence in seconds. */
@@ -107,18 +101,6 @@ export const underLoad = async <World extends ClusterWorld>(
     await load.stop();
   }
   return Number(silenceMax.toFixed(2));
-};
-
-/** What the living nodes say they gave back. */
-const healedBy = async ({ alive, client }: Stack): Promise<Pick<ClusterFigures, 'healed' | 'merged'>> => {
-  const texts = await Promise.all(
-    alive().map(async ({ node }) => (await client.ask(`${node.adminUrl}/metrics`)).text),
-  );
-  const sum = (how: string): number => {
-    const name = new RegExp(`^rollcall_ring_healed_items_total{how="${how}"} (\\d+)`, 'm');
-    return texts.reduce((total, text) => total + Number(name.exec(text)?.[1] ?? 0), 0);
-  };
-  return { healed: sum('applied'), merged: sum('merged') };
 };
 
 /** Load, the fault, until all is served and in order again. Returns seconds of silence. */

@@ -4,7 +4,7 @@
  * two counts, and the node tells so; the other one's row may be in SQL. Everything else is a fault.
  */
 import type { ClientLog, VoteOp } from './client-log.ts';
-import type { Verdict } from './judge.ts';
+import type { Verdict, VoteRows } from './judge.ts';
 
 export interface Findings {
   readonly verdict: Verdict;
@@ -12,7 +12,7 @@ export interface Findings {
   readonly differences: readonly string[];
 }
 
-const nameOf = ({ user, target }: VoteOp): string => `${user} on ${target}`;
+const nameOf = ({ user, target }: Pick<VoteOp, 'user' | 'target'>): string => `${user} on ${target}`;
 const targetOf = (name: string): string => name.slice(name.indexOf(' on ') + 4);
 
 /** Users and targets with two acknowledged votes that may be of one window. */
@@ -26,17 +26,29 @@ const acknowledgedTwice = (log: ClientLog, waitMs: number): readonly string[] =>
 
 const isAbout = (line: string, name: string): boolean => line.startsWith(`${name}: `);
 
-/** Rows that nobody counts, of at most so many pairs. */
-const isSpareRow = (line: string, pairs: readonly string[]): boolean => {
-  const [, target = '', hot, rows] = /^(\S+): (\d+) \w+ hot, (\d+) rows in SQL$/.exec(line) ?? [];
-  const spare = Number(rows) - Number(hot);
-  return spare > 0 && spare <= pairs.filter((name) => targetOf(name) === target).length;
+/** How many rows each request has: those of a weekend have two. */
+const rowsPerVote = (name: string, rows: readonly VoteRows[]): number =>
+  Math.max(0, ...rows.filter((one) => nameOf(one) === name).map(({ numbers }) => numbers.length));
+
+/** Rows that nobody counts, at most those of one vote of each pair. */
+const isSpareRow = (line: string, pairs: readonly string[], rows: readonly VoteRows[]): boolean => {
+  const [, target = '', hot, all] = /^(\S+): (\d+) \w+ hot, (\d+) rows in SQL$/.exec(line) ?? [];
+  const spare = Number(all) - Number(hot);
+  const concerned = pairs.filter((name) => targetOf(name) === target);
+  return spare > 0 && spare <= concerned.reduce((sum, name) => sum + rowsPerVote(name, rows), 0);
 };
+
+export interface Known {
+  readonly log: ClientLog;
+  readonly rows: readonly VoteRows[];
+  readonly waitMs: number;
+  readonly merged: number;
+}
 
 /** The findings without those that at most `merged` such pairs explain; all of them when it takes more. */
 export const withoutMerged = (
   { verdict, differences }: Findings,
-  { log, waitMs, merged }: { readonly log: ClientLog; readonly waitMs: number; readonly merged: number },
+  { log, rows, waitMs, merged }: Known,
 ): Findings => {
   const pairs = merged === 0 ? [] : acknowledgedTwice(log, waitMs);
   const found = [...verdict.lost, ...verdict.doubled];
@@ -46,6 +58,6 @@ export const withoutMerged = (
     lines.filter((line) => !pairs.some((name) => isAbout(line, name)));
   return {
     verdict: { ...verdict, lost: rest(verdict.lost), doubled: rest(verdict.doubled) },
-    differences: differences.filter((line) => !isSpareRow(line, pairs)),
+    differences: differences.filter((line) => !isSpareRow(line, pairs, rows)),
   };
 };

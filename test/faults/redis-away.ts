@@ -15,6 +15,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { nowMs } from './client-log.ts';
 import type { Figures } from './figures.ts';
+import { type Healed, judgeWithHealed } from './healed.ts';
 import {
   acknowledged,
   type JudgeOptions,
@@ -26,7 +27,7 @@ import {
   untilAll,
 } from './stack.ts';
 
-export interface AwayFigures extends Figures {
+export interface AwayFigures extends Figures, Partial<Healed> {
   readonly silenceSecondsMax: number;
 }
 
@@ -41,9 +42,17 @@ export interface World {
 
 const password = 'a-password-nobody-told-the-nodes';
 
+export interface AwayOptions extends JudgeOptions {
+  readonly seed: number;
+  /** Of the Redis. */
+  readonly settings?: readonly string[];
+  /** The Redis loses its newest part, which nodes give back. */
+  readonly losesTail?: boolean;
+}
+
 /** Runs on two nodes and servers of its own; judges at the end. */
 export const onRedis = async (
-  options: JudgeOptions & { readonly seed: number; readonly settings?: readonly string[] },
+  options: AwayOptions,
   task: (world: World) => Promise<number>,
 ): Promise<AwayFigures> => {
   const postgres = await startPostgres();
@@ -62,7 +71,8 @@ export const onRedis = async (
     });
     try {
       const silenceSecondsMax = Number((await task({ stack, server, proxy, redis })).toFixed(2));
-      return { ...(await stack.judge(options)), silenceSecondsMax };
+      const figures = await (options.losesTail ? judgeWithHealed(stack, options) : stack.judge(options));
+      return { ...figures, silenceSecondsMax };
     } finally {
       await stack.close();
     }

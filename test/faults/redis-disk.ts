@@ -3,24 +3,36 @@
  *
  * Each needs a server of its own kind, so each is a run of its own. Called by redis-disk.fault.ts.
  */
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
+import { nowMs } from './client-log.ts';
 import { type AwayFigures, duringFault, onRedis, refusedBy, underLoad, type World } from './redis-away.ts';
 import { until } from './stack.ts';
 
 /** Commands that have nothing to do with us, and take their time when the server starts. */
 const fillers = 15_000;
-const loadingSettings = ['key-load-delay 150', 'loading-process-events-interval-bytes 1024'];
+const loadingSettings = ['key-load-delay 300', 'loading-process-events-interval-bytes 1024'];
+
+export interface LoadingFigures extends AwayFigures {
+  /** From its start until it answered. */
+  readonly loadingSecondsMax: number;
+}
 
 /** Killed, and some seconds of LOADING at its start: nothing is counted, and it goes on by itself. */
-export const runLoading = (times: number, seed: number): Promise<AwayFigures> =>
-  onRedis({ seed, rounds: times, settings: loadingSettings }, async (world) => {
+export const runLoading = async (times: number, seed: number): Promise<LoadingFigures> => {
+  let longestMs = 0;
+  const once = async (world: World): Promise<void> => {
+    longestMs = Math.max(longestMs, await loadingOnce(world));
+  };
+  const figures = await onRedis({ seed, rounds: times, settings: loadingSettings }, async (world) => {
     await addFillers(world);
-    return again(world, times, () => loadingOnce(world));
+    return again(world, times, () => once(world));
   });
+  return { ...figures, loadingSecondsMax: Number((longestMs / 1_000).toFixed(2)) };
+};
 
 const addFillers = async ({ redis }: World): Promise<void> => {
   for (let first = 0; first < fillers; first += 1_000) {
@@ -30,9 +42,10 @@ const addFillers = async ({ redis }: World): Promise<void> => {
   }
 };
 
-const loadingOnce = async (world: World): Promise<void> => {
+const loadingOnce = async (world: World): Promise<number> => {
   const { server } = world;
   await server.kill();
+  const fromMs = nowMs();
   let started: Promise<void> = Promise.resolve();
   await refusedBy(world, {
     word: 'LOADING',
@@ -41,8 +54,13 @@ const loadingOnce = async (world: World): Promise<void> => {
       const loads = async () => (await pinged(server.url)).startsWith('LOADING');
       await until('Redis says that it loads', loads);
     },
-    end: () => started,
+    end: async () => {
+      const told = await pinged(server.url);
+      await started;
+      assert.match(told, /^LOADING/, 'it was loading all the while');
+    },
   });
+  return nowMs() - fromMs;
 };
 
 /** What one PING is answered with, also by a server that is not ready. */
@@ -70,28 +88,27 @@ const again = (world: World, times: number, fault: () => Promise<void>): Promise
 const lostMs = 1_000;
 
 /**
- * `everysec`: killed, and what it appended in the last second is cut off. The nodes give it back, but for
- * votes of users who voted again first: the figures say how many.
+ * `everysec`: killed, and what it appended in the last second is cut off. The nodes give all of it back;
+ * where a user has voted again first, one of his two votes counts, and the figures say how often.
  */
-export const runTailLost = (times: number, seed: number): Promise<AwayFigures> =>
-  onRedis({ seed, rounds: times, mayLose: true, settings: ['appendfsync everysec'] }, async (world) => {
-    let cutBytes = 0;
-    const silence = await again(world, times, async () => {
-      const before = await tailOf(world);
-      await sleep(lostMs);
-      await world.server.kill();
-      const after = await tailOf(world);
-      if (before.path === after.path) {
-        cutBytes += after.bytes - before.bytes;
-        const file = await open(after.path, 'r+');
-        await file.truncate(before.bytes);
-        await file.close();
-      }
-      await world.server.start();
-    });
-    assert.ok(cutBytes > 0, 'nothing was cut off');
-    return silence;
-  });
+export const runTailLost = async (times: number, seed: number): Promise<AwayFigures> => {
+  const settings = ['appendfsync everysec'];
+  const figures = await onRedis({ seed, rounds: times, losesTail: true, settings }, (world) =>
+    again(world, times, () => loseTail(world)),
+  );
+  assert.ok(Number(figures.healed) > 0, 'nothing was lost');
+  return figures;
+};
+
+const loseTail = async (world: World): Promise<void> => {
+  const before = await tailOf(world);
+  await sleep(lostMs);
+  await world.server.kill();
+  const after = await tailOf(world);
+  // Else the file was rewritten meanwhile, and what it had is in another one.
+  if (before.path === after.path) await truncate(after.path, before.bytes);
+  await world.server.start();
+};
 
 /** The newest of the files that Redis appends to, and its length. */
 const tailOf = async ({ server }: World): Promise<{ path: string; bytes: number }> => {

@@ -274,7 +274,8 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   if (!mayLose) verdict.doubled.push(...firstWindowFaults(log, waitMs));
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
-  ({ verdict, differences } = withoutMerged({ verdict, differences }, { log, waitMs, merged }));
+  const known = { log, rows: atRest.rows, waitMs, merged };
+  ({ verdict, differences } = withoutMerged({ verdict, differences }, known));
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
   demandClean(demanded, [...wrong, ...stops.flat(), ...differences, ...log.strange, ...buried]);
   return {
