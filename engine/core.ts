@@ -7,7 +7,7 @@
 import { initOf, type Loader } from './activation.ts';
 import type { Actor } from './actor.ts';
 import type { HeldState } from './entity/held.ts';
-import { DomainError } from './errors.ts';
+import { DomainError, StorageError } from './errors.ts';
 import type { Flusher } from './flusher.ts';
 import type { Freshness } from './freshness.ts';
 import type { Gate } from './gate.ts';
@@ -248,10 +248,27 @@ const begin = <Result>(asked: Asked<Result>): void => {
   const live = core.registry.live(kind, id);
   if (live !== undefined) takeTurn(asked, live);
   else
-    core.registry
-      .open(kind, id)
+    openForWrite(core, step)
       .then((actor) => takeTurn(asked, actor))
       .catch(asked.reject);
+};
+
+/**
+ * The actor of something that was not sent yet: where it does not come to life nothing of it was counted,
+ * also when the store did not say what became of the look or the `init`.
+ */
+export const openForWrite = ({ registry }: Core, { kind, id }: Target): Promise<Actor> =>
+  registry.open(kind, id).catch((error: unknown) => {
+    throw uncounted(error);
+  });
+
+const uncounted = (error: unknown): unknown => {
+  if (error instanceof StorageError) {
+    const { operation, reason } = error;
+    return new StorageError(operation, { outcome: 'not_applied', reason, cause: error });
+  }
+  const isOpen = error instanceof DomainError && error.context.outcome === 'unknown';
+  return isOpen ? failureError({ outcome: 'not_applied', code: error.code }) : error;
 };
 
 const takeTurn = <Result>(asked: Asked<Result>, actor: Actor): void => {

@@ -11,6 +11,7 @@ import {
   type Core,
   failureError,
   isGone,
+  openForWrite,
   type Step,
   sendKnown,
   sendUnawaited,
@@ -128,8 +129,7 @@ const castVote = (asked: AskedVote): void => {
   const live = core.registry.live(kind, id);
   if (live !== undefined) castOn(asked, live);
   else
-    core.registry
-      .open(kind, id)
+    openForWrite(core, request)
       .then((actor) => castOn(asked, actor))
       .catch(asked.reject);
 };

@@ -1,0 +1,84 @@
+/**
+ * Writes that never left because their entity did not come to life: their clients are told that nothing was
+ * counted, whatever the store left open of the looks and the `init` before them.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEngine } from '../../engine/create.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { DomainError, StorageError } from '../../engine/errors.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import { rules } from '../sim/plan.ts';
+import { createKit, type Kit, silence, stateIn } from './kit.ts';
+
+const test = suite('uncounted');
+
+interface World extends Kit {
+  readonly engine: Engine;
+  readonly bot: EntityRef;
+}
+
+const createWorld = async (): Promise<World> => {
+  const kit = await createKit({ published: false });
+  const engine = createEngine({
+    hot: kit.hot,
+    ledger: kit.ledger.port,
+    clock: kit.clock,
+    meters: kit.meters,
+    producer: 'node',
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => 'id',
+    flushIntervalMs: 1_000,
+    actorsMax: 100,
+    reflush: false,
+  });
+  const bot = kit.ledger.list('bot', 'a');
+  await kit.until(engine.start());
+  return { ...kit, engine, bot };
+};
+
+/** Whether anything was counted, as a failure of either kind says it. */
+const outcomeOf = (error: unknown): string | undefined => {
+  if (error instanceof StorageError) return error.outcome;
+  return error instanceof DomainError ? error.context.outcome : undefined;
+};
+
+/** What a vote and a post of a bot that nobody has asked for yet are told. */
+const outcomesOf = async ({ engine, until }: World): Promise<readonly unknown[]> => {
+  const vote = engine.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true });
+  const post = engine.postStats('a', { servers: '1' });
+  const settled = await until(Promise.allSettled([vote, post]));
+  return settled.map((one) => (one.status === 'rejected' ? outcomeOf(one.reason) : one.status));
+};
+
+test('a look that gets no answer: nothing was counted', async () => {
+  const world = await createWorld();
+  world.hot.hooks.beforeOther = (verb) => {
+    if (verb === 'load') throw silence();
+  };
+
+  assert.equal(await outcomesOf(world), ['not_applied', 'not_applied']);
+});
+
+test('an initialisation whose outcome is unknown: nothing was counted', async () => {
+  const world = await createWorld();
+  world.hot.hooks.beforeCommit = () => {
+    throw silence();
+  };
+
+  assert.equal(await outcomesOf(world), ['not_applied', 'not_applied']);
+  assert.is(stateIn(world.hot, world.bot), null);
+});
+
+test('a write that was sent may have been counted', async () => {
+  const world = await createWorld();
+  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw silence();
+  };
+
+  assert.equal(await outcomesOf(world), ['unknown', 'unknown']);
+});
+
+test.run();
