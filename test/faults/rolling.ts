@@ -54,6 +54,8 @@ interface World {
   readonly client: Client;
   readonly url: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** What is done to the nodes now, and since when: a failure names it. */
+  step: { readonly what: string; readonly fromMs: number };
 }
 
 const clients = 12;
@@ -92,6 +94,7 @@ export const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
       client,
       url: `http://127.0.0.1:${port}`,
       settings,
+      step: { what: 'nothing', fromMs: 0 },
     };
     for (const place of world.places) await open(world, place, plan.from ?? mainProgram);
     const haproxy = await startHaproxy(['haproxy.cfg'], environmentOf(places, port), port);
@@ -172,12 +175,19 @@ const restartAll = async (world: World, plan: RollingPlan): Promise<RollingFigur
 const getsTraffic = (world: World, place: Place): Promise<void> =>
   until(`the node on ${place.port} gets requests`, async () => (await answeredBy(world, place)) > 0);
 
+const enter = (world: World, what: string): void => {
+  world.step = { what, fromMs: performance.now() };
+};
+
 const restart = async (world: World, place: Place, program: string): Promise<number> => {
+  enter(world, `${place.port} stops`);
   const startedMs = performance.now();
   const exit = await place.node?.stop();
   const stopMs = performance.now() - startedMs;
+  enter(world, `${place.port} starts`);
   if (exit?.code !== 0) throw new Error(`a stop ended with ${exit?.code}:\n${place.node?.output()}`);
   await open(world, place, program);
+  enter(world, `${place.port} is back`);
   return stopMs;
 };
 
@@ -197,12 +207,17 @@ const startLoad = (world: World): Load => {
   const state = { requests: 0, stopped: false };
   const ask = async (...words: Parameters<Client['ask']>): Promise<boolean> => {
     state.requests += 1;
+    const askedMs = performance.now();
     const failure = await client.ask(...words).then(
       ({ status, text }) => (status === 200 ? '' : `${status} ${text.slice(0, 200)}`),
       (error: Error) => error.message,
     );
-    if (failure !== '')
-      failures.push(`${words[1]?.method ?? 'GET'} ${words[0].slice(url.length)}: ${failure}`);
+    if (failure !== '') {
+      const { what, fromMs } = world.step;
+      const nowMs = performance.now();
+      const when = `after ${Math.round(nowMs - askedMs)} ms; ${what}, for ${Math.round(nowMs - fromMs)} ms`;
+      failures.push(`${words[1]?.method ?? 'GET'} ${words[0].slice(url.length)}: ${failure} (${when})`);
+    }
     return failure === '';
   };
   const run = async (own: readonly string[]): Promise<void> => {
