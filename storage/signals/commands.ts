@@ -35,6 +35,8 @@ const connectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions => ({
   maxRetriesPerRequest: 0,
   commandTimeout: timeoutMs,
   connectTimeout: 2_000,
+  // A Redis that loads is asked again so soon, and not when its own guess of the end has passed.
+  maxLoadingRetryTime: 1_000,
   connectionName: 'rollcall-signals',
   lazyConnect: true,
 });

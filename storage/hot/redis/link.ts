@@ -62,6 +62,8 @@ const connectionOptions = (options: LinkOptions): RedisOptions => ({
   maxRetriesPerRequest: 0,
   socketTimeout: options.silenceMaxMs,
   connectTimeout: options.silenceMaxMs,
+  // A Redis that loads is asked again so soon, and not when its own guess of the end has passed.
+  maxLoadingRetryTime: reconnectMaxMs,
   connectionName: 'rollcall',
 });
 
