@@ -39,7 +39,9 @@ const ruleMutants: readonly Mutant[] = [
     name: 'init of what is already there',
     file: apply,
     find: `    case 'init':\n    case 'remember':\n      return unchanged(slot, applied);`,
-    replace: `    case 'init':\n      return applyInit(slot, item, context);\n    case 'remember':\n      return unchanged(slot, applied);`,
+    replace:
+      `    case 'init':\n      return applyInit(slot, item, context);\n` +
+      `    case 'remember':\n      return unchanged(slot, applied);`,
     killers: [applyTest],
     why: 'the second node to activate an entity would take it back to its row (I1)',
   },
