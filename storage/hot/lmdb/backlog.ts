@@ -215,6 +215,8 @@ export const clearShard = async (writer: Writer, shard: Shard, place: Place): Pr
     meta.remove(shardKey(shard));
   });
   writer.recent.slots.clear();
+  // Without its tombstone a listing may come again whose visitors were removed with it.
+  writer.recent.visitors.clear();
   writer.mirror[shard] = { generation: 0, version: 0, mark: 0, producers: new Map() };
 };
 
