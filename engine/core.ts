@@ -6,6 +6,7 @@
  */
 import { initOf, type Loader } from './activation.ts';
 import type { Actor } from './actor.ts';
+import type { DeliveryParts } from './delivery.ts';
 import type { HeldState } from './entity/held.ts';
 import { DomainError, StorageError } from './errors.ts';
 import type { Flusher } from './flusher.ts';
@@ -322,3 +323,9 @@ export const sendKnown = async (core: Core, item: Item): Promise<Decision> => {
   }
   return (await send(core, item)).decision;
 };
+
+/** What brings the ledger's decisions to the store. */
+export const deliveryOf = (core: Core): DeliveryParts => ({
+  ledger: core.ledger,
+  send: (item) => sendKnown(core, item),
+});

@@ -9,10 +9,10 @@ import {
   adopt,
   adoptFlushed,
   type Core,
+  deliveryOf,
   type EngineParts,
   revive,
   send,
-  sendKnown,
   sendUnawaited,
 } from './core.ts';
 import { deliverAdjustments, deliverEdits } from './delivery.ts';
@@ -65,16 +65,13 @@ const wire = (parts: EngineParts): Core => {
     meters: parts.meters,
     activate: (kind, id) => activate(activation, load, { kind, id }),
   });
-  const delivery = {
-    ledger: parts.ledger,
-    send: (item: Parameters<typeof sendKnown>[1]) => sendKnown(core, item),
-  };
   const flusher = createFlusher({
     ...parts,
     intervalMs: parts.flushIntervalMs,
     shards: parts.flushShards ?? (() => null),
     flushed: (settlement) => adoptFlushed(core, settlement),
     deliver: async () => {
+      const delivery = deliveryOf(core);
       await deliverEdits(delivery, parts.clock.nowMs());
       return deliverAdjustments(delivery);
     },

@@ -8,7 +8,7 @@
  */
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Adjustment, Decision, Item, Ledger, LedgerEntity } from './ports.ts';
+import type { Adjustment, Decision, FactsItem, Item, Ledger, LedgerEntity } from './ports.ts';
 
 export interface DeliveryParts {
   readonly ledger: Ledger;
@@ -32,6 +32,14 @@ export const deliverAdjustments = async (parts: DeliveryParts, target?: EntityRe
   return settled.length;
 };
 
+/** What tells the store the facts of the ledger's row. */
+export const factsOf = ({ ref, facts }: LedgerEntity, nowMs: number): FactsItem => ({
+  kind: 'facts',
+  target: ref,
+  facts,
+  atMs: nowMs,
+});
+
 /**
  * Tells facts that were edited, up to `limits.editsPerRound` listings. Who edited has told them already, as a
  * rule: then nothing changes, since facts carry their revision.
@@ -41,7 +49,7 @@ export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: numbe
   if (edits.length === 0) return;
   const rows = await ledger.find(edits.map(({ target }) => target));
   const tell = async (row: LedgerEntity | null): Promise<void> => {
-    if (row !== null) await send({ kind: 'facts', target: row.ref, facts: row.facts, atMs: nowMs });
+    if (row !== null) await send(factsOf(row, nowMs));
   };
   await Promise.all(rows.map(tell));
   await ledger.editsTold(edits);

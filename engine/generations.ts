@@ -5,7 +5,8 @@
  * loses data. So whenever versions may have run backwards, a new generation is taken in SQL first and
  * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
  */
-import { type Shard, shardCount, toShard } from './ids.ts';
+import { isBefore } from './entity/history.ts';
+import { allShards, type Shard } from './ids.ts';
 import type { HotStore, Ledger, Place } from './ports.ts';
 
 /** Stores that contradict each other: words for the operator, who must decide. */
@@ -22,8 +23,6 @@ export const renewGenerations = async (
   const generation = await ledger.nextGeneration(shards, atLeast);
   await hot.publish(shards.map((shard) => ({ shard, generation })));
 };
-
-const allShards = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
 
 /**
  * Empties shards of the hot store that have not come as far as they were flushed: an older copy of them was
@@ -43,9 +42,6 @@ export const emptyOlder = async (hot: HotStore, ledger: Ledger): Promise<readonl
   if (older.length > 0) await hot.clear(older);
   return older.map(({ shard }) => shard);
 };
-
-const isBefore = (one: Place, other: Place): boolean =>
-  one.generation < other.generation || (one.generation === other.generation && one.version < other.version);
 
 /**
  * Shards whose newest generation the ledger gave out and nobody published get one that both know. For a

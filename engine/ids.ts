@@ -38,6 +38,8 @@ export const isEntityKind = (word: string): word is EntityKind =>
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
 
+export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
+
 /**
  * Nearly all ids: digits, UUIDs, slugs. They encode to themselves, and a test is ten times cheaper than that.
  */

@@ -9,6 +9,7 @@ import type { Actor } from './actor.ts';
 import {
   act,
   type Core,
+  deliveryOf,
   failureError,
   isGone,
   openForWrite,
@@ -17,7 +18,7 @@ import {
   sendUnawaited,
   type Target,
 } from './core.ts';
-import { deliverAdjustments } from './delivery.ts';
+import { deliverAdjustments, factsOf } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
 import type { HeldState } from './entity/held.ts';
 import type { HotState } from './entity/state.ts';
@@ -25,7 +26,7 @@ import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Item, StatsItem, VoteItem } from './ports.ts';
+import type { StatsItem, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
 import type { Decided, Turn, TurnFailure } from './shard.ts';
 import {
@@ -246,16 +247,13 @@ export const standing = async (core: Core, target: Target, user: string): Promis
 export const refresh = async (core: Core, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined) return;
-  await sendKnown(core, { kind: 'facts', target: row.ref, facts: row.facts, atMs: core.clock.nowMs() });
+  await sendKnown(core, factsOf(row, core.clock.nowMs()));
 };
 
 /** Delivers what is open for the entity; for one that is gone from the ledger, everything that is open. */
 export const deliver = async (core: Core, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
-  const parts = {
-    ledger: core.ledger,
-    send: (item: Item) => sendKnown(core, item),
-  };
+  const parts = deliveryOf(core);
   let settled: number = limits.adjustmentsPerRound;
   while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, row?.ref);
 };

@@ -8,6 +8,7 @@
  */
 import { Actor } from './actor.ts';
 import type { HeldState } from './entity/held.ts';
+import { isBefore } from './entity/history.ts';
 import { DomainError } from './errors.ts';
 import {
   addressOf,
@@ -171,8 +172,10 @@ const newerOf = (found: Found, heard: Heard | undefined): Found | null => {
   if (state === null) return null;
   const newer =
     ref.incarnation > found.ref.incarnation ||
-    generation > found.generation ||
-    (generation === found.generation && state.version > found.state.version);
+    isBefore(
+      { generation: found.generation, version: found.state.version },
+      { generation, version: state.version },
+    );
   return newer ? { ref, generation, state } : found;
 };
 

@@ -8,7 +8,7 @@
  */
 import assert from 'node:assert/strict';
 import type { HeldState } from './entity/held.ts';
-import { markAfter } from './entity/history.ts';
+import { isBefore, markAfter } from './entity/history.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Shard } from './ids.ts';
 import type { Batch, BatchReply, Decision, Item, ShardVersion } from './ports.ts';
@@ -216,10 +216,7 @@ export const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boole
 };
 
 /** Others wrote to the shard since. */
-export const hasMoved = (now: ShardVersion, line: ShardLine): boolean => {
-  const same = now.generation === line.generation;
-  return same ? now.version > line.version : now.generation > line.generation;
-};
+export const hasMoved = (now: ShardVersion, line: ShardLine): boolean => isBefore(line, now);
 
 /** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
 export const takeWaiting = (line: ShardLine): readonly Turn[] => {

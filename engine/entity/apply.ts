@@ -21,6 +21,7 @@ import type {
   VoteItem,
 } from '../ports.ts';
 import { countClick, countInvite, countsVisitor } from './clicks.ts';
+import { isBefore } from './history.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
 import { mergeStats } from './stats.ts';
@@ -99,8 +100,7 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): Ou
   const { row, totals, facts, readUnder } = item;
   const { generation, shardVersion } = context;
   if (readUnder !== undefined && readUnder !== generation) return unchanged(slot, absent);
-  const newer = row.generation > generation || (row.generation === generation && row.version > shardVersion);
-  if (newer) return unchanged(slot, behind);
+  if (isBefore({ generation, version: shardVersion }, row)) return unchanged(slot, behind);
   checkTotals(totals);
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
@@ -121,10 +121,7 @@ const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: Ap
 
 /** A lost item that the entity got back with the row it was initialised from. */
 const inRow = ({ base }: Slot, { lostAt }: Item): boolean =>
-  base !== undefined &&
-  lostAt !== undefined &&
-  (base.generation > lostAt.generation ||
-    (base.generation === lostAt.generation && base.version >= lostAt.version));
+  base !== undefined && lostAt !== undefined && !isBefore(base, lostAt);
 
 /** Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice. */
 const isSettled = (slot: Living, item: Item): boolean => {

@@ -1,11 +1,17 @@
 /**
- * The mark of a shard's history: one number that two different pasts do not share.
+ * Places in a shard's history, and its mark: one number that two different pasts do not share.
  *
  * A store that lost its tail gives versions a second time, so an equal version proves nothing. Every batch
  * that changes something is chained into the mark by its producer and sequence number; whoever knew the mark
  * before his own batch knows what it must be afterwards. The same arithmetic is in
  * `storage/hot/functions/1-slots.lua`, and the conformance suite holds the two together. Pure.
  */
+
+import type { Place } from '../ports.ts';
+
+/** By generation, then by version. */
+export const isBefore = (one: Place, other: Place): boolean =>
+  one.generation === other.generation ? one.version < other.version : one.generation < other.generation;
 
 /** A prime below 2^40, so that every step stays exact in a double. */
 const modulus = 1_099_511_627_689;

@@ -6,7 +6,7 @@
  */
 import { createFlusher } from '../../engine/flusher.ts';
 import { reconcileGenerations } from '../../engine/generations.ts';
-import { shardCount, toShard } from '../../engine/ids.ts';
+import { allShards } from '../../engine/ids.ts';
 import { createMetrics } from '../../http/metrics.ts';
 import { createLedger } from '../../storage/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
@@ -16,7 +16,6 @@ import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
 
 const flushMsMax = 600_000;
-const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
 
 /** Opens the stores of the settings for one task. The schema is left as it is. */
 export const withStores = async <Result>(

@@ -6,7 +6,8 @@
  * than SQL is refused, never written back. Both are for stopped nodes.
  */
 import { renewGenerations } from '../../engine/generations.ts';
-import { allShards, newestInSql, shardsBehind } from '../../storage/backup/age.ts';
+import { allShards } from '../../engine/ids.ts';
+import { newestInSql, shardsBehind } from '../../storage/backup/age.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
 import { skipIncarnations } from '../../storage/ledger/generations.ts';

@@ -6,7 +6,8 @@
  * flush behind. So who puts an older SQL in place says so, and all totals are written anew. Called by
  * storage/backup/servers.ts and the command line.
  */
-import { shardCount, toShard } from '../../engine/ids.ts';
+import { isBefore } from '../../engine/entity/history.ts';
+import { allShards } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import type { Sql } from '../sql/client.ts';
 
@@ -16,8 +17,6 @@ export interface ShardPlace {
   readonly generation: number;
   readonly version: number;
 }
-
-export const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
 
 /** The newest row of every shard that has one. Reads all totals once. */
 export const newestInSql = (sql: Sql): Promise<readonly ShardPlace[]> =>
@@ -38,10 +37,9 @@ export const shardsBehind = async (
 ): Promise<readonly number[]> => {
   const known = await hot.versions(allShards);
   return places
-    .filter(({ shard, generation, version }) => {
-      const place = known[shard];
-      if (place === undefined || place.generation === 0) return false;
-      return place.generation === generation ? place.version < version : place.generation < generation;
+    .filter((wanted) => {
+      const place = known[wanted.shard];
+      return place !== undefined && place.generation > 0 && isBefore(place, wanted);
     })
     .map(({ shard }) => shard);
 };

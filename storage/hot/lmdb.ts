@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import type { HotState } from '../../engine/entity/state.ts';
 import { holdingSinceMs, longestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
-import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { addressOf, allShards, refAt, shardCount, shardOf } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
 import { clearShard, peek, publishShard, settle, sweep } from './lmdb/backlog.ts';
@@ -41,8 +41,6 @@ interface Store {
   /** Where the next `peek` over all shards starts, so that no shard is always last. */
   peekStart: number;
 }
-
-const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
 
 const assertOpen = (store: Store, operation: string): void => {
   if (store.writer.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });

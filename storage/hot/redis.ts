@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { longestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
-import { addressOf, refAt, type Shard, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { addressOf, allShards, refAt, type Shard, shardCount, shardOf } from '../../engine/ids.ts';
 import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
 import { peek, readHeads, settle } from './redis/backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './redis/codec.ts';
@@ -56,7 +56,6 @@ interface Store {
   peekStart: number;
 }
 
-const allShards = Array.from({ length: shardCount }, (_, index) => toShard(index));
 /** Requests looked up in one call. */
 const loadStep = 500;
 

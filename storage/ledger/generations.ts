@@ -6,6 +6,7 @@
  * Whoever initialises an entity under that generation therefore reads rows that agree with each other.
  * Called by storage/ledger.ts.
  */
+import { isBefore } from '../../engine/entity/history.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { type Shard, shardCount } from '../../engine/ids.ts';
 import type { DirtyEntity, Place } from '../../engine/ports.ts';
@@ -15,11 +16,6 @@ import { locks } from './locks.ts';
 
 /** Listings made after an older SQL was copied are known to the hot store, and so are their numbers. */
 const incarnationsSkipped = 1_000_000;
-
-const isNewer = (one: Place, other: Place | undefined): boolean =>
-  other === undefined ||
-  one.generation > other.generation ||
-  (one.generation === other.generation && one.version > other.version);
 
 /**
  * Records how far the shards of a round have come, and locks their rows. Throws `outdated` when one of them
@@ -32,7 +28,8 @@ export const enterPlaces = async (
   const newest = new Map<Shard, Place>();
   for (const { ref, generation, state } of entities) {
     const place = { generation, version: state.version };
-    if (isNewer(place, newest.get(ref.shard))) newest.set(ref.shard, place);
+    const known = newest.get(ref.shard);
+    if (known === undefined || isBefore(known, place)) newest.set(ref.shard, place);
   }
   if (newest.size === 0) return;
   // Rows are locked in one order, as everywhere.

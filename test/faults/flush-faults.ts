@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../engine/errors.ts';
 import { renewGenerations } from '../../engine/generations.ts';
-import { addressOf, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { addressOf, allShards, shardOf } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import { createLedger } from '../../storage/ledger.ts';
 import { type CutProxy, openCutProxy } from '../support/cut-proxy.ts';
@@ -125,9 +125,8 @@ const holdOnce = async ({ stack, proxy }: World, { how, ms }: Hold): Promise<voi
 
 /** As after a loss of data: SQL first, then the store. Flushes of the old one are outvoted. */
 const newGeneration = async ({ stores }: Stack): Promise<void> => {
-  const shards = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
   // A node that was stopped in the middle of a transaction has its rows locked until it goes on.
-  await renewGenerations(stores.hot, createLedger(stores.sql), shards).catch((error: unknown) => {
+  await renewGenerations(stores.hot, createLedger(stores.sql), allShards).catch((error: unknown) => {
     if (!(error instanceof StorageError && error.reason === 'busy')) throw error;
   });
 };

@@ -48,7 +48,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'init from a row newer than the shard',
     file: apply,
-    find: `  if (newer) return unchanged(slot, behind);\n`,
+    find: `  if (isBefore({ generation, version: shardVersion }, row)) return unchanged(slot, behind);\n`,
     replace: '',
     killers: [applyTest],
     why: 'flushes of an emptied store would lose against the row for ever (I10)',
@@ -213,8 +213,8 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a new generation at an equal version goes unnoticed',
     file: shard,
-    find: `same ? now.version > line.version : now.generation > line.generation`,
-    replace: `now.version > line.version`,
+    find: `boolean => isBefore(line, now);`,
+    replace: `boolean => now.version > line.version;`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node made good (I9)',
   },
