@@ -2,7 +2,8 @@
  * The test runner itself, on small files that are bad in one way each: none of them may pass, none may leave
  * a process behind.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -120,6 +121,45 @@ test('a child that outlives its test is a failure, and is ended even in a sessio
 
   assert.match(outcome.problems.join('; '), /left processes running/);
   while (!gone(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+});
+
+/** Like Redis under its guardian: in a session of its own, and without the mark in its environment. */
+const hidden = `
+  import { spawn } from 'node:child_process';
+  const guarded = (then) => {
+    const guardian = spawn('sh', ['-c', 'env -i sleep 1000 & echo $!; wait'], { detached: true });
+    guardian.stdout.once('data', (pid) => { console.log('child ' + pid); then(); });
+  };`;
+const childOf = (output: string): number => Number(/child (\d+)\s/.exec(output)?.[1] ?? 0);
+const untilGone = async (pid: number): Promise<void> => {
+  assert.ok(pid > 0, 'the child was started');
+  const endMs = performance.now() + 20_000;
+  while (!gone(pid) && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(gone(pid), 'the child is gone');
+};
+
+test('a child that hides its mark is ended with the one that started it', async () => {
+  const outcome = await run(
+    `// time limit: 60 s${hidden} test('a', () => new Promise((r) => guarded(r))); test.run();`,
+  );
+
+  assert.is(outcome.failures, 1, outcome.problems.join('; '));
+  await untilGone(childOf(outcome.output));
+});
+
+test('a killed runner leaves no process behind', async () => {
+  const [file, told, runner] = [join(folder, 'left.mjs'), join(folder, 'told'), join(folder, 'runner.mjs')];
+  const tell = `console.log = (words) => fs.writeFileSync('${told}', words);`;
+  const body = `${hidden} test('a', () => new Promise(() => guarded(() => {}))); test.run();`;
+  writeFileSync(file, `import fs from 'node:fs'; ${head} ${tell} ${body}`);
+  const program = `import { runFile } from '${import.meta.resolve('./runner/run-file.ts')}';`;
+  writeFileSync(runner, `${program} await runFile('${file}', { seconds: 60 });`);
+  const child = spawn(process.execPath, [runner], { stdio: 'ignore' });
+  while (!existsSync(told) || childOf(readFileSync(told, 'utf8')) === 0)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  child.kill('SIGKILL');
+
+  await untilGone(childOf(readFileSync(told, 'utf8')));
 });
 
 test('a file may ask for a longer time limit in its header', async () => {

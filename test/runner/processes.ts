@@ -1,7 +1,8 @@
 /**
  * Finds and ends processes that a test file left behind. Every child of a test inherits a mark in its
- * environment, so they are found even when they started a group or session of their own. Where there is no
- * /proc, only the test's own process group is ended.
+ * environment, so they are found even when they started a group or session of their own; Redis and Postgres
+ * write over theirs, so children of marked ones count, too. Where there is no /proc, only the test's own
+ * process group is ended.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -9,18 +10,39 @@ export const markVariable = 'ROLLCALL_TEST_FILE';
 /** Pid of the runner, for the process it started itself. */
 export const parentVariable = 'ROLLCALL_TEST_PARENT';
 
-/** Living processes that carry the mark: pid and command line. */
-export const marked = (mark: string): { pid: number; command: string }[] =>
-  processIds().flatMap((pid) => {
-    const environment = readProcessFile(pid, 'environ').split('\0');
-    if (!environment.includes(`${markVariable}=${mark}`)) return [];
-    return [{ pid, command: readProcessFile(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 160) }];
-  });
+interface Found {
+  readonly pid: number;
+  readonly parent: number;
+  readonly marked: boolean;
+}
 
-/** Ends the group of `leader` and everything that carries the mark, at once. */
+/** Living processes that carry the mark, and all below them: pid and command line. */
+export const familyOf = (mark: string): { pid: number; command: string }[] => {
+  const all = processIds().map((pid) => look(pid, mark));
+  const family = new Set(all.filter((one) => one.marked).map(({ pid }) => pid));
+  // What is added to a set that is walked is walked, too: this reaches grandchildren.
+  for (const pid of family) for (const one of all) if (one.parent === pid) family.add(one.pid);
+  return [...family].map((pid) => ({ pid, command: commandOf(pid) }));
+};
+
+const look = (pid: number, mark: string): Found => ({
+  pid,
+  // A program's name stands before it, and may hold anything, blanks and parentheses included.
+  parent: Number(/.*\) \S (\d+)/s.exec(readProcessFile(pid, 'stat'))?.[1]),
+  marked: readProcessFile(pid, 'environ').split('\0').includes(`${markVariable}=${mark}`),
+});
+
+const commandOf = (pid: number): string =>
+  readProcessFile(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 160);
+
+/**
+ * Ends the group of `leader` and everything of its family, at once. The leader itself, who may be calling,
+ * goes last; what it started meanwhile is looked for once more.
+ */
 export const endAll = (leader: number | undefined, mark: string): void => {
+  for (const { pid } of familyOf(mark)) if (pid !== leader) signal(pid);
   if (leader !== undefined) signal(-leader);
-  for (const { pid } of marked(mark)) signal(pid);
+  for (const { pid } of familyOf(mark)) signal(pid);
 };
 
 const signal = (pid: number): void => {

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endAll, marked, markVariable, parentVariable } from './processes.ts';
+import { endAll, familyOf, markVariable, parentVariable } from './processes.ts';
 import { type Counts, countsOf, type Ending, failuresOf, hookThrew, problemsOf } from './uvu-report.ts';
 
 const exitGraceMs = 5_000;
@@ -118,10 +118,10 @@ const start = (file: string, world: World) =>
 /** Commands of processes that outlive the test by more than the grace. */
 const leftoversOf = async ({ mark, graceMs }: World): Promise<string[]> => {
   const untilMs = performance.now() + graceMs;
-  let left = marked(mark);
+  let left = familyOf(mark);
   while (left.length > 0 && performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    left = marked(mark);
+    left = familyOf(mark);
   }
   return left.map(({ command }) => command);
 };
