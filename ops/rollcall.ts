@@ -257,6 +257,7 @@ const startEngine = async (
     flushShards: () => shares.mine,
   });
   await engine.start();
+  stores.reflushed();
   return engine;
 };
 

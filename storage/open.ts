@@ -40,6 +40,8 @@ export interface Stores {
   readonly libraries: RedisLibraries | null;
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
+  /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
+  reflushed(): void;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
   /** What is weaker than it should be, or away, now: words for `/readyz`. */
@@ -80,6 +82,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       shared: true,
       libraries: hot.libraries,
       reflush: false,
+      reflushed: () => {},
       notes: standing,
       troubles: () => {
         const away = server.trouble();
@@ -114,6 +117,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         shared: false,
         libraries: null,
         reflush: restored,
+        reflushed: ledger.caughtUp,
         notes,
         troubles: () => [],
         close: async () => {

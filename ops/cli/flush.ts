@@ -50,6 +50,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
   const ledger = createLedger(sql);
   await reconcileGenerations(hot, ledger, stores.reflush);
+  stores.reflushed();
   const flusher = createFlusher({
     hot,
     ledger,

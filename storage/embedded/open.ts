@@ -4,7 +4,9 @@
  * Owns `sql/` (the database), `snapshots/` and `sql.state.json` (how it was left) below the data folder. It
  * survives kill -9 by itself. After a power cut it may be torn: when it does not open, or when it was not
  * closed before the machine started anew and a full reading finds damage, the newest sound snapshot is put in
- * its place. Nothing is ever deleted that is not a copy. The data folder is locked by the caller before.
+ * its place. That the database may be older than the hot store is written down before, and stays so until the
+ * caller says that it is not any more. Nothing is ever deleted that is not a copy. The data folder is locked
+ * by the caller before.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,11 +36,13 @@ export interface LedgerStore {
   readonly sql: Sql;
   /**
    * The database is older than the hot store: the engine must be started with all its entities marked dirty
-   * (`reflush`), so that totals are written anew.
+   * (`reflush`), so that totals are written anew. Every opening says so until `caughtUp`.
    */
   readonly restored: boolean;
   /** What the operator should know about this opening; empty when all is well. */
   readonly notes: readonly string[];
+  /** The totals will be written anew, whatever happens now: the next opening need not say `restored`. */
+  caughtUp(): void;
   /** Takes a snapshot now; statements pause while files are copied. Resolves to its name. */
   snapshot(): Promise<string>;
   /** Takes a last snapshot, closes, and marks the folder as closed if that went well. Idempotent. */
@@ -50,28 +54,46 @@ interface Place extends SnapshotPlace {
 }
 type Left = 'closed' | 'killed' | 'machine_restarted';
 
+/** What is known of the folder while nobody has it open. */
+interface Standing {
+  readonly left: Left;
+  /** It may be older than the hot store, and nobody has written the totals anew. */
+  readonly older: boolean;
+}
+
 const placeOf = (dataDirectory: string): Place => ({
   live: join(dataDirectory, 'sql'),
   snapshots: join(dataDirectory, 'snapshots'),
   state: join(dataDirectory, 'sql.state.json'),
 });
 
-const readLeft = (place: Place): Left => {
-  if (!existsSync(place.state)) return existsSync(place.live) ? 'machine_restarted' : 'closed';
+const readStanding = (place: Place): Standing => {
+  const unknown = { left: 'machine_restarted', older: false } as const;
+  if (!existsSync(place.state)) return existsSync(place.live) ? unknown : { left: 'closed', older: false };
   try {
-    const state = JSON.parse(readFileSync(place.state, 'utf8')) as { open: boolean; boot: string };
-    if (!state.open) return 'closed';
-    return state.boot !== '' && state.boot === bootId() ? 'killed' : 'machine_restarted';
+    const state = JSON.parse(readFileSync(place.state, 'utf8')) as State;
+    const older = state.older === true;
+    if (!state.open) return { left: 'closed', older };
+    // Nobody has read all of one that was being mended.
+    const known = !older && state.boot !== '' && state.boot === bootId();
+    return { left: known ? 'killed' : 'machine_restarted', older };
   } catch {
-    return 'machine_restarted';
+    return unknown;
   }
 };
 
-const writeLeft = (place: Place, open: boolean): void =>
-  writeFileSync(place.state, JSON.stringify({ open, boot: bootId() }), { mode: 0o600, flush: true });
+interface State {
+  readonly open: boolean;
+  readonly boot: string;
+  readonly older?: boolean;
+}
+
+const writeStanding = (place: Place, { open, older }: Pick<State, 'open' | 'older'>): void =>
+  writeFileSync(place.state, JSON.stringify({ open, boot: bootId(), older }), { mode: 0o600, flush: true });
 
 /** Says of a database that was put in place whole that nothing is to be mended. */
-export const markClosed = (dataDirectory: string): void => writeLeft(placeOf(dataDirectory), false);
+export const markClosed = (dataDirectory: string): void =>
+  writeStanding(placeOf(dataDirectory), { open: false, older: false });
 
 /** Reads every row of every table: pages carry checksums, so damage shows. */
 const readAll = async (sql: Sql): Promise<void> => {
@@ -114,25 +136,31 @@ const openOrRestore = async (place: Place, options: LedgerStoreOptions): Promise
   if (missing && listSnapshots(place.snapshots).length > 0) {
     return restore(place, options, 'the folder is missing');
   }
-  const left = readLeft(place);
+  const { left, older } = readStanding(place);
   try {
     const embedded = await openAndCheck(place, left, options);
-    if (left !== 'machine_restarted' || missing) return { embedded, restored: false, notes: [] };
-    // Whole, and perhaps not as new as it was: the database does not sync.
+    if (missing || (left !== 'machine_restarted' && !older)) return { embedded, restored: false, notes: [] };
+    // Perhaps not as new as it was: the database does not sync.
     await skipGiven(embedded.sql);
-    const note =
-      'The machine stopped while the database was open; every row was read and found whole. Counters are ' +
-      'written anew from the hot store.';
-    return { embedded, restored: true, notes: [note] };
+    return { embedded, restored: true, notes: [older ? unfinishedWords : restartedWords] };
   } catch (error) {
     if (missing) throw error;
     return restore(place, options, wordsOf(error));
   }
 };
 
+const restartedWords =
+  'The machine stopped while the database was open; every row was read and found whole. Counters are ' +
+  'written anew from the hot store.';
+const unfinishedWords =
+  'A start before this one found the database older than the hot store and ended before it could mend ' +
+  'that. Counters are written anew from the hot store.';
+
 /** Tries snapshots from the newest. Throws words for the operator when none helps. */
 const restore = async (place: Place, options: LedgerStoreOptions, why: string): Promise<Opened> => {
   const tried: string[] = [];
+  // Before it lies in its place: whoever opens it next has to know.
+  writeStanding(place, { open: true, older: true });
   for (const name of listSnapshots(place.snapshots)) {
     try {
       const aside = await putBack(place, name);
@@ -166,7 +194,8 @@ const restore = async (place: Place, options: LedgerStoreOptions, why: string): 
 export const openLedgerStore = async (options: LedgerStoreOptions): Promise<LedgerStore> => {
   const place = placeOf(options.dataDirectory);
   const { embedded, restored, notes } = await openOrRestore(place, options);
-  writeLeft(place, true);
+  let older = restored;
+  writeStanding(place, { open: true, older });
   const { sql } = embedded;
   let snapshots: Promise<unknown> = Promise.resolve();
   const snapshot = (): Promise<string> => {
@@ -184,13 +213,18 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
     const last = await Promise.allSettled([snapshot()]);
     await embedded.close();
     await syncFolder(place.live);
-    if (last[0].status === 'fulfilled') writeLeft(place, false);
+    if (last[0].status === 'fulfilled') writeStanding(place, { open: false, older });
     else options.onTrouble?.('the last snapshot failed', last[0].reason);
   };
   return {
     sql,
     restored,
     notes,
+    caughtUp: () => {
+      if (!older) return;
+      older = false;
+      writeStanding(place, { open: true, older });
+    },
     snapshot,
     close: () => {
       closing ??= close();

@@ -117,14 +117,19 @@ test('a damaged snapshot is passed over for the one before', async () => {
   await store.close();
 });
 
-test('a folder that was deleted is restored, not begun anew', async () => {
+test('a folder that was deleted is restored, and every opening says so until it has caught up', async () => {
   const folder = copyOf('deleted');
   rmSync(join(folder, 'sql'), { recursive: true });
-  const store = await open(folder);
+  const said: boolean[] = [];
+  for (const catchesUp of [false, true, false]) {
+    const store = await open(folder);
+    said.push(store.restored);
+    assert.equal(await numbersIn(store), [-1], 'not begun anew');
+    if (catchesUp) store.caughtUp();
+    await store.close();
+  }
 
-  assert.is(store.restored, true);
-  assert.equal(await numbersIn(store), [-1]);
-  await store.close();
+  assert.equal(said, [true, true, false]);
 });
 
 test('damage that shows only when rows are read is found after the machine stopped', async () => {
