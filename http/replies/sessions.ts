@@ -109,8 +109,12 @@ export const mintSession = async (
   return created(reply);
 };
 
-/** `DELETE …/sessions/{session_id}`: the token is dead here at once. Rejects with `not_found`. */
-export const revokeSession = async (app: App, target: SessionTarget, sessionId: string): Promise<Reply> => {
+/**
+ * `DELETE …/sessions/{session_id}`: the token is dead here at once. A UUID is the same in upper and lower case,
+ * for SQL and so for what this node keeps. Rejects with `not_found`.
+ */
+export const revokeSession = async (app: App, target: SessionTarget, word: string): Promise<Reply> => {
+  const sessionId = word.toLowerCase();
   const removed = await app.catalogue.sessions.remove(target, sessionId);
   app.sessions.forget(sessionId);
   if (!removed) throw notFound('session');

@@ -176,6 +176,17 @@ test('DELETE …/sessions/:id → 200, and the token is dead at once', async () 
   assert.equal([after.status, after.headers.get('x-session-invalid')], [401, 'true']);
 });
 
+test('DELETE …/sessions/:id → 200 in upper case too, and the token is dead at once', async () => {
+  const token = await world.token('user', 'robin');
+  const made = (await create('bots/bot1', {}, token)).json;
+  await world.ask('POST', '/bots/stats', { body: {}, token: made.token });
+  const shouted = made.session_id.toUpperCase();
+  const reply = await world.ask('DELETE', `/bots/bot1/sessions/${shouted}`, { token });
+
+  assert.equal([reply.status, reply.json.context.session_id], [200, made.session_id]);
+  assert.is((await world.ask('POST', '/bots/stats', { body: {}, token: made.token })).status, 401);
+});
+
 test('DELETE …/sessions/:id → 400, 401, 403, 404', async () => {
   const token = await world.token('user', 'robin');
   const made = (await create('bots/bot1', {}, token)).json;
