@@ -95,6 +95,13 @@ const voteAndRead = async (sql: Sql, read: () => Promise<unknown>, voters: reado
   return read();
 };
 
+/** A statement that reads everything, for which the pool's limit is too short. */
+const plainly = <Rows>(sql: Sql, read: (transaction: Transaction) => Promise<Rows>): Promise<Rows> =>
+  sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    return read(transaction);
+  }) as Promise<Rows>;
+
 test('pages of voters around the deep end hold each voter once, in order', async () => {
   const { sql } = lists;
   const { voters } = lists.open().votes;
@@ -119,13 +126,6 @@ test('pages of voters around the deep end hold each voter once, in order', async
   );
 });
 
-/** A statement that reads everything, for which the pool's limit is too short. */
-const plainly = <Rows>(sql: Sql, read: (transaction: Transaction) => Promise<Rows>): Promise<Rows> =>
-  sql.begin(async (transaction) => {
-    await transaction`set local statement_timeout = 0`;
-    return read(transaction);
-  }) as Promise<Rows>;
-
 test('pages around the deep end hold each row once, in order', async () => {
   const { sql } = lists;
   const catalogue = lists.open();
@@ -135,9 +135,12 @@ test('pages around the deep end hold each row once, in order', async () => {
   for (let page = last - 99; page <= last; page++) {
     ids.push(...(await catalogue.bots.page(page)).rows.map((row) => row.bot_id));
   }
-  const expected = await sql<{ bot_id: string }[]>`
+  const expected = await plainly(
+    sql,
+    (transaction) => transaction<{ bot_id: string }[]>`
     select bot_id from bots where type in ('approved', 'certified')
-    order by created_at, bot_id limit ${ids.length}`;
+    order by created_at, bot_id limit ${ids.length}`,
+  );
 
   assert.equal(
     ids.toReversed(),
