@@ -130,6 +130,26 @@ test('a click answered before an acknowledged write must be there, a later one n
   assert.is(judged(log).lost, 2, 'the click and the visitor');
 });
 
+test('a click that the store may have refused need not be there, one that was certainly settled must', () => {
+  const log = logOf();
+  log.withoutRoom.push({ fromMs: 300, toMs: 400 });
+  click(log, 100);
+  log.stats.push(post(1, 200));
+  // Answered before, but no change after it was: its batch may have gone out later.
+  click(log, 285);
+  click(log, 350);
+  click(log, 390);
+  log.stats.push(post(2, 500));
+  see(log, 950, { post: 2, clicks: 1 });
+  assert.equal(judged(log), clean);
+
+  log.sights.length = 0;
+  click(log, 450);
+  see(log, 950, { post: 2, clicks: 1 });
+
+  assert.is(judged(log).lost, 1);
+});
+
 test('more clicks than were sent, and fewer than were seen, are found', () => {
   const log = logOf();
   click(log, 100);

@@ -98,10 +98,23 @@ const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number
     if (op.outcome !== 'ok' || op.returnMs >= moment) continue;
     provenUntil.set(op.life, Math.max(provenUntil.get(op.life) ?? 0, op.callMs));
   }
-  const kept = ({ callMs, returnMs }: ClickOp): boolean =>
-    !log.withoutRoom.some(({ fromMs, toMs }) => returnMs > fromMs && callMs < toMs);
   return clicks.filter(
-    (op) => op.outcome === 'ok' && op.returnMs < (provenUntil.get(op.life) ?? 0) && kept(op),
+    (op) => op.outcome === 'ok' && op.returnMs < (provenUntil.get(op.life) ?? 0) && isKept(log, op),
+  );
+};
+
+/**
+ * Whether no refusal of the store can have met the click's batch: before the next time without room began, a
+ * change of the same bot was acknowledged that was asked for after the click was answered.
+ */
+const isKept = (log: ClientLog, { bot, life, callMs, returnMs }: ClickOp): boolean => {
+  const next = Math.min(...log.withoutRoom.filter(({ toMs }) => toMs > callMs).map(({ fromMs }) => fromMs));
+  if (next === Number.POSITIVE_INFINITY) return true;
+  const settles = (op: StatsOp | VoteOp): boolean =>
+    op.life === life && op.outcome === 'ok' && op.callMs > returnMs && op.returnMs <= next;
+  return (
+    log.stats.some((op) => op.bot === bot && settles(op)) ||
+    log.votes.some((op) => op.target === `bot/${bot}` && settles(op))
   );
 };
 

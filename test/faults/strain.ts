@@ -124,7 +124,7 @@ const answered = (socket: Socket): Promise<boolean> =>
   });
 
 const within = (answer: Promise<boolean>, milliseconds: number): Promise<boolean> =>
-  Promise.race([answer, sleep(milliseconds, false)]);
+  Promise.race([answer, sleep(milliseconds, false, { ref: false })]);
 
 /* ------------------------------------------------------------------- CPU */
 
@@ -155,7 +155,7 @@ export const runWithoutMemory = async (plan: RunPlan): Promise<Figures> => {
     const load = startLoad({ ...run, url: node.url });
     await acknowledged(run.log, 300);
     await evaluate(node, eatMemory);
-    const exit = await Promise.race([node.exited, sleep(60_000, null)]);
+    const exit = await Promise.race([node.exited, sleep(60_000, null, { ref: false })]);
     assert.ok(exit, 'the process goes on without memory');
     await load.ended;
     endLife(run.log);
