@@ -49,8 +49,8 @@ export const parseBody = (text: string): unknown => {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
-    throw malformed('The body is not JSON.');
+  } catch (error) {
+    throw malformed(`The body is not JSON: ${(error as Error).message}.`);
   }
   const escaped = text.includes('\\u');
   if (typeof value === 'object' && value !== null) inspect(value, 1, escaped);

@@ -10,6 +10,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
+import { patternWords } from './schema/patterns.ts';
 
 export const explainedFieldsMax = 16;
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
@@ -37,12 +38,23 @@ const compile = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
   return validate;
 };
 
-const named = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const counted = (count: number, one: string, several: string): string =>
+  `${count} ${count === 1 ? one : several}`;
+const characters = (count: number): string => counted(count, 'character', 'characters');
+const entries = (count: number): string => counted(count, 'entry', 'entries');
 
 const listed = (values: unknown): string =>
   (Array.isArray(values) ? values : [values]).map((value) => JSON.stringify(value)).join(', ');
 
-const formats: Record<string, string> = {
+const types: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+const formats: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
   uri: 'a URL',
   'date-time': 'an RFC 3339 timestamp',
@@ -55,19 +67,22 @@ const sentence = (error: ErrorObject): string => {
     case 'required':
       return 'is missing';
     case 'type':
-      return `must be ${[params.type].flat().join(' or ')}`;
+      return `must be ${[params.type]
+        .flat()
+        .map((type) => types[type] ?? type)
+        .join(' or ')}`;
     case 'enum':
       return `must be one of ${listed(params.allowedValues)}`;
     case 'const':
       return `must be ${listed(params.allowedValue)}`;
     case 'minLength':
-      return `must have at least ${named(params.limit, 'character')}`;
+      return `must have at least ${characters(params.limit)}`;
     case 'maxLength':
-      return `must have at most ${named(params.limit, 'character')}`;
+      return `must have at most ${characters(params.limit)}`;
     case 'minItems':
-      return `must have at least ${named(params.limit, 'entr')}`.replace(/entrs?$/, 'entries');
+      return `must have at least ${entries(params.limit)}`;
     case 'maxItems':
-      return `must have at most ${named(params.limit, 'entr')}`.replace(/entrs?$/, 'entries');
+      return `must have at most ${entries(params.limit)}`;
     case 'minimum':
       return `must be ${params.limit} or more`;
     case 'maximum':
@@ -75,7 +90,7 @@ const sentence = (error: ErrorObject): string => {
     case 'uniqueItems':
       return 'must not repeat an entry';
     case 'pattern':
-      return `must match ${params.pattern}`;
+      return patternWords[params.pattern] ?? `must match ${params.pattern}`;
     case 'format':
       return `must be ${formats[params.format] ?? params.format}`;
     default:
@@ -85,10 +100,13 @@ const sentence = (error: ErrorObject): string => {
 
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
+/** What stands for the whole body: its JSON Pointer would be an empty word. */
+const root = '/';
+
 const pointerOf = (error: ErrorObject): string =>
   error.keyword === 'required'
     ? `${error.instancePath}/${escapePointer(error.params.missingProperty)}`
-    : error.instancePath || '/';
+    : error.instancePath || root;
 
 /** The `context` entries of a rejection: pointer to words, at most 16. */
 export const wordsOf = (errors: readonly ErrorObject[]): Record<string, string> => {
@@ -109,10 +127,11 @@ export const wordsOf = (errors: readonly ErrorObject[]): Record<string, string> 
 const rejection = (where: string, errors: readonly ErrorObject[]): DomainError => {
   const words = wordsOf(errors);
   const page = where === 'query' && '/page' in words;
+  const whole = words[root];
   const fields = Object.keys(words).join(', ');
   return new DomainError(
     page ? 'page_invalid' : 'validation_failed',
-    `The ${where} is not valid: ${fields}.`,
+    whole === undefined ? `The ${where} is not valid: ${fields}.` : `The ${where} ${whole}.`,
     words,
   );
 };

@@ -4,14 +4,20 @@
  * dispatch.ts for every row that is not public.
  */
 import { DomainError } from '../../engine/errors.ts';
+import { parseToken } from '../../engine/rules/token.ts';
 import type { RequestHeaders } from '../request-headers.ts';
 import { type Presented, presentedToken } from './headers.ts';
 import type { SessionRecord } from './ports.ts';
 import type { SessionCache } from './sessions.ts';
 
+const notKnown = 'The token is unknown, revoked or expired.';
+/** Most who see this have lost a character, or written "Bearer". */
+const notWhole =
+  'This is no whole token. Send it as it was given, from "rc_" to its end, and before it at most its kind.';
+
 const admit = (record: SessionRecord | null, presented: Presented): SessionRecord => {
   if (record === null) {
-    throw new DomainError('token_invalid', 'The token is unknown, revoked or expired.');
+    throw new DomainError('token_invalid', parseToken(presented.token) === null ? notWhole : notKnown);
   }
   if (presented.claim !== null && presented.claim !== record.kind) {
     throw new DomainError(
@@ -31,7 +37,10 @@ export const authenticate = (
 ): SessionRecord | Promise<SessionRecord> => {
   const presented = presentedToken(headers);
   if (presented.token === '') {
-    throw new DomainError('token_missing', 'This operation needs a token.');
+    throw new DomainError(
+      'token_missing',
+      'This operation needs a token, in the header "Authorization: <token>".',
+    );
   }
   const found = sessions.find(presented.token);
   if (!(found instanceof Promise)) return admit(found, presented);

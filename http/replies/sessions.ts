@@ -110,8 +110,8 @@ export const mintSession = async (
 };
 
 /**
- * `DELETE …/sessions/{session_id}`: the token is dead here at once. A UUID is the same in upper and lower case,
- * for SQL and so for what this node keeps. Rejects with `not_found`.
+ * `DELETE …/sessions/{session_id}`: the token is dead here at once. A UUID is the same in upper and lower
+ * case, for SQL and so for what this node keeps. Rejects with `not_found`.
  */
 export const revokeSession = async (app: App, target: SessionTarget, word: string): Promise<Reply> => {
   const sessionId = word.toLowerCase();

@@ -43,7 +43,7 @@ const parseExactly = (text: string): ExactBody => {
 const digitsOf = (value: number | bigint | null, pointer: string): string => {
   const why =
     value === null
-      ? 'must be integer'
+      ? 'must be a whole number'
       : typeof value === 'bigint' && value > statsIntegerMax
         ? `must be ${statsIntegerMax} or less`
         : '';

@@ -2,7 +2,8 @@
  * Schemas of positions and applications (contract §2.18, §4.6).
  */
 import { type Static, Type } from 'typebox';
-import { Flag, plainText, Text, Timestamp, User, UserId, Uuid, userExample, Words } from './common.ts';
+import { Flag, Text, Timestamp, User, UserId, Uuid, userExample, Words } from './common.ts';
+import { plainText } from './patterns.ts';
 
 export const AppsParams = Type.Object({ user_id: UserId });
 

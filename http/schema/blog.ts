@@ -2,7 +2,8 @@
  * Schemas of the blog (contract §2.20, §4.8).
  */
 import { type Static, Type } from 'typebox';
-import { plainText, Text, Timestamp, User, userExample, Words } from './common.ts';
+import { Text, Timestamp, User, userExample, Words } from './common.ts';
+import { plainText } from './patterns.ts';
 
 export const PostParams = Type.Object({
   slug: Type.String({

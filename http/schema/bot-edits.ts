@@ -4,8 +4,9 @@
  * Lengths are code points. What a schema cannot say (that an address is one) is `checkBotAddresses`.
  */
 import { type Static, Type } from 'typebox';
-import { BotId, Flag, orNull, plainText, TargetId, UserId } from './common.ts';
+import { BotId, Flag, orNull, TargetId, UserId } from './common.ts';
 import { checkAddresses, HttpsAddress, LinksInput, lineOf, linkPointers, proseOf, tagsOf } from './fields.ts';
+import { plainText, platformId, platformIdOrEmpty } from './patterns.ts';
 
 export const BotEditParams = Type.Object({ id: BotId });
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
@@ -30,20 +31,17 @@ const example = {
   tags: ['moderation'],
 };
 
-/** A platform's id of a bot or an application. */
-const platformId = '[0-9]{15,20}';
-
 export const BotBody = Type.Object(
   {
     ...fields,
     bot_id: Type.String({
-      pattern: `^${platformId}$`,
+      pattern: platformId,
       description: 'Id of the bot on the platform: 15 to 20 digits.',
       examples: ['815553000470478850'],
     }),
     client_id: Type.Optional(
       Type.String({
-        pattern: `^(${platformId})?$`,
+        pattern: platformIdOrEmpty,
         description: 'Id of its application; the `bot_id` when absent or empty.',
         examples: ['815553000470478850'],
       }),

@@ -3,13 +3,14 @@
  */
 import { type Static, Type } from 'typebox';
 import { Count, Text, Words } from './common.ts';
+import { platformId } from './patterns.ts';
 
-const platformId = (description: string) =>
-  Type.String({ pattern: '^[0-9]{15,20}$', description, examples: ['815553000470478850'] });
+const idOf = (description: string) =>
+  Type.String({ pattern: platformId, description, examples: ['815553000470478850'] });
 
-export const BotMetaParams = Type.Object({ client_id: platformId('Id of the application on the platform.') });
+export const BotMetaParams = Type.Object({ client_id: idOf('Id of the application on the platform.') });
 export const BotMetaQuery = Type.Object({
-  fallback_bot_id: Type.Optional(platformId('Id of the bot, for when the look-up service does not answer.')),
+  fallback_bot_id: Type.Optional(idOf('Id of the bot, for when the look-up service does not answer.')),
 });
 
 export const BotMeta = Type.Object(

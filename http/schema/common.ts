@@ -5,6 +5,7 @@
  * string `""`, an unset integer 0 (docs/behaviour.md, "Replies"). Used by the schema and route files only.
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { plainText } from './patterns.ts';
 
 export const Timestamp = Type.String({
   format: 'date-time',
@@ -25,9 +26,6 @@ export const Words = Type.Array(Type.String());
 export const Count = Type.Integer({ minimum: 0 });
 /** A vote sum; negative when downvotes prevail. */
 export const Sum = Type.Integer();
-
-/** No control characters: SQL text cannot hold a NUL, and no id or name needs the others. */
-export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
 
 const idOf = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });

@@ -6,7 +6,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
-import { plainText } from './common.ts';
+import { httpsText, plainText } from './patterns.ts';
 
 /** One line of text. */
 export const lineOf = (minLength: number, maxLength: number, example: string) =>
@@ -23,7 +23,7 @@ export const tagsOf = (minItems: number) =>
 /** An https address of up to 512 characters; `checkAddresses` judges what a pattern cannot. */
 export const HttpsAddress = Type.String({
   maxLength: 512,
-  pattern: '^https://[^\\s\\u0000-\\u001f\\u007f]+$',
+  pattern: httpsText,
   description: 'An https address.',
   examples: ['https://example.org'],
 });

@@ -2,7 +2,8 @@
  * Schemas of the login exchange (contract §4.1).
  */
 import { type Static, Type } from 'typebox';
-import { plainText, Text } from './common.ts';
+import { Text } from './common.ts';
+import { plainText } from './patterns.ts';
 
 const lineUpTo = (maxLength: number, about: { description: string; example: string }) =>
   Type.String({

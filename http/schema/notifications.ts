@@ -3,6 +3,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
+import { addressText, pushAuth, pushPoint } from './patterns.ts';
 
 export const NotificationsParams = Type.Object({ id: UserId });
 export const NotificationQuery = Type.Object({ notif_id: Uuid });
@@ -54,19 +55,19 @@ export type SubscriptionList = Static<typeof SubscriptionList>;
 export const SubscriptionBody = Type.Object(
   {
     auth: Type.String({
-      pattern: '^[A-Za-z0-9_-]{22}(==)?$',
+      pattern: pushAuth,
       description: '16 bytes in base64url.',
       examples: ['BTBZMqHH6r4Tts7J_aSIgg'],
     }),
     endpoint: Type.String({
       minLength: 1,
       maxLength: 1_024,
-      pattern: '^[\\u0021-\\u007e]+$',
+      pattern: addressText,
       description: 'An https address of a public push service.',
       examples: ['https://push.example.org/wpush/v2/gAAAAABl'],
     }),
     p256dh: Type.String({
-      pattern: '^[A-Za-z0-9_-]{87}=?$',
+      pattern: pushPoint,
       description: 'A point of P-256, 65 bytes in base64url.',
       examples: ['BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4'],
     }),

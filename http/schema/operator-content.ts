@@ -5,12 +5,13 @@
 import { type Static, Type } from 'typebox';
 import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
 import { lineOf, proseOf, tagsOf } from './fields.ts';
+import { slug } from './patterns.ts';
 
-const slug = Type.String({
-  pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',
+const Slug = Type.String({
+  pattern: slug,
   description: 'Letters a-z, digits, - and _.',
 });
-export const SlugParams = Type.Object({ id: slug });
+export const SlugParams = Type.Object({ id: Slug });
 const optional = Type.Optional;
 const names = (example: string) =>
   optional(Type.Array(lineOf(1, 128, example), { maxItems: 200, uniqueItems: true }));
@@ -99,7 +100,7 @@ export const BlogPostList = Type.Object({
 });
 
 const QuestionBody = Type.Object({
-  id: slug,
+  id: Slug,
   question: lineOf(1, 300, 'Why do you want to join?'),
   paragraph: optional(proseOf(0, 2_000, 'Tell us what draws you to this.')),
   placeholder: optional(lineOf(0, 300, 'I want to join because …')),

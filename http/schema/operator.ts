@@ -9,7 +9,6 @@ import {
   Flag,
   orNull,
   PackUrl,
-  plainText,
   Sum,
   TargetId,
   TeamIdOrVanity,
@@ -20,6 +19,7 @@ import {
   Words,
 } from './common.ts';
 import { lineOf, proseOf, tagsOf } from './fields.ts';
+import { httpsTextOrEmpty, plainText, platformId } from './patterns.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 
@@ -27,10 +27,10 @@ export const UserParams = Type.Object({ id: UserId });
 export const BotParams = Type.Object({ id: BotId });
 /** Of a bot that is to be added. */
 export const NewBotParams = Type.Object({
-  id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the bot: 15 to 20 digits.' }),
+  id: Type.String({ pattern: platformId, description: 'Id of the bot: 15 to 20 digits.' }),
 });
 export const ServerParams = Type.Object({
-  id: Type.String({ pattern: '^[0-9]{15,20}$', description: 'Id of the server: 15 to 20 digits.' }),
+  id: Type.String({ pattern: platformId, description: 'Id of the server: 15 to 20 digits.' }),
 });
 export const TeamParams = Type.Object({
   id: Type.String({ ...TargetId, description: 'Id of a team; its vanity code will not do.' }),
@@ -178,7 +178,7 @@ export const ServerBody = Type.Object({
   long: Type.Optional(proseOf(0, 65_536, 'All about it.')),
   avatar: Type.Optional(lineOf(0, 512, 'https://cdn.example.org/a.webp')),
   invite: Type.Optional(
-    Type.String({ maxLength: 512, pattern: '^(https://[^\\s]+)?$', description: 'An https address.' }),
+    Type.String({ maxLength: 512, pattern: httpsTextOrEmpty, description: 'An https address.' }),
   ),
   tags: Type.Optional(tagsOf(0)),
   nsfw: Type.Optional(Flag),
@@ -250,6 +250,8 @@ export const DeadLetterList = Type.Object({
     Type.Object({
       id: Type.Integer(),
       created_at: Timestamp,
+      newest_at: Timestamp,
+      refusals: Type.Integer(),
       source: Text,
       reason: Text,
       body: Type.Unknown(),

@@ -2,8 +2,9 @@
  * Bodies of packs (contract §4.4).
  */
 import { type Static, Type } from 'typebox';
-import { PackUrl, plainText, UserId } from './common.ts';
+import { PackUrl, UserId } from './common.ts';
 import { lineOf, proseOf, tagsOf } from './fields.ts';
+import { packUrl, plainText } from './patterns.ts';
 
 export const NewPackParams = Type.Object({ id: UserId });
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
@@ -27,7 +28,7 @@ export const PackBody = Type.Object(
     short,
     tags,
     url: Type.String({
-      pattern: '^[A-Za-z0-9-]{3,20}$',
+      pattern: packUrl,
       description: 'The address; kept in lower case.',
       examples: ['night-owls'],
     }),

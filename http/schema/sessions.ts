@@ -3,7 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { Flag, plainText, TargetId, TargetType, Text, Timestamp, Uuid, Words } from './common.ts';
+import { Flag, TargetId, TargetType, Text, Timestamp, Uuid, Words } from './common.ts';
+import { plainText } from './patterns.ts';
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;

@@ -3,8 +3,9 @@
  */
 import { type Static, Type } from 'typebox';
 import { entityKinds } from '../../engine/ids.ts';
-import { Flag, orNull, plainText, TargetId, TargetType, UserId, Uuid, Words } from './common.ts';
+import { Flag, orNull, TargetId, TargetType, UserId, Uuid, Words } from './common.ts';
 import { LinksInput, lineOf, proseOf, tagsOf } from './fields.ts';
+import { plainText } from './patterns.ts';
 
 /** More than there are permissions; repeated words are folded. */
 const permissionWordsMax = 64;

@@ -2,7 +2,8 @@
  * Schemas of vanity codes (contract §2.17, §4.9).
  */
 import { type Static, Type } from 'typebox';
-import { plainText, TargetId, TargetType, Text, Timestamp, Uuid } from './common.ts';
+import { TargetId, TargetType, Text, Timestamp, Uuid } from './common.ts';
+import { itagText, plainText, uuidText } from './patterns.ts';
 
 export const VanityParams = Type.Object({
   code: Type.String({
@@ -13,12 +14,12 @@ export const VanityParams = Type.Object({
     examples: ['keepers'],
   }),
 });
-const uuidShape = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-export const isUuid = (word: string): boolean => new RegExp(`^${uuidShape}$`).test(word);
+const uuid = new RegExp(uuidText);
+export const isUuid = (word: string): boolean => uuid.test(word);
 export const VanityQuery = Type.Object({
   itag: Type.Optional(
     Type.String({
-      pattern: `^(true|false|${uuidShape})$`,
+      pattern: itagText,
       description: 'A UUID resolves by that itag; `true` takes the code in the path as the itag.',
       examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14'],
     }),

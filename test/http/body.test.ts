@@ -43,6 +43,11 @@ for (const [name, text] of refused) {
   });
 }
 
+test('what is no JSON is told where it fails', () => {
+  assert.throws(() => parseBody('{"servers":12'), /is not JSON: .*position 13/);
+  assert.throws(() => parseBody('servers=12'), /is not JSON: .*"servers=12"/);
+});
+
 test('32 levels are read', () => {
   assert.not.throws(() => parseBody(nested(bodyDepthMax)));
 });

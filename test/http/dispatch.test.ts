@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limits } from '../../engine/limits.ts';
+import { formatToken } from '../../engine/rules/token.ts';
 import { defaultDeadlines } from '../../http/facade.ts';
 import { ask, openWorld, type World } from './world.ts';
 
@@ -244,6 +245,19 @@ for (const refusal of refusals) {
     assert.is(answer.headers.get('x-session-invalid'), refusal.code === 'token_invalid' ? 'true' : null);
   });
 }
+
+test('what is no whole token is told from a token that is unknown', async () => {
+  const answerTo = async (authorization: string): Promise<string> =>
+    String(
+      (await ask(world, 'POST', '/things/stats', { headers: auth(authorization), body: '{}' })).json.message,
+    );
+
+  for (const mistake of [`Bearer ${bot}`, bot.slice(0, -1), `${bot}x`]) {
+    assert.match(await answerTo(mistake), /from "rc_" to its end/, mistake);
+  }
+  const stranger = formatToken({ kind: 'bot', id: 'b1' }, Buffer.alloc(32, 255));
+  assert.match(await answerTo(stranger), /unknown, revoked or expired/);
+});
 
 test('a 500 says nothing of its cause, which is logged with the request id', async () => {
   const answer = await ask(world, 'GET', '/things/broken');

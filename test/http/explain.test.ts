@@ -11,6 +11,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DomainError } from '../../engine/errors.ts';
 import { coerceQuery, explain, explainedFieldsMax } from '../../http/explain.ts';
+import { operations } from '../../http/routes/admin/table.ts';
+import { patternWords } from '../../http/schema/patterns.ts';
+import { rows } from '../../http/table.ts';
 
 const test = suite('explain');
 
@@ -28,20 +31,20 @@ const wordings: readonly [unknown, Record<string, string>][] = [
   [{ ...good, short: 'x' }, { '/short': 'must have at least 30 characters' }],
   [{ ...good, short: 'x'.repeat(151) }, { '/short': 'must have at most 150 characters' }],
   [{ tags: ['a'] }, { '/short': 'is missing' }],
-  [{ ...good, short: 5 }, { '/short': 'must be string' }],
-  [{ ...good, tags: [] }, { '/tags': 'must have at least 1 entries' }],
+  [{ ...good, short: 5 }, { '/short': 'must be a string' }],
+  [{ ...good, tags: [] }, { '/tags': 'must have at least 1 entry' }],
   [{ ...good, tags: ['a', 'a'] }, { '/tags': 'must not repeat an entry' }],
   [{ ...good, tags: ['a', 'abcdef'] }, { '/tags/1': 'must have at most 5 characters' }],
   [{ ...good, count: -1 }, { '/count': 'must be 0 or more' }],
   [{ ...good, count: 11 }, { '/count': 'must be 10 or less' }],
-  [{ ...good, count: 1.5 }, { '/count': 'must be integer' }],
-  [{ ...good, count: null }, { '/count': 'must be integer' }],
+  [{ ...good, count: 1.5 }, { '/count': 'must be a whole number' }],
+  [{ ...good, count: null }, { '/count': 'must be a whole number' }],
   [{ ...good, status: 'away' }, { '/status': 'must be one of "online", "idle"' }],
   [{ ...good, id: 'x' }, { '/id': 'must be a UUID' }],
   [{ ...good, note: 'long' }, { '/note': 'must have at most 3 characters, or must be null' }],
-  [[], { '/': 'must be object' }],
-  ['x', { '/': 'must be object' }],
-  [null, { '/': 'must be object' }],
+  [[], { '/': 'must be an object' }],
+  ['x', { '/': 'must be an object' }],
+  [null, { '/': 'must be an object' }],
 ];
 for (const [body, words] of wordings) {
   test(`${JSON.stringify(body).slice(0, 50)} → ${JSON.stringify(words)}`, () => {
@@ -51,6 +54,30 @@ for (const [body, words] of wordings) {
     assert.equal(error.context, words);
   });
 }
+
+test('a body that is no object is named as a whole', () => {
+  const error = explain('body', Body, { value: [], bytes: 2 });
+
+  assert.is(error.message, 'The body must be an object.');
+});
+
+/** Every `pattern` below `value`. */
+const patternsIn = (value: unknown): readonly string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === 'pattern' && typeof member === 'string' ? [member] : patternsIn(member),
+  );
+};
+
+test('every pattern of a row, and no other, has words for who does not fit it', () => {
+  const used = new Set(
+    patternsIn(
+      [...rows, ...operations.map(({ row }) => row)].map(({ params, query, body }) => [params, query, body]),
+    ),
+  );
+
+  assert.equal([...used].sort(), Object.keys(patternWords).sort());
+});
 
 test('several fields are all named, at most 16', () => {
   const Many = Type.Array(Type.Integer());

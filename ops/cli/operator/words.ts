@@ -9,7 +9,7 @@ import type { TSchema } from 'typebox';
 import { parameterNames } from '../../../http/match.ts';
 import type { Operation } from '../../../http/routes/admin/operation.ts';
 import { operations } from '../../../http/routes/admin/table.ts';
-import { plainText } from '../../../http/schema/common.ts';
+import { plainText } from '../../../http/schema/patterns.ts';
 import { CommandError } from '../command.ts';
 import { nearest } from '../nearest.ts';
 

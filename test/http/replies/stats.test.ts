@@ -64,7 +64,8 @@ test('the way an integer is written does not change its digits', () => {
 test('a fraction that parsing loses is refused by name', () => {
   assert.throws(
     () => read('{"servers":9007199254740993.5}'),
-    (error: unknown) => error instanceof DomainError && error.context['/servers'] === 'must be integer',
+    (error: unknown) =>
+      error instanceof DomainError && error.context['/servers'] === 'must be a whole number',
   );
   assert.equal(read('{"servers":9007199254740993,"extra":9007199254740993.5}').servers, '9007199254740993');
 });
