@@ -13,7 +13,6 @@ import type { Load, LoadResult, Order, Report, Watch } from './order.ts';
 
 export const openAutocannon = (directory: Directory): Load => {
   const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true,
   });

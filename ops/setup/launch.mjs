@@ -6,6 +6,9 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 
+/** Before every script. Only Node 22 has what that module needs, so it is named here and never imported. */
+const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
+
 /**
  * Type stripping is announced as experimental by Node 22; we rely on it, so the warning only hides others.
  */
@@ -17,7 +20,7 @@ export const launch = (root, words) => {
     words[0] === '--bin' ? join(root, 'node_modules', '.bin', words[1] ?? '') : join(root, words[0]);
   const rest = words.slice(words[0] === '--bin' ? 2 : 1);
   const bin = join(root, 'node_modules', '.bin');
-  const child = spawn(join(bin, 'node'), [...nodeFlags, script, ...rest], {
+  const child = spawn(join(bin, 'node'), [...nodeFlags, ...preloaded, script, ...rest], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },

@@ -10,8 +10,11 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -169,6 +172,29 @@ test('a signal reaches the script, and how it ended reaches the caller', async (
   const { code, output } = await end;
   assert.is(code, 3);
   assert.match(output, /drained/);
+});
+
+test('types are taken off once for a text, and never kept for another one', async () => {
+  const kept = join(root, 'node_modules/.rollcall/stripped');
+  await run('script.ts');
+  const [file = ''] = readdirSync(kept);
+  const madeMs = statSync(join(kept, file)).mtimeMs;
+
+  assert.equal(await run('script.ts'), { code: 7, output: 'script\n' });
+  assert.is(statSync(join(kept, file)).mtimeMs, madeMs, 'the same text is not stripped again');
+
+  appendFileSync(join(root, 'script.ts'), `console.log('changed' satisfies string);`);
+  assert.is((await run('script.ts')).output, 'script\nchanged\n');
+
+  truncateSync(join(kept, file), statSync(join(kept, file)).size - 5);
+  assert.is((await run('script.ts')).output, 'script\nchanged\n');
+  assert.equal(readdirSync(kept), [file], 'one file per source');
+});
+
+test('a script runs where nothing can be kept', async () => {
+  fakeNpm('mkdir -p node_modules/.rollcall && touch node_modules/.rollcall/stripped');
+
+  assert.is((await run('script.ts')).output.endsWith('script\n'), true);
 });
 
 test('a tool of node_modules/.bin runs with --bin', async () => {

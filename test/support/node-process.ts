@@ -42,7 +42,7 @@ const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEV
 
 /** Starts a node; does not wait for it. */
 export const spawnNode = (options: NodeOptions): NodeProcess => {
-  const own = [process.execPath, '--disable-warning=ExperimentalWarning', options.program ?? mainProgram];
+  const own = [process.execPath, ...process.execArgv, options.program ?? mainProgram];
   const [command = '', ...words] = [...(options.through ?? []), ...own];
   const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', 'pipe'],

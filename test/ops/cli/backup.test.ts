@@ -149,7 +149,7 @@ test('a backup of servers or of nothing is refused in words', async () => {
 test('a restore that is killed leaves nothing half, and the next one succeeds', async () => {
   const dataDir = place('killed');
   const main = new URL('../../../ops/cli/main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [main, 'restore', backup], {
+  const child = spawn(process.execPath, [...process.execArgv, main, 'restore', backup], {
     stdio: 'ignore',
     env: { ...process.env, DATA_DIR: dataDir },
   });

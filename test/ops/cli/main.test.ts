@@ -194,7 +194,7 @@ test('inspect of something unknown is a failure', async () => {
 /** Runs the real program on a data folder. */
 const spawnOps = (directory: string, ...words: string[]) => {
   const main = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
-  return spawnSync(process.execPath, [main, ...words], {
+  return spawnSync(process.execPath, [...process.execArgv, main, ...words], {
     encoding: 'utf8',
     env: { ...process.env, DATA_DIR: directory },
   });

@@ -72,7 +72,7 @@ const spawnIn = (
   new Promise((resolve) => {
     const ports = { PORT: '1', ADMIN_PORT: String(config.adminPort) };
     const env = { ...process.env, ...settings, ...ports, DATA_DIR };
-    execFile(process.execPath, [program, ...words], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, [...process.execArgv, program, ...words], { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
   });

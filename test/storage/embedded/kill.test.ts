@@ -42,7 +42,7 @@ test.after(() => {
 /** Starts the writer, kills it after some numbers. Resolves to the last number that was told as committed. */
 const writeAndKill = (from: number, count: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    const writer = spawn(process.execPath, [child, folder, String(from), 'snapshots'], {
+    const writer = spawn(process.execPath, [...process.execArgv, child, folder, String(from), 'snapshots'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let last = from - 1;

@@ -40,7 +40,7 @@ const records = [
 
 /** Runs the child and kills it once it reports `killAt` lines. Resolves to the last report. */
 const run = async (killAt: number): Promise<number> => {
-  const importing = spawn(process.execPath, [child, directory, file], {
+  const importing = spawn(process.execPath, [...process.execArgv, child, directory, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // What the killed ones leave behind goes with the folder.
     env: { ...process.env, TMPDIR: folder },

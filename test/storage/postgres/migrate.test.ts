@@ -21,7 +21,7 @@ interface Ended {
   readonly output: string;
 }
 const runChild = (address: string): Promise<Ended> => {
-  const words = ['--disable-warning=ExperimentalWarning', program, address];
+  const words = [...process.execArgv, program, address];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
