@@ -41,6 +41,8 @@ export interface PlaneConfig {
 const sessionsCachedMax = 100_000;
 /** A session is asked for again after this, also when nothing was heard of it. */
 const sessionsKeptMs = 60_000;
+/** How long a token that was in use works on when SQL is away, also where a node has to forget it. */
+const sessionCopiesMs = 3_600_000;
 
 const openAlone = (stores: Stores): Plane => {
   const catalogue = createCatalogue(stores.sql);
@@ -90,7 +92,8 @@ const openShared = (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): 
     sql: stores.sql,
     sessions: plain.sessions,
     entriesMax: sessionsCachedMax,
-    mirrorMs: sessionsKeptMs,
+    copyMs: sessionCopiesMs,
+    confirmMs: sessionsKeptMs,
     nowMs: systemClock.nowMs,
   });
   const sessions = createSessionCache({

@@ -49,8 +49,8 @@ export interface RowCache<Row extends Cacheable> {
   get(word: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
   /** Call after an edit or deletion is committed. Loads that began earlier are not kept. */
   drop(id: string): void;
-  /** Edits may have been missed. */
-  dropAll(): void;
+  /** Edits may have been missed: every row is old from here on. */
+  doubtAll(): void;
 }
 
 interface Bound {
@@ -60,29 +60,36 @@ interface Bound {
 
 /** The rows that are kept, by id and by vanity code. */
 const createRows = <Row extends Cacheable>(bound: Bound) => {
-  const rows = new LRUCache<string, Row>({
+  const rows = new LRUCache<string, { readonly row: Row; readonly epoch: number }>({
     maxSize: bound.bytesMax,
     ttl: bound.ageMaxMs,
-    sizeCalculation: (row) => row.weightBytes,
+    sizeCalculation: ({ row }) => row.weightBytes,
     noDeleteOnStaleGet: true,
   });
   const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
+  let epoch = 0;
+  const rowOf = (id: string, allowStale: boolean): Row | undefined => {
+    const kept = rows.get(id, { allowStale });
+    return kept !== undefined && (allowStale || kept.epoch === epoch) ? kept.row : undefined;
+  };
   return {
     find: (word: string, allowStale = false): Row | undefined => {
-      const byId = rows.get(word, { allowStale });
+      const byId = rowOf(word, allowStale);
       if (byId !== undefined) return byId;
       const code = word.toLowerCase();
       const id = idsByVanity.get(code);
-      const row = id === undefined ? undefined : rows.get(id, { allowStale });
+      const row = id === undefined ? undefined : rowOf(id, allowStale);
       // The code may have moved to another entity since: only the row itself says whose it is.
       return row?.vanity === code ? row : undefined;
     },
     keep: (row: Row): void => {
-      rows.set(row.id, row);
+      rows.set(row.id, { row, epoch });
       if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
     },
     delete: (id: string): void => void rows.delete(id),
-    clear: (): void => rows.clear(),
+    doubt: (): void => {
+      epoch += 1;
+    },
   };
 };
 
@@ -126,9 +133,9 @@ export const createRowCache = <Row extends Cacheable>(bound: Bound): RowCache<Ro
       rows.delete(id);
       loading.clear();
     },
-    dropAll: () => {
+    doubtAll: () => {
       drops += 1;
-      rows.clear();
+      rows.doubt();
       loading.clear();
     },
   };

@@ -79,8 +79,8 @@ export interface Profiles<Row> {
   profile(word: string): Soon<Row | null>;
   /** Forgets what is cached about this id. Call after an edit or a deletion is committed. */
   drop(id: string): void;
-  /** Forgets everything: edits of other nodes may have been missed. */
-  dropAll(): void;
+  /** Everything is old from here on: edits of other nodes may have been missed. */
+  doubtAll(): void;
 }
 
 export interface Catalogue {
@@ -172,7 +172,7 @@ const profilesOf = <Row extends { id: string; vanity: string; weightBytes: numbe
 ): Profiles<Row> => ({
   profile: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
   drop: (id) => cache.drop(id),
-  dropAll: () => cache.dropAll(),
+  doubtAll: () => cache.doubtAll(),
 });
 
 const createBots = (

@@ -21,7 +21,7 @@ export interface Sharing {
 type Kind = 'bot' | 'server' | 'team';
 interface Droppable {
   drop(id: string): void;
-  dropAll(): void;
+  doubtAll(): void;
 }
 
 const telling =
@@ -57,7 +57,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
       if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
     },
     found: () => {
-      for (const droppable of Object.values(profiles)) droppable.dropAll();
+      for (const droppable of Object.values(profiles)) droppable.doubtAll();
     },
   });
   return {

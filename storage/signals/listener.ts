@@ -22,11 +22,17 @@ export interface ListenerOptions {
   readonly onLost: (error: Error) => void;
 }
 
+/** One key's text, and what is left of its life when it ends by itself. */
+export interface Stored {
+  readonly text: string | null;
+  readonly leftMs: number;
+}
+
 export interface Listener {
   /** Whether `read` watches what it reads. */
   readonly tracks: boolean;
-  /** One key's text, watched from now on. Rejects when there is no connection. */
-  read(key: string): Promise<string | null>;
+  /** One key, watched from now on. Rejects when there is no connection. */
+  read(key: string): Promise<Stored>;
   close(): void;
 }
 
@@ -48,7 +54,11 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
     await client.subscribe(options.channel, options.onMessage);
   };
   start().catch(options.onLost);
-  return { tracks: true, read: (key) => client.get(key), close: () => client.destroy() };
+  const read = async (key: string): Promise<Stored> => {
+    const [leftMs, text] = await Promise.all([client.pTTL(key), client.get(key)]);
+    return { leftMs, text };
+  };
+  return { tracks: true, read, close: () => client.destroy() };
 };
 
 const openCluster = (options: ListenerOptions): Listener => {

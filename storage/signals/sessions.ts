@@ -1,24 +1,39 @@
 /**
- * Sessions mirrored to Redis, so that a node asks SQL about a token once in a while and not once per request.
+ * Sessions mirrored to Redis, so that a node asks SQL about a token once in a while and not once per request,
+ * and goes on without SQL for an hour.
  *
- * SQL is the truth. Under the hash of a token Redis holds one of: the session; a tombstone (`revoked`, dead
- * at once); a `hold` (something about it is changing: ask SQL); a claim (somebody reads SQL to fill it).
- * Invariants:
+ * SQL is the truth. What stands under the hash of a token is said in session-copies.ts. Invariants:
  * - a revoke writes the tombstone first, then tells the nodes, then deletes in SQL, then writes the
  *   tombstone again;
- * - a fill claims the key, then reads SQL, then replaces exactly its own claim. A revoke or a flush in
- *   between takes the claim away, so a late fill can revive nothing, and a reading that began before the
- *   delete is buried by the second tombstone;
+ * - a fill claims the key, then reads SQL, then replaces exactly its own claim; a copy that is old is
+ *   confirmed by replacing exactly what was read before SQL was. A revoke or a flush in between takes that
+ *   away, so a late fill can revive nothing, and a reading that began before the delete is buried by the
+ *   second tombstone;
+ * - a copy older than `confirmMs` is believed only where SQL confirms it or does not answer: nothing ends
+ *   without a tombstone or a hold in its place. One that this node was told of is not believed without SQL;
  * - a node keeps only what it read while trusted, and no longer than it is told to (`keepable`).
  * When Redis is away SQL answers and nothing is kept; when both are, a `StorageError`: 503, never 401.
  */
-import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { SessionOfToken, SessionTarget } from '../catalogue/sessions.ts';
 import type { RedisSignals } from '../signals.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import {
+  type Copy,
+  claim,
+  type Ending,
+  end,
+  endingMs,
+  type Found,
+  hashOf,
+  keyOf,
+  readPlainly,
+  replace,
+  understand,
+} from './session-copies.ts';
 
 type SqlSessions = Catalogue['sessions'];
 
@@ -48,48 +63,37 @@ export interface MirrorOptions {
   readonly sessions: SqlSessions;
   /** Sessions of which this node remembers that it read them. At least as many as it caches. */
   readonly entriesMax: number;
-  /**
-   * How long a mirrored session stands before SQL is asked again, ms. Bounds what a lost tombstone can do.
-   */
-  readonly mirrorMs: number;
+  /** A copy stands for so long after SQL said so, ms: how long tokens in use outlive SQL. */
+  readonly copyMs: number;
+  /** And is believed for so long before SQL is asked again, while it answers. */
+  readonly confirmMs: number;
   readonly nowMs: () => number;
 }
 
 interface State extends MirrorOptions {
   /** Hashes that were read while trusted, and not changed since. */
   readonly watched: LRUCache<string, object>;
+  /**
+   * Hashes that were said to end or change while an old copy could live. A Redis that lost its newest writes
+   * may show that copy again.
+   */
+  readonly doubted: LRUCache<string, object>;
+  /** What this node has ended or changed in SQL lately. */
+  readonly committed: LRUCache<string, Ending>;
 }
 
-type Found =
-  | { readonly kind: 'session'; readonly session: SessionOfToken }
-  | { readonly kind: 'revoked' | 'absent' | 'unsure' };
-
-const keyPrefix = 'rollcall:session:';
-const tombstone = 'revoked';
-const hold = 'hold';
-/** Longer than any fill: a claim lives 10 s, and a statement is given up after 5. */
-const tombstoneMs = 600_000;
-const holdMs = 60_000;
-const claimMs = 10_000;
 const messageHashesMax = 500;
-
-const keyOf = (hash: string): string => keyPrefix + hash;
-const replaceClaim = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return 1`;
-
-const understand = (text: string | null): Found => {
-  if (text === null) return { kind: 'absent' };
-  if (text === tombstone) return { kind: 'revoked' };
-  if (!text.startsWith('{')) return { kind: 'unsure' };
-  return { kind: 'session', session: JSON.parse(text) as SessionOfToken };
-};
+const committedMax = 10_000;
 
 /** `keyspace` notices and messages alike end here. */
 const unwatch = (state: State, key: string | null): void => {
   if (key === null) state.watched.clear();
-  else if (key.startsWith(keyPrefix)) state.watched.delete(key.slice(keyPrefix.length));
+  else state.watched.delete(hashOf(key) ?? '');
+};
+
+const heardOf = (state: State, hash: string): void => {
+  state.watched.delete(hash);
+  state.doubted.set(hash, {});
 };
 
 /**
@@ -100,7 +104,7 @@ const forgetIn = (signals: RedisSignals, cache: ForgettingCache): (() => void) =
   signals.hear({
     changed: (key) => {
       if (key === null) cache.forgetAll();
-      else if (key.startsWith(keyPrefix)) cache.doubtHash(key.slice(keyPrefix.length));
+      else cache.doubtHash(hashOf(key) ?? '');
     },
     lost: () => cache.forgetAll(),
     message: (message) => {
@@ -110,19 +114,17 @@ const forgetIn = (signals: RedisSignals, cache: ForgettingCache): (() => void) =
     },
   });
 
-const readText = async (state: State, hash: string): Promise<string | null> => {
+const read = async (state: State, hash: string): Promise<Found> => {
   const { signals } = state;
+  // Most likely Redis would not answer at all, and what it says may not be kept: ask SQL without a delay.
+  if (!signals.trusted()) return { kind: 'unsure' };
   // Before the reading, so that a change that overtakes its answer takes the mark away.
   state.watched.set(hash, {});
-  if (!signals.listener.tracks) return (await signals.commands.send('GET', [keyOf(hash)])) as string | null;
-  return signals.listener.read(keyOf(hash));
-};
-
-const read = async (state: State, hash: string): Promise<Found> => {
-  // Most likely Redis would not answer at all, and what it says may not be kept: ask SQL without a delay.
-  if (!state.signals.trusted()) return { kind: 'unsure' };
   try {
-    return understand(await readText(state, hash));
+    const { listener, commands } = signals;
+    return understand(
+      listener.tracks ? await listener.read(keyOf(hash)) : await readPlainly(commands.send, hash),
+    );
   } catch {
     // Redis is away or slow: SQL knows as well.
     state.watched.delete(hash);
@@ -130,26 +132,51 @@ const read = async (state: State, hash: string): Promise<Found> => {
   }
 };
 
-const fromSql = (state: State, hash: string): Promise<SessionOfToken | null> => {
-  state.watched.delete(hash);
-  return state.sessions.byTokenHash(Buffer.from(hash, 'hex'));
+const askSql = (state: State, hash: string): Promise<SessionOfToken | null> =>
+  state.sessions.byTokenHash(Buffer.from(hash, 'hex'));
+
+/** What Redis has when SQL does not answer, nor is heard of: good for this once. Else the failure. */
+const withoutSql = async (state: State, hash: string, failure: unknown): Promise<SessionOfToken | null> => {
+  const found = await readPlainly(state.signals.commands.send, hash).then(understand, () => null);
+  if (found?.kind === 'revoked') return null;
+  if (found?.kind !== 'session' || state.doubted.has(hash)) throw failure;
+  return found.session;
 };
 
-const claimKey = async (state: State, hash: string): Promise<string | null> => {
-  const claim = `claim:${randomUUID()}`;
-  const words = [keyOf(hash), claim, 'PX', claimMs, 'NX'];
-  return (await state.signals.commands.send('SET', words)) === null ? null : claim;
+const fromSql = async (state: State, hash: string): Promise<SessionOfToken | null> => {
+  state.watched.delete(hash);
+  try {
+    return await askSql(state, hash);
+  } catch (failure) {
+    return withoutSql(state, hash, failure);
+  }
+};
+
+/** Resolves to whether Redis now has a copy in the place of this text. */
+const write = (
+  state: State,
+  hash: string,
+  { text, session }: { readonly text: string; readonly session: SessionOfToken },
+): Promise<boolean> => {
+  const lastsMs = Math.floor(Math.min(state.copyMs, session.expiresAtMs - state.nowMs()));
+  if (lastsMs < 1) return Promise.resolve(false);
+  return replace(state.signals.commands.send, hash, { text, session, lastsMs });
 };
 
 /** Resolves to whether Redis now has what SQL said. Rejects when either is away. */
 const fill = async (state: State, hash: string): Promise<boolean> => {
-  const claim = await claimKey(state, hash);
-  if (claim === null) return false;
-  const session = await fromSql(state, hash);
-  const lastsMs = Math.min(state.mirrorMs, (session?.expiresAtMs ?? 0) - state.nowMs());
-  if (session === null || lastsMs < 1) return false;
-  const words = [replaceClaim, 1, keyOf(hash), claim, JSON.stringify(session), Math.floor(lastsMs)];
-  return (await state.signals.commands.send('EVAL', words)) === 1;
+  const text = await claim(state.signals.commands.send, hash);
+  if (text === null) return false;
+  const session = await askSql(state, hash);
+  return session !== null && write(state, hash, { text, session });
+};
+
+/** What was just written, watched; what SQL said where it is not to be had. */
+const readBack = async (state: State, hash: string, said: SessionOfToken): Promise<SessionOfToken | null> => {
+  const found = await read(state, hash);
+  if (found.kind === 'session') return found.session;
+  state.watched.delete(hash);
+  return found.kind === 'revoked' ? null : said;
 };
 
 /**
@@ -160,22 +187,75 @@ const lookUpAndFill = async (state: State, hash: string): Promise<SessionOfToken
   const session = await fromSql(state, hash);
   if (session === null || !state.signals.trusted()) return session;
   const filled = await fill(state, hash).catch(() => false);
-  if (!filled) return session;
-  const found = await read(state, hash);
-  if (found.kind === 'session') return found.session;
-  state.watched.delete(hash);
-  return found.kind === 'revoked' ? null : session;
+  return filled ? readBack(state, hash, session) : session;
 };
+
+/** SQL's word on an old copy. While SQL does not answer, the copy stands: no end of it was heard of. */
+const confirm = async (state: State, hash: string, copy: Copy): Promise<SessionOfToken | null> => {
+  let session: SessionOfToken | null;
+  try {
+    session = await askSql(state, hash);
+  } catch (failure) {
+    if (state.doubted.has(hash)) throw failure;
+    return copy.session;
+  }
+  state.watched.delete(hash);
+  const { send } = state.signals.commands;
+  if (session === null) {
+    await end(send, hash, 'revoked').catch(() => undefined);
+    return null;
+  }
+  await write(state, hash, { text: copy.text, session }).catch(() => false);
+  return readBack(state, hash, session);
+};
+
+/** A Redis whose clock was set back must not make a copy young: it counts by the distance. */
+const isYoung = (state: State, hash: string, { ageMs }: Copy): boolean =>
+  Math.abs(ageMs) < state.confirmMs && !state.doubted.has(hash);
 
 const lookUp = async (state: State, hash: string): Promise<SessionOfToken | null> => {
   const found = await read(state, hash);
-  if (found.kind === 'session') return found.session;
-  if (found.kind === 'revoked') return null;
-  return found.kind === 'absent' ? lookUpAndFill(state, hash) : fromSql(state, hash);
+  switch (found.kind) {
+    case 'session':
+      return isYoung(state, hash, found) ? found.session : confirm(state, hash, found);
+    case 'revoked':
+      return null;
+    case 'absent':
+      return lookUpAndFill(state, hash);
+    case 'unsure':
+      return fromSql(state, hash);
+  }
 };
 
-const bury = (state: State, hash: string): Promise<unknown> =>
-  state.signals.commands.send('SET', [keyOf(hash), tombstone, 'PX', tombstoneMs]);
+/** Puts an ending in the place of the copy. */
+const put = (state: State, hash: string, ending: Ending): Promise<unknown> => {
+  heardOf(state, hash);
+  return end(state.signals.commands.send, hash, ending);
+};
+
+/** The same once more, of what SQL has committed: if not now, then when Redis is found again. */
+const putForGood = (state: State, hash: string, ending: Ending): Promise<unknown> => {
+  state.committed.set(hash, ending, { ttl: endingMs[ending] });
+  return put(state, hash, ending);
+};
+
+/** A Redis that was away may be without what was written last. */
+const putAgain = async (state: State): Promise<void> => {
+  for (const [hash, ending] of [...state.committed.entries()]) await put(state, hash, ending);
+};
+
+/**
+ * What fails once something is buried may be half done: whoever asked for it is told so, and asks again.
+ */
+const halfDone = (failure: unknown): unknown =>
+  failure instanceof StorageError
+    ? new StorageError(failure.operation, {
+        outcome: 'unknown',
+        reason: failure.reason,
+        cause: failure,
+        detail: failure.message,
+      })
+    : failure;
 
 const hashOfSession = async (state: State, target: SessionTarget, id: string): Promise<string | null> => {
   const rows = await asStorage(
@@ -190,13 +270,17 @@ const hashOfSession = async (state: State, target: SessionTarget, id: string): P
 const remove = async (state: State, target: SessionTarget, id: string): Promise<boolean> => {
   const hash = await hashOfSession(state, target, id);
   if (hash === null) return false;
-  await bury(state, hash);
-  await state.signals.publish({ kind: 'session', hash, id });
-  const removed = await state.sessions.remove(target, id);
-  // Only against a flush between the two, whose reader then read SQL before the delete. Redis gone again:
-  // nobody fills, and nobody who is trusted still has it.
-  await bury(state, hash).catch(() => undefined);
-  return removed;
+  await put(state, hash, 'revoked');
+  try {
+    await state.signals.publish({ kind: 'session', hash, id });
+    const removed = await state.sessions.remove(target, id);
+    // Only against a flush between the two, whose reader then read SQL before the delete. Redis gone again:
+    // it is written once it is found again, and nobody who is trusted still has the session.
+    await putForGood(state, hash, 'revoked').catch(() => undefined);
+    return removed;
+  } catch (failure) {
+    throw halfDone(failure);
+  }
 };
 
 const hashesOf = async (state: State, concerned: Concerned): Promise<readonly string[]> => {
@@ -214,9 +298,8 @@ const hashesOf = async (state: State, concerned: Concerned): Promise<readonly st
   return rows.map(({ hash }) => hash);
 };
 
-const putHolds = async (state: State, hashes: readonly string[]): Promise<void> => {
-  const { commands } = state.signals;
-  await Promise.all(hashes.map((hash) => commands.send('SET', [keyOf(hash), hold, 'PX', holdMs])));
+const putHolds = async (state: State, hashes: readonly string[], how: typeof put): Promise<void> => {
+  await Promise.all(hashes.map((hash) => how(state, hash, 'hold')));
   for (let from = 0; from < hashes.length; from += messageHashesMax) {
     await state.signals.publish({ kind: 'sessions', hashes: hashes.slice(from, from + messageHashesMax) });
   }
@@ -228,24 +311,34 @@ const around = async <Result>(
   change: () => Promise<Result>,
 ): Promise<Result> => {
   const before = await hashesOf(state, concerned);
-  await putHolds(state, before);
+  await putHolds(state, before, put);
   const result = await change();
-  // Again: a session made meanwhile, and a fill that read SQL before the change.
-  const after = await hashesOf(state, concerned);
-  await putHolds(state, [...new Set([...before, ...after])]);
-  return result;
+  try {
+    // Again: a session made meanwhile, and a fill that read SQL before the change.
+    const after = await hashesOf(state, concerned);
+    await putHolds(state, [...new Set([...before, ...after])], putForGood);
+    return result;
+  } catch (failure) {
+    throw halfDone(failure);
+  }
 };
 
 /** The catalogue's sessions with Redis before them. Hears the signals as long as they are open. */
 export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
-  const state: State = { ...options, watched: new LRUCache({ max: options.entriesMax }) };
-  const { signals, sessions } = options;
+  const { signals, sessions, entriesMax, copyMs } = options;
+  const state: State = {
+    ...options,
+    watched: new LRUCache({ max: entriesMax }),
+    doubted: new LRUCache({ max: entriesMax, ttl: copyMs }),
+    committed: new LRUCache({ max: committedMax, ttl: endingMs.revoked }),
+  };
   signals.hear({
     changed: (key) => unwatch(state, key),
     lost: () => state.watched.clear(),
+    found: () => void putAgain(state).catch(() => undefined),
     message: (message) => {
-      if (message.kind === 'session') state.watched.delete(message.hash);
-      if (message.kind === 'sessions') for (const hash of message.hashes) state.watched.delete(hash);
+      if (message.kind === 'session') heardOf(state, message.hash);
+      if (message.kind === 'sessions') for (const hash of message.hashes) heardOf(state, hash);
     },
   });
   return {

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
+import { awayAndDeaf } from './deaf.ts';
 import { printFigures } from './figures.ts';
 import { canMount } from './full.ts';
 import { seed } from './plans.ts';
@@ -29,6 +30,11 @@ test('stopped immediate 20 times under load: nothing is lost or doubled', async 
 test('away for 100 s, longer than tokens are believed: counting goes on, all is flushed after', async () => {
   const figures = await runPostgresFaults({ seed }, [awayFor(100_000)]);
   printFigures(`Postgres away for 100 s (seed ${seed})`, figures);
+});
+
+test('away for 70 s and deaf for 2 s: tokens in use go on, a revoked one does not', async () => {
+  const figures = await runPostgresFaults({ seed }, [awayAndDeaf(70_000)]);
+  printFigures(`Postgres away for 70 s, deaf for 2 s (seed ${seed})`, figures);
 });
 
 test('locked and slow, three times each: counting goes on, all is flushed after', async () => {

@@ -31,6 +31,7 @@ export interface World {
   readonly proxy: CutProxy;
   /** Past the proxy. */
   readonly address: string;
+  readonly redisUrl: string;
 }
 /** Returns when the fault is over. */
 export type Fault = (world: World) => Promise<void>;
@@ -48,7 +49,7 @@ export const runPostgresFaults = async (
     const databaseUrl = address.replace(`:${server.port}/`, `:${proxy.port}/`);
     const stack = await openStack({ redisUrls: [redis.url], databaseUrl, nodes: 2, seed });
     try {
-      const more = await underLoad({ stack, server, proxy, address }, faults);
+      const more = await underLoad({ stack, server, proxy, address, redisUrl: redis.url }, faults);
       return { ...(await stack.judge({ rounds: faults.length })), ...more };
     } finally {
       await stack.close();

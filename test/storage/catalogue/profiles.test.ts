@@ -162,4 +162,22 @@ test('a failure of SQL is a storage error and is not cached', async () => {
   assert.is((await failing.packs.page(1)).count, 0);
 });
 
+test('what may have missed an edit is asked for again, and shown while SQL does not answer', async () => {
+  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+    bytesMax: 1_000,
+    ageMaxMs: 60_000,
+  });
+  const row = { id: 'bot1', vanity: 'mill', weightBytes: 1 };
+  const edited = { ...row };
+  const away = (): Promise<never> => Promise.reject(new Error('away'));
+  await cache.get('bot1', async () => row);
+
+  cache.doubtAll();
+
+  assert.is(await cache.get('bot1', away), row);
+  assert.is(await cache.get('mill', away), row);
+  assert.is(await cache.get('mill', async () => edited), edited);
+  assert.is(cache.get('bot1', away), edited);
+});
+
 test.run();

@@ -72,6 +72,10 @@ export interface Hooks {
   readonly beforeDelete?: () => Promise<void>;
   /** Stands for SQL being away. */
   readonly sqlFails?: () => boolean;
+  /** How long a copy in Redis is believed without asking SQL. */
+  readonly confirmMs?: number;
+  /** How long a node believes itself. */
+  readonly keepMs?: number;
 }
 
 const watchedSql = (catalogue: Catalogue, hooks: Hooks, count: () => void): Catalogue['sessions'] => ({
@@ -137,12 +141,13 @@ export const openNode = async (
     asked += 1;
   });
   const parts = { signals, sql: directory.sql, sessions: sql, nowMs: clock.nowMs };
-  const sessions = mirrorSessions({ ...parts, entriesMax: 1_000, mirrorMs: 60_000 });
+  const times = { copyMs: 3_600_000, confirmMs: hooks.confirmMs ?? 60_000 };
+  const sessions = mirrorSessions({ ...parts, ...times, entriesMax: 1_000 });
   const cache = createSessionCache({
     source: sessions,
     clock,
     entriesMax: 1_000,
-    keepMs: 60_000,
+    keepMs: hooks.keepMs ?? 60_000,
     believes: signals.trusted,
     keepable: sessions.keepable,
   });

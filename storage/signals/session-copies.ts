@@ -1,0 +1,83 @@
+/**
+ * What stands in Redis under the hash of a token, and how it comes there.
+ *
+ * One of: a copy of the session; a tombstone (`revoked`, dead at once); a `hold` (something about it is
+ * changing: ask SQL); a claim (somebody reads SQL to fill it). Every text that a reader may replace is unlike
+ * all others, so `replace` writes only if nothing has come between. How old a copy is, Redis' own clock says:
+ * by what is left of its life. No node's clock has a part in it. Only sessions.ts uses this.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { SessionOfToken } from '../catalogue/sessions.ts';
+import type { Stored } from './listener.ts';
+
+export interface Copy {
+  readonly kind: 'session';
+  readonly session: SessionOfToken;
+  /** Since SQL said so. */
+  readonly ageMs: number;
+  /** As it stands in Redis. */
+  readonly text: string;
+}
+export type Found = Copy | { readonly kind: 'revoked' | 'absent' | 'unsure' };
+
+/** What ends or holds a copy. */
+export type Ending = 'revoked' | 'hold';
+
+const keyPrefix = 'rollcall:session:';
+const claimMs = 10_000;
+/** A tombstone outlives any fill: a claim lives 10 s, and a statement is given up after 5. */
+export const endingMs: Readonly<Record<Ending, number>> = { revoked: 600_000, hold: 60_000 };
+
+type Send = (name: string, words: readonly (string | number)[]) => Promise<unknown>;
+
+export const keyOf = (hash: string): string => keyPrefix + hash;
+/** `null` for a key of others. */
+export const hashOf = (key: string): string | null =>
+  key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : null;
+
+const replaceScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`;
+
+/** The fields of a session, and how long the copy of it was to last. Older versions read the former alone. */
+interface Written extends SessionOfToken {
+  readonly copy?: string;
+  readonly lastsMs?: number;
+}
+
+export const understand = ({ text, leftMs }: Stored): Found => {
+  if (text === null) return { kind: 'absent' };
+  if (text === 'revoked') return { kind: 'revoked' };
+  if (!text.startsWith('{')) return { kind: 'unsure' };
+  const { copy: _copy, lastsMs, ...session } = JSON.parse(text) as Written;
+  // Of an older version, which says nothing of it: old.
+  const ageMs = lastsMs === undefined ? Number.POSITIVE_INFINITY : lastsMs - leftMs;
+  return { kind: 'session', session, ageMs, text };
+};
+
+/** One look past the listening connection: nothing watches it. */
+export const readPlainly = async (send: Send, hash: string): Promise<Stored> => {
+  const [leftMs, text] = await Promise.all([send('PTTL', [keyOf(hash)]), send('GET', [keyOf(hash)])]);
+  return { leftMs: leftMs as number, text: text as string | null };
+};
+
+/** Resolves to the claim, `null` when something is there. */
+export const claim = async (send: Send, hash: string): Promise<string | null> => {
+  const text = `claim:${randomUUID()}`;
+  return (await send('SET', [keyOf(hash), text, 'PX', claimMs, 'NX'])) === null ? null : text;
+};
+
+/** Puts a copy in the place of exactly this text. Resolves to whether it stood there. */
+export const replace = async (
+  send: Send,
+  hash: string,
+  { text, session, lastsMs }: { text: string; session: SessionOfToken; lastsMs: number },
+): Promise<boolean> => {
+  const written: Written = { ...session, copy: randomBytes(9).toString('base64url'), lastsMs };
+  return (await send('EVAL', [replaceScript, 1, keyOf(hash), text, JSON.stringify(written), lastsMs])) === 1;
+};
+
+/** Writes over whatever is there. */
+export const end = (send: Send, hash: string, ending: Ending): Promise<unknown> =>
+  send('SET', [keyOf(hash), ending, 'PX', endingMs[ending]]);

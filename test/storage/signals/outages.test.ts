@@ -1,0 +1,195 @@
+/**
+ * Sessions while SQL does not answer: copies in Redis go on being good, and what was revoked does not.
+ *
+ * One node believes nothing by itself and no copy for any time without asking SQL, so every look shows what
+ * it makes of SQL's silence. On a real Redis and a real SQL.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { Directory } from '../catalogue/directory.ts';
+import { type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+
+const test = suite('sessions without SQL');
+let directory: Directory;
+let redis: RedisServer;
+let admin: Redis;
+let one: Node;
+/** Asks SQL about every copy. */
+let other: Node;
+const faults = { sqlAway: false, deleteFails: false };
+
+test.before(async () => {
+  directory = await openSessionSql();
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  admin.on('error', () => {});
+  one = await openNode([redis.port], directory, {
+    beforeDelete: async () => {
+      if (faults.deleteFails)
+        throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
+    },
+  });
+  const sqlFails = () => faults.sqlAway;
+  other = await openNode([redis.port], directory, { confirmMs: 0, keepMs: 0, sqlFails });
+});
+test.before.each(async () => {
+  Object.assign(faults, { sqlAway: false, deleteFails: false });
+  await until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+});
+test.after(async () => {
+  await one.close();
+  await other.close();
+  admin.disconnect();
+  await redis.dispose();
+  await directory.close();
+});
+
+const keyOf = ({ hash }: Minted): string => `rollcall:session:${hash}`;
+
+/** A copy stands in Redis, and both nodes have read it. */
+const known = async (): Promise<{ readonly minted: Minted; readonly copy: string }> => {
+  const minted = await one.mint();
+  assert.is((await one.find(minted))?.sessionId, minted.id);
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  const copy = (await admin.get(keyOf(minted))) ?? '';
+  assert.match(copy, /^\{/);
+  return { minted, copy };
+};
+
+/** What stands for SQL being away here is a plain error. */
+const asStorageError = (cause: unknown): never => {
+  throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable', cause });
+};
+
+const failure = async (work: Promise<unknown>): Promise<StorageError> => {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, StorageError);
+  return error as StorageError;
+};
+
+test('a copy lasts an hour, and SQL confirms it and makes it new', async () => {
+  const { minted, copy } = await known();
+  await admin.pexpire(keyOf(minted), 100_000);
+  const asked = other.asked();
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+
+  assert.is(other.asked(), asked + 1);
+  assert.is.not(await admin.get(keyOf(minted)), copy);
+  assert.ok((await admin.pttl(keyOf(minted))) > 500_000);
+  assert.ok((await admin.pttl(keyOf(minted))) <= 3_600_000);
+});
+
+test('while SQL does not answer an old copy is good, also after signals were lost', async () => {
+  const { minted } = await known();
+  const revoked = (await known()).minted;
+  await one.revoke(revoked);
+  faults.sqlAway = true;
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  assert.is(await other.find(revoked), null);
+
+  for (const proxy of other.proxies) proxy.silence();
+  await until('it noticed', () => !other.signals.trusted());
+  await failure(Promise.resolve(other.find(minted)));
+  for (const proxy of other.proxies) proxy.restore();
+  await until('it hears again', () => other.signals.trusted());
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  assert.is(await other.find(revoked), null);
+});
+
+test('while SQL does not answer a token revoked elsewhere dies', async () => {
+  const { minted } = await known();
+  faults.sqlAway = true;
+  assert.ok(await other.find(minted));
+
+  await one.revoke(minted);
+
+  assert.is(await other.find(minted), null);
+});
+
+test('with SQL away and only the signals lost, Redis is asked each time', async () => {
+  const { minted } = await known();
+  const revoked = (await known()).minted;
+  faults.sqlAway = true;
+  let lost = false;
+  const stop = other.signals.hear({
+    lost: () => {
+      lost = true;
+    },
+  });
+  await until('the listening connections are gone', async () => {
+    if (!lost) await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    return lost && !other.signals.trusted();
+  });
+  stop();
+
+  await one.revoke(revoked);
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  assert.is(await other.find(revoked), null);
+});
+
+test('a copy that came back after a revoke is believed by nobody who heard of it', async () => {
+  const { minted, copy } = await known();
+  let heard = false;
+  const stop = other.signals.hear({
+    message: (message) => {
+      heard ||= message.kind === 'session' && message.hash === minted.hash;
+    },
+  });
+  await one.revoke(minted);
+  await until('the other node heard of it', () => heard);
+  stop();
+  await admin.set(keyOf(minted), copy, 'PX', 3_600_000);
+
+  faults.sqlAway = true;
+  await failure(other.sessions.byTokenHash(Buffer.from(minted.hash, 'hex')).then(() => {}, asStorageError));
+
+  assert.is(await one.sessions.byTokenHash(Buffer.from(minted.hash, 'hex')), null, 'SQL says so');
+  assert.is(await admin.get(keyOf(minted)), 'revoked', 'and Redis learns it');
+});
+
+test('a tombstone that Redis lost is written again once it is found', async () => {
+  const { minted, copy } = await known();
+  await one.revoke(minted);
+  await admin.set(keyOf(minted), copy, 'PX', 3_600_000);
+
+  for (const proxy of one.proxies) proxy.cut();
+
+  await until('it is buried again', async () => (await admin.get(keyOf(minted))) === 'revoked');
+});
+
+test('a revoke that SQL did not take is said to be half done', async () => {
+  const { minted } = await known();
+  faults.deleteFails = true;
+
+  const { outcome, reason } = await failure(one.revoke(minted));
+
+  assert.is(outcome, 'unknown');
+  assert.is(reason, 'unreachable');
+  faults.deleteFails = false;
+  assert.ok(await one.revoke(minted), 'it is asked for again');
+});
+
+test('a change that was made before Redis went is said to be half done', async () => {
+  const { minted } = await known();
+  const cut = async () => {
+    for (const proxy of one.proxies) proxy.silence();
+  };
+
+  const { outcome } = await failure(one.sessions.around({ target: { kind: 'bot', id: 'bot1' } }, cut));
+
+  assert.is(outcome, 'unknown');
+  for (const proxy of one.proxies) proxy.restore();
+  await until('the hold is there', async () => (await admin.get(keyOf(minted))) === 'hold');
+});
+
+test.run();
