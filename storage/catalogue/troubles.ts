@@ -20,6 +20,9 @@ export interface RunRow {
 export interface DeadLetter {
   readonly id: number;
   readonly created_at: Date;
+  readonly newest_at: Date;
+  /** How often SQL refused this listing or vote. */
+  readonly refusals: number;
   readonly source: string;
   readonly reason: string;
   readonly body: unknown;
@@ -45,7 +48,7 @@ export const createTroubles = (sql: Sql): Troubles => ({
     asStorage(
       'troubles.deadLetters',
       () => sql<DeadLetter[]>`
-        select id, created_at, source, reason, body from dead_letters
-        order by id desc limit ${troublesPerPage} offset ${(page - 1) * troublesPerPage}`,
+        select id, created_at, newest_at, refusals, source, reason, body from dead_letters
+        order by newest_at desc, id desc limit ${troublesPerPage} offset ${(page - 1) * troublesPerPage}`,
     ),
 });

@@ -21,5 +21,11 @@ export const showRuns = async (app: App, page: number): Promise<Reply> => {
 
 export const showDeadLetters = async (app: App, page: number): Promise<Reply> => {
   const rows = await app.catalogue.operator.troubles.deadLetters(page);
-  return ok({ dead_letters: rows.map((row) => ({ ...row, created_at: timestamp(row.created_at) })) });
+  return ok({
+    dead_letters: rows.map((row) => ({
+      ...row,
+      created_at: timestamp(row.created_at),
+      newest_at: timestamp(row.newest_at),
+    })),
+  });
 };

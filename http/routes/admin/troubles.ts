@@ -25,7 +25,7 @@ export const troubleOperations: readonly Operation[] = [
     command: 'dead-letters list',
     name: 'listDeadLetters',
     path: '/dead-letters',
-    summary: 'Rows that SQL refused for good, kept aside; the newest first, 50 on a page.',
+    summary: 'Listings and votes that SQL refuses, kept aside; the newest first, 50 on a page.',
     replies: { 200: DeadLetterList },
     handle: (app, { query }) => showDeadLetters(app, pageOf(query)),
   }),

@@ -179,6 +179,7 @@ test('jobs list and dead-letters list: the newest first, with the last error', a
 
   assert.equal([runs[0].node, runs[0].error, runs[1].finished_at], ['b', 'no room', null]);
   assert.equal([dead_letters[0].reason, dead_letters[0].body], ['too long', { user: 'ann' }]);
+  assert.equal([dead_letters[0].refusals, dead_letters[0].newest_at], [1, dead_letters[0].created_at]);
 });
 
 test.run();

@@ -7,6 +7,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { cutChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { claimLedger } from './contract.ts';
+import { claimLetters } from './letters.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
 const test = suite('ledger');
@@ -14,6 +15,7 @@ const world = await openRealWorld();
 test.after(() => world.close());
 
 claimLedger(test, () => world);
+claimLetters(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

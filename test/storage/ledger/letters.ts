@@ -1,0 +1,53 @@
+/**
+ * What is promised of dead letters, as claims for both kinds of SQL: bounded by what there is to refuse.
+ *
+ * Called by ledger.test.ts and by the tests on a Postgres server.
+ */
+import * as assert from 'uvu/assert';
+import { createTroubles, type DeadLetter } from '../../../storage/catalogue/troubles.ts';
+import { dirty, type RealWorld, vote } from './world.ts';
+
+type Claims = (title: string, claim: () => Promise<void>) => void;
+
+export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
+  claims('a listing refused again and again has one letter: the newest content, how often', async () => {
+    const { ledger, sql, list } = open();
+    await sql`delete from dead_letters`;
+    const [sick, other] = [await list('sick'), await list('sick-too')];
+    for (let version = 1; version <= 5; version++) {
+      const reason = `refusal ${version}`;
+      await ledger.bury({ entity: dirty(sick, 1, { version, clicks: version }), reason });
+    }
+    await ledger.bury({ entity: dirty(other, 1, { version: 1 }), reason: 'other' });
+    for (let times = 0; times < 2; times++) await ledger.bury({ vote: vote(sick, 751), reason: 'vote' });
+
+    const letters = await createTroubles(sql).deadLetters(1);
+
+    assert.equal(
+      letters.map(({ source, reason, refusals }) => ({ source, reason, refusals })),
+      [
+        { source: 'vote', reason: 'vote', refusals: 2 },
+        { source: 'entity', reason: 'other', refusals: 1 },
+        { source: 'entity', reason: 'refusal 5', refusals: 5 },
+      ],
+    );
+    const { body, newest_at, created_at } = letters[2] as DeadLetter;
+    assert.is((body as { state: { clicks: number } }).state.clicks, 5);
+    assert.ok(newest_at >= created_at);
+  });
+
+  claims('what a version before left per refusal stays beside them', async () => {
+    const { ledger, sql, list } = open();
+    await sql`delete from dead_letters`;
+    const ref = await list('sick-long');
+    for (let times = 0; times < 2; times++) {
+      await sql`insert into dead_letters (source, body, reason) values ('entity', '{}', 'as it was')`;
+    }
+    await ledger.bury({ entity: dirty(ref, 1, { version: 1 }), reason: 'now' });
+
+    const letters = await createTroubles(sql).deadLetters(1);
+
+    assert.equal(letters.map(({ reason }) => reason).sort(), ['as it was', 'as it was', 'now']);
+    await sql`delete from dead_letters`;
+  });
+};
