@@ -67,37 +67,46 @@ export interface LateVotes {
   readonly voters: readonly VoteMark[];
 }
 
-/** Inserts votes that are not there yet; resolves to those that are void from the start. */
-export const insertVotes = async (
+/**
+ * Inserts votes that are not there yet; resolves to those that are void from the start. Sorted by SQL, so
+ * that all rounds lock rows in one order. What is of the listing and not of the vote is sent once.
+ */
+export const insertVotes = (
   transaction: Transaction,
   votes: readonly OutboxVote[],
 ): Promise<readonly LateVotes[]> => {
-  const rows = [...votes].sort((left, right) => (left.itag < right.itag ? -1 : 1));
+  const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
   return transaction<LateVotes[]>`
-    with inserted as (
+    with target as (
+      select * from unnest(
+        ${numbersArray(targets.map(({ incarnation }) => incarnation))}::bigint[],
+        ${textsArray(targets.map(({ kind }) => kind))}::text[],
+        ${textsArray(targets.map(({ id }) => id))}::text[]
+      ) as target (incarnation, target_type, target_id)
+    ), inserted as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
       select itag, to_timestamp(at_ms / 1000.0), incarnation, target_type, target_id, author, upvote, vote_num
       from unnest(
-        ${textsArray(rows.map(({ itag }) => itag))}::uuid[],
-        ${numbersArray(rows.map(({ atMs }) => atMs))}::bigint[],
-        ${numbersArray(rows.map(({ ref }) => ref.incarnation))}::bigint[],
-        ${textsArray(rows.map(({ ref }) => ref.kind))}::text[],
-        ${textsArray(rows.map(({ ref }) => ref.id))}::text[],
-        ${textsArray(rows.map(({ user }) => user))}::text[],
-        ${booleansArray(rows.map(({ upvote }) => upvote))}::boolean[],
-        ${numbersArray(rows.map(({ voteNumber }) => voteNumber))}::smallint[]
-      ) as new (itag, at_ms, incarnation, target_type, target_id, author, upvote, vote_num)
+        ${textsArray(votes.map(({ itag }) => itag))}::uuid[],
+        ${numbersArray(votes.map(({ atMs }) => atMs))}::bigint[],
+        ${numbersArray(votes.map(({ ref }) => ref.incarnation))}::bigint[],
+        ${textsArray(votes.map(({ user }) => user))}::text[],
+        ${booleansArray(votes.map(({ upvote }) => upvote))}::boolean[],
+        ${numbersArray(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
+      ) as new (itag, at_ms, incarnation, author, upvote, vote_num) join target using (incarnation)
+      order by itag
       on conflict do nothing
       returning incarnation, created_at, author, upvote
+    ), reset as (
+      select incarnation, max(at) as at
+      from target join vote_resets on scope = incarnation::text group by incarnation
     )
     select incarnation, count(*) filter (where upvote) as upvotes,
       count(*) filter (where not upvote) as downvotes,
       jsonb_agg(jsonb_build_object(
         'user', author, 'atMs', (extract(epoch from created_at) * 1000)::bigint)) as voters
-    from inserted
-    where exists (
-      select from vote_resets
-      where scope in ('all', inserted.incarnation::text) and at > inserted.created_at)
+    from inserted left join reset using (incarnation)
+    where created_at < greatest(reset.at, (select max(at) from vote_resets where scope = 'all'))
     group by incarnation order by incarnation`;
 };
 

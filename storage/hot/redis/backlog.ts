@@ -9,7 +9,7 @@ import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
 import { agreeing } from '../peeked.ts';
-import { unpackVote } from './codec.ts';
+import { createVoteReader } from './codec.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
@@ -99,7 +99,11 @@ const takeEntity = (cursor: Cursor): DirtyEntity | null => {
 };
 
 /** As much of a shard as was wanted is taken for a part of it: the next round sees the rest. */
-const readShard = (cursor: Cursor, wanted: Wanted, limit: Limit): Backlog => {
+const readShard = (
+  cursor: Cursor,
+  wanted: Wanted,
+  { limit, readVote }: { readonly limit: Limit; readonly readVote: (text: string) => OutboxVote },
+): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
   const addresses = takeNumber(cursor);
@@ -107,7 +111,7 @@ const readShard = (cursor: Cursor, wanted: Wanted, limit: Limit): Backlog => {
     const entity = takeEntity(cursor);
     if (entity) entities.push(entity);
   }
-  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(unpackVote(takeText(cursor)));
+  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(readVote(takeText(cursor)));
   const moreEntities = addresses > wanted.entities;
   const moreVotes = votes.length > wanted.votes;
   entities.length = Math.min(entities.length, wanted.entities);
@@ -117,7 +121,8 @@ const readShard = (cursor: Cursor, wanted: Wanted, limit: Limit): Backlog => {
 
 const readPart = (buffer: Buffer, wanted: readonly Wanted[], limit: Limit): Backlog => {
   const cursor = cursorOf(buffer);
-  const parts = wanted.map((one) => readShard(cursor, one, limit));
+  const how = { limit, readVote: createVoteReader() };
+  const parts = wanted.map((one) => readShard(cursor, one, how));
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
 };
 

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import type { HeldState } from '../../../engine/entity/held.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
-import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
+import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
 import type {
   Batch,
@@ -300,15 +300,32 @@ export const takeReplies = (reply: Buffer, { batches, places }: PackedCall): rea
   return replies;
 };
 
-/** The user comes last, because only there any character may stand. */
-export const unpackVote = (text: string): OutboxVote => {
-  const [itag = '', address = '', incarnation, upvote, atMs, voteNumber, ...user] = text.split('\0');
-  return {
-    itag,
-    ref: refAt(address as EntityAddress, Number(incarnation) as Incarnation),
-    user: user.join('\0'),
-    upvote: upvote === '1',
-    atMs: Number(atMs),
-    voteNumber: Number(voteNumber),
+/**
+ * Reads votes of the outbox. The user comes last, because only there any character may stand. A listing is
+ * named by many votes, and its reference made once.
+ */
+export const createVoteReader = (): ((text: string) => OutboxVote) => {
+  const refs = new Map<string, EntityRef>();
+  const refOf = (listing: string): EntityRef => {
+    const known = refs.get(listing);
+    if (known !== undefined) return known;
+    const [address = '', incarnation] = listing.split('\0');
+    const ref = refAt(address as EntityAddress, Number(incarnation) as Incarnation);
+    refs.set(listing, ref);
+    return ref;
+  };
+  return (text) => {
+    const itagEnd = text.indexOf('\0');
+    const listingEnd = text.indexOf('\0', text.indexOf('\0', itagEnd + 1) + 1);
+    const atEnd = text.indexOf('\0', listingEnd + 3);
+    const numberEnd = text.indexOf('\0', atEnd + 1);
+    return {
+      itag: text.slice(0, itagEnd),
+      ref: refOf(text.slice(itagEnd + 1, listingEnd)),
+      user: text.slice(numberEnd + 1),
+      upvote: text[listingEnd + 1] === '1',
+      atMs: Number(text.slice(listingEnd + 3, atEnd)),
+      voteNumber: Number(text.slice(atEnd + 1, numberEnd)),
+    };
   };
 };

@@ -69,6 +69,21 @@ test('the time of a vote is kept to the millisecond', async () => {
   assert.is(row?.text, '2026-11-20 23:59:59.999+00');
 });
 
+test('a voter may have any name that SQL can keep', async () => {
+  const ref = await world.list('names');
+  const names = ['"', '\\', 'a,b', '{}', 'NULL', '', 'é\u{1f600}'];
+  const votes = names.map((user, index) => ({ ...vote(ref, 851 + index), user }));
+
+  await world.ledger.flush({ entities: [], votes });
+
+  const rows = await world.sql<{ author: string }[]>`
+    select author from votes where incarnation = ${ref.incarnation} order by itag`;
+  assert.equal(
+    rows.map(({ author }) => author),
+    names,
+  );
+});
+
 test('rows are written in one order, whatever that of the round, so nodes cannot deadlock', async () => {
   const refs: EntityRef[] = [];
   for (let index = 0; index < 12; index++) refs.push(await world.list(`order-${index}`));
