@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nodeFlags } from '../../ops/setup/launch.mjs';
 
 const test = suite('setup');
 const setup = fileURLToPath(new URL('../../ops/setup', import.meta.url));
@@ -202,6 +203,15 @@ test('a tool of node_modules/.bin runs with --bin', async () => {
   writeFileSync(join(root, 'node_modules/.bin/tool'), `console.log('tool', process.argv[2])`);
 
   assert.equal(await run('--bin', 'tool', 'x'), { code: 0, output: 'tool x\n' });
+});
+
+test('every way to start a node gives Node the same words', () => {
+  const text = (file: string): string =>
+    readFileSync(new URL(`../../ops/deploy/${file}`, import.meta.url), 'utf8');
+  const ways = { docker: text('docker/Dockerfile'), systemd: text('systemd/rollcall.service') };
+  const line = nodeFlags.join(' ');
+  assert.ok(ways.systemd.includes(`/node ${line} ops/main.ts`), `systemd: ${line}`);
+  assert.ok(ways.docker.includes(JSON.stringify(nodeFlags).slice(1, -1).replaceAll(',', ', ')), 'docker');
 });
 
 test.run();
