@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { type ClientLog, createLog, type Outcome, type StatsOp, type VoteOp } from './client-log.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict, type VoteRows } from './judge.ts';
 import { postShown, statsBody } from './load.ts';
+import { withoutDoubtfulRefusals } from './merged-votes.ts';
 
 const test = suite('judge of faults');
 
@@ -184,6 +185,17 @@ test('a refusal without a vote that holds its user back is found', () => {
   log.votes.push({ ...vote(100, 'fail'), refused: true });
 
   assert.equal(judged(log), { ...clean, lost: 1 });
+});
+
+test('after a lost tail a refusal may stand on a vote whose client was told unknown, and on no other', () => {
+  for (const [outcome, lost] of [
+    ['unknown', 0],
+    ['fail', 1],
+  ] as const) {
+    const log = logOf();
+    log.votes.push(vote(100, outcome), { ...vote(200, 'fail'), refused: true });
+    assert.equal(judged(withoutDoubtfulRefusals(log, waitMs)), { ...clean, lost });
+  }
 });
 
 test.run();

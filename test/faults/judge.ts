@@ -198,9 +198,20 @@ const judgeRefusals = ({ name, ops, rows, waitMs }: Pair, verdict: Verdict): voi
       ({ atMs }) => atMs <= op.returnMs + slackMs && atMs > op.callMs - waitMs - slackMs,
     );
     if (!holder)
-      verdict.lost.push(`${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there`);
+      verdict.lost.push(
+        `${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there; ${told(ops)}`,
+      );
   }
 };
+
+/** What was asked, for whoever has to find out. */
+const told = (ops: readonly VoteOp[]): string =>
+  ops
+    .map(({ life, callMs, returnMs, outcome, refused }) => {
+      const end = Number.isFinite(returnMs) ? ` to ${returnMs.toFixed(0)}` : '';
+      return `${refused ? 'refused' : outcome} by life ${life} from ${callMs.toFixed(0)}${end}`;
+    })
+    .join(', ');
 
 /** Numbers of operations by outcome, for the figures. */
 export const tally = (log: ClientLog): { acked: number; unknown: number } => {

@@ -1,7 +1,8 @@
 /**
- * The one thing that a failover may undo: a user's vote was acknowledged and lost, and before the node that
- * acknowledged it had given it back, the same user voted again there, and was acknowledged again. One of the
- * two counts, and the node tells so; the other one's row may be in SQL. Everything else is a fault.
+ * The two things that a failover may undo. A user's vote was acknowledged and lost, and before the node that
+ * acknowledged it had given it back, the same user voted again there, and was acknowledged again: one of the
+ * two counts, and the node tells so; the other one's row may be in SQL. And a vote that nobody was told of
+ * made the user wait, and was lost: nobody has it to give back. Everything else is a fault.
  */
 import type { ClientLog, VoteOp } from './client-log.ts';
 import type { Verdict, VoteRows } from './judge.ts';
@@ -36,6 +37,22 @@ const isSpareRow = (line: string, pairs: readonly string[], rows: readonly VoteR
   const spare = Number(all) - Number(hot);
   const concerned = pairs.filter((name) => targetOf(name) === target);
   return spare > 0 && spare <= concerned.reduce((sum, name) => sum + rowsPerVote(name, rows), 0);
+};
+
+/**
+ * The log without refusals that may stand on a vote whose client was told `unknown`: it can have taken effect
+ * in a past that was lost.
+ */
+export const withoutDoubtfulRefusals = (log: ClientLog, waitMs: number): ClientLog => {
+  const unknown = Map.groupBy(
+    log.votes.filter(({ outcome }) => outcome === 'unknown'),
+    nameOf,
+  );
+  const standsOn = (refusal: VoteOp, vote: VoteOp): boolean =>
+    vote.callMs < refusal.returnMs && vote.callMs > refusal.callMs - waitMs;
+  const isDoubtful = (op: VoteOp): boolean =>
+    op.refused && (unknown.get(nameOf(op)) ?? []).some((vote) => standsOn(op, vote));
+  return { ...log, votes: log.votes.filter((op) => !isDoubtful(op)) };
 };
 
 export interface Known {

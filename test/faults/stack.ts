@@ -20,7 +20,7 @@ import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
-import { withoutMerged } from './merged-votes.ts';
+import { withoutDoubtfulRefusals, withoutMerged } from './merged-votes.ts';
 import { createDice, type Dice } from './random.ts';
 
 export interface StackOptions {
@@ -269,9 +269,10 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
   judgeClicks(seen, verdict, staleMs);
-  judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
+  const told = options.merged === undefined ? log : withoutDoubtfulRefusals(log, waitMs);
+  judgeVotes(told, { rows: atRest.rows, waitMs }, verdict);
   const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
-  if (!mayLose) verdict.doubled.push(...firstWindowFaults(log, waitMs));
+  if (!mayLose) verdict.doubled.push(...firstWindowFaults(told, waitMs));
   if (forgets)
     verdict.doubled.splice(0, Infinity, ...verdict.doubled.filter((words) => !forgotten.test(words)));
   const known = { log, rows: atRest.rows, waitMs, merged };
