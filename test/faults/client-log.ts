@@ -50,6 +50,12 @@ export interface Sight {
   readonly quiet: boolean;
 }
 
+/** Wall milliseconds, both ends included. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 export interface ClientLog {
   nextId: number;
   life: number;
@@ -64,7 +70,7 @@ export interface ClientLog {
   /** Requests whose connection ended, or was refused, before an answer. */
   unanswered: number;
   /** Times in which the store refused whole batches: clicks in them, for which nobody waits, are dropped. */
-  readonly withoutRoom: { readonly fromMs: number; readonly toMs: number }[];
+  readonly withoutRoom: Span[];
 }
 
 export const createLog = (): ClientLog => ({

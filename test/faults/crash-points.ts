@@ -33,7 +33,7 @@ export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {
   find: 'working',
   voters: 'never',
   edits: 'working',
-  editsTold: 'never',
+  editsTold: 'working',
   flush: 'working',
   bury: 'poisoned',
   generations: 'working',
@@ -42,7 +42,7 @@ export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {
   adjustments: 'working',
   adjustmentsSettled: 'working',
 };
-/** Kinds of items on their way in a `commit`. Facts are sent after edits, which this version has none of. */
+/** Kinds of items on their way in a `commit`. */
 export const itemKinds: Readonly<Record<Item['kind'], Situation>> = {
   init: 'working',
   remember: 'never',
@@ -52,7 +52,7 @@ export const itemKinds: Readonly<Record<Item['kind'], Situation>> = {
   vote: 'working',
   adjust: 'working',
   forget: 'working',
-  facts: 'never',
+  facts: 'working',
 };
 
 export const sides = ['before', 'after'] as const;

@@ -3,7 +3,7 @@
  * must find everything as promised.
  *
  * Prepares two folders once and starts every point from a copy: one that no node has opened yet, and one that
- * has lived, with votes voided and a listing deleted in SQL of which the hot store has not heard.
+ * has lived, with votes voided, a listing deleted and one edited in SQL of which the hot store has not heard.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,13 +29,15 @@ import { conclude, createRun, lastLook, type Run, read, settings } from './live.
 import { startLoad } from './load.ts';
 
 const program = fileURLToPath(new URL('./crash-main.ts', import.meta.url));
-const sizes = { users: 60, bots: 8, servers: 2, teams: 2, packs: 4 };
+const sizes = { users: 60, bots: 8, servers: 2, teams: 2, packs: 5 };
 /** Not part of the load: of its votes some are void, and the hot store has not heard. */
 const voidedPack = 'pack-2';
 const votersOfVoided = 6;
 const voids = 3;
 /** Deleted in SQL, and the hot store has not heard. */
 const deletedPack = 'pack-3';
+/** Nobody may vote for it any more, and the hot store has not heard. */
+const bannedPack = 'pack-4';
 
 export interface CrashFolders {
   readonly fresh: string;
@@ -59,12 +61,16 @@ export const prepareFolders = async (): Promise<CrashFolders> => {
 
 const castVotes = async ({ url }: StartedNode, { users }: Directory): Promise<void> => {
   for (const user of users.slice(0, votersOfVoided)) {
-    for (const pack of [voidedPack, deletedPack]) {
-      const headers = { 'User-Auth': tokenOf('user', user) };
-      const path = `${url}/users/${user}/packs/${pack}/votes?upvote=true`;
-      assert.is((await fetch(path, { method: 'PUT', headers })).status, 204);
+    for (const pack of [voidedPack, deletedPack, bannedPack]) {
+      assert.is(await voteFor(url, pack, user), 204);
     }
   }
+};
+
+const voteFor = async (url: string, pack: string, user: string): Promise<number> => {
+  const headers = { 'User-Auth': tokenOf('user', user) };
+  const path = `${url}/users/${user}/packs/${pack}/votes?upvote=true`;
+  return (await fetch(path, { method: 'PUT', headers })).status;
 };
 
 const decideInSql = async (dataDir: string): Promise<void> => {
@@ -73,6 +79,7 @@ const decideInSql = async (dataDir: string): Promise<void> => {
     select itag from votes where target_id = ${voidedPack} and vote_num = 0 order by author limit ${voids}`;
   for (const { itag } of votes) await voidVote(sql, itag, 'operator');
   await sql.begin((transaction) => deleteListing(transaction, { kind: 'pack', id: deletedPack }));
+  await sql`update packs set vote_banned = true, revision = revision + 1 where url = ${bannedPack}`;
   await close();
 };
 
@@ -97,7 +104,7 @@ export const runCrash = async (folders: CrashFolders, point: CrashPoint, seed: n
 };
 
 /** Passed once per life, or a few times at most: the first passage is the one. */
-const seldom = /generations|publish|nextGeneration|adjust|forget|bury|init/i;
+const seldom = /generations|publish|nextGeneration|adjust|forget|bury|init|facts|editsTold/i;
 /** Passed many times a second. */
 const often = /commit/;
 const passageOf = (name: string, { dice }: Run): number =>
@@ -132,17 +139,18 @@ const loadUntilDeath = async (run: Run, node: NodeProcess): Promise<void> => {
   assert.is(signal, 'SIGKILL', `ended by itself with ${code}:\n${node.output()}`);
 };
 
-/** The hot store hears of void votes once, and of the deletion, however often they are delivered. */
+/** The hot store hears of void votes once, of the deletion and the edit, however often they are delivered. */
 const waitForDecisions = async ({ url }: StartedNode): Promise<void> => {
   for (let left = 100; left > 0; left--) {
     const { votes } = await read<{ votes: number }>(`${url}/packs/${voidedPack}`);
     const { status } = await fetch(`${url}/packs/${deletedPack}`);
     // On weekends a request is two votes; one of them is void.
     const perUser = (await read<Standing>(`${url}/users/1/packs/${voidedPack}/votes`)).vote_info.per_user;
-    if (votes === votersOfVoided * perUser - voids && status === 404) return;
+    const told = votes === votersOfVoided * perUser - voids && status === 404;
+    if (told && (await voteFor(url, bannedPack, directoryOf(sizes).users[0] ?? '')) === 403) return;
     await sleep(100);
   }
-  throw new Error('the hot store never heard of the void votes and the deletion');
+  throw new Error('the hot store never heard of the void votes, the deletion and the edit');
 };
 interface Standing {
   readonly vote_info: { readonly per_user: number };

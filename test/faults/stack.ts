@@ -14,13 +14,14 @@ import { type Directory, directoryOf, fillDirectory, type Sizes, tokenOf } from 
 import { type Answer, type Client, createClient } from '../support/http-client.ts';
 import { type NodeOptions, type StartedNode, startNode } from '../support/node-process.ts';
 import { inspect } from './at-rest.ts';
-import { type ClientLog, createLog, nowMs, type Sight } from './client-log.ts';
+import { type ClientLog, createLog, nowMs, type Sight, type Span } from './client-log.ts';
 import { demandClean, type Figures } from './figures.ts';
 import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
 import { withoutDoubtfulRefusals, withoutMerged } from './merged-votes.ts';
+import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 import { createDice, type Dice } from './random.ts';
 
 export interface StackOptions {
@@ -52,6 +53,8 @@ export interface Stack {
   open(options?: Partial<NodeOptions>): Promise<Life>;
   /** SIGKILL. No request is sent there any more. */
   kill(life: Life): Promise<void>;
+  /** SIGTERM to all, which has to end well. No request may be under way. */
+  rest(): Promise<void>;
   /** Asks until stopped; a connection whose node is gone goes on with another one. */
   load(connections: number): Load;
   /** All is flushed, every node stops well, then log and stores are held against each other. */
@@ -67,9 +70,13 @@ export interface JudgeOptions {
   readonly mayLose?: boolean;
   /** The store was emptied: who visited before is not known to it any more. */
   readonly forgets?: boolean;
+  /** SQL was brought back older: votes of this time may have no rows, see `missing-rows.ts`. */
+  readonly rowless?: Span;
   /** How many lost votes nodes say a newer vote of the same user stands for: so many are no fault. */
   readonly merged?: () => Promise<number>;
 }
+
+export const operatorToken = 'operator-of-this-test-operator-of-this-test';
 
 const sizes: Sizes = { users: 40, bots: 12, servers: 3, teams: 3, packs: 3 };
 const waitMs = Number(settings.VOTE_WAIT_HOURS) * 3_600_000;
@@ -140,6 +147,7 @@ const stackOf = (state: State): Stack => ({
     await life.node.kill();
     state.log.endedMs[life.life] = nowMs() + lateMs;
   },
+  rest: () => rest(state),
   load: (connections) => load(state, connections),
   judge: (options = {}) => judge(state, options),
   close: () => close(state),
@@ -154,7 +162,7 @@ const open = async (state: State, options: Partial<NodeOptions>): Promise<Life> 
       ...settings,
       REDIS_URL: redisUrls.join(','),
       DATABASE_URL: databaseUrl,
-      ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
+      ADMIN_TOKEN: operatorToken,
       FLUSH_INTERVAL_MS: '200',
       ...state.options.settings,
       ...options.settings,
@@ -163,6 +171,14 @@ const open = async (state: State, options: Partial<NodeOptions>): Promise<Life> 
   const life = { node, life: state.lives.length, alive: true };
   state.lives.push(life);
   return life;
+};
+
+const rest = async ({ lives, log }: State): Promise<void> => {
+  const living = lives.filter(({ alive }) => alive);
+  for (const life of living) life.alive = false;
+  const stops = await Promise.all(living.map(({ node }) => stopWell(node)));
+  for (const { life } of living) log.endedMs[life] = nowMs();
+  if (stops.flat().length > 0) throw new Error(stops.flat().join('\n'));
 };
 
 const close = async (state: State): Promise<void> => {
@@ -264,13 +280,14 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();
   const atRest = await inspect(stores, stores.hot, directory.targets);
-  let differences = atRest.differences;
+  const { rowless } = options;
+  let differences = rowless ? withoutMissingRows(atRest.differences, log, rowless) : atRest.differences;
   let verdict = createVerdict();
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
   judgeClicks(seen, verdict, staleMs);
   const told = options.merged === undefined ? log : withoutDoubtfulRefusals(log, waitMs);
-  judgeVotes(told, { rows: atRest.rows, waitMs }, verdict);
+  judgeVotes(rowless ? asRowsMayKnow(told, rowless) : told, { rows: atRest.rows, waitMs }, verdict);
   const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
   if (!mayLose) verdict.doubled.push(...firstWindowFaults(told, waitMs));
   if (forgets)
@@ -327,10 +344,6 @@ export const silenceSeconds = (log: ClientLog, { fromMs, toMs }: Span): number =
   const gaps = marks.slice(1).map((atMs, index) => atMs - (marks[index] as number));
   return Math.max(...gaps) / 1_000;
 };
-export interface Span {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 /** Resolves when so many more changes were acknowledged. */
 export const acknowledged = (log: ClientLog, more: number): Promise<void> => {
