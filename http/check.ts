@@ -4,7 +4,6 @@
  *
  * `compileRow` prepares a row once, at start. Called by dispatch.ts.
  */
-import type { TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { createRecent, type Recent } from '../engine/recent.ts';
 import { coerceQuery, explain } from './explain.ts';
@@ -28,9 +27,7 @@ export interface CompiledRow {
   readonly kindParameter: number;
   readonly checkParams: Check | null;
   readonly queryNames: ReadonlySet<string>;
-  /** The query of a request without one, when defaults make that valid. */
-  readonly emptyQuery: Readonly<Record<string, unknown>> | null;
-  /** Queries read lately, by their text: most are a few words that come again and again. */
+  /** Queries read lately, by their text: most are none, or a few words that come again and again. */
   readonly recentQueries: Recent<Query>;
   readonly checkBody: Check | null;
 }
@@ -38,17 +35,6 @@ export interface CompiledRow {
 const checker = (schema: Parameters<typeof Compile>[0]): Check => {
   const validator = Compile(schema);
   return (value) => validator.Check(value);
-};
-
-const emptyQueryOf = (schema: TObject | undefined): Record<string, unknown> | null => {
-  const query: Record<string, unknown> = {};
-  if (schema === undefined || Object.keys(schema.properties).length === 0) return Object.freeze(query);
-  try {
-    coerceQuery(schema, query);
-  } catch {
-    return null; // A required query value: every request without it is explained when it comes.
-  }
-  return Object.freeze(query);
 };
 
 /** Prepares a row. Throws when its path and its parameter schema disagree. */
@@ -65,7 +51,6 @@ export const compileRow = (row: AnyRow, index: number): CompiledRow => {
     kindParameter: parameters.indexOf('target_type'),
     checkParams: parameters.length === 0 ? null : checker(row.params),
     queryNames: new Set(Object.keys(row.query?.properties ?? {})),
-    emptyQuery: emptyQueryOf(row.query),
     recentQueries: createRecent(recentQueriesMax),
     checkBody: row.body === undefined ? null : checker(row.body),
   };
@@ -96,7 +81,6 @@ const noQuery: Query = Object.freeze({});
  * `page_invalid`.
  */
 export const readQuery = (compiled: CompiledRow, text: string): Query => {
-  if (text === '' && compiled.emptyQuery !== null) return compiled.emptyQuery;
   if (compiled.queryNames.size === 0) return noQuery;
   const known = compiled.recentQueries.get(text);
   if (known !== undefined) return known;

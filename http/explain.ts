@@ -3,11 +3,12 @@
  * check.ts (TypeBox) decides about bodies, this file says what was wrong with them.
  *
  * Queries and path parameters are all strings, so Ajv coerces them and fills in defaults. An explanation has
- * at most 16 entries, keyed by JSON Pointer. Schemas are compiled on first use: a compilation takes
+ * at most 16 entries, keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes
  * milliseconds, an explanation microseconds.
  */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import { createRequire } from 'node:module';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
 import { patternWords } from './schema/patterns.ts';
@@ -16,24 +17,36 @@ export const explainedFieldsMax = 16;
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
 const explainAllBytesMax = 16_384;
 
+const require = createRequire(import.meta.url);
+
 const newAjv = (options: { allErrors: boolean; coerceTypes: boolean }): Ajv2020 => {
+  const { Ajv2020 }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
+  const formats: typeof addFormats = require('ajv-formats');
   const ajv = new Ajv2020({ ...options, useDefaults: options.coerceTypes, strict: false });
-  addFormats.default(ajv);
+  formats.default(ajv);
   return ajv;
 };
 
 const clerks = {
-  all: newAjv({ allErrors: true, coerceTypes: false }),
-  first: newAjv({ allErrors: false, coerceTypes: false }),
-  coercing: newAjv({ allErrors: true, coerceTypes: true }),
+  all: { allErrors: true, coerceTypes: false },
+  first: { allErrors: false, coerceTypes: false },
+  coercing: { allErrors: true, coerceTypes: true },
+};
+type Clerk = keyof typeof clerks;
+
+/** Made when they are first needed. */
+const made: Partial<Record<Clerk, Ajv2020>> = {};
+
+const compiled: Record<Clerk, WeakMap<TSchema, ValidateFunction>> = {
+  all: new WeakMap(),
+  first: new WeakMap(),
+  coercing: new WeakMap(),
 };
 
-const compiled = new WeakMap<Ajv2020, WeakMap<TSchema, ValidateFunction>>();
-
-const compile = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
-  const known = compiled.get(ajv) ?? new WeakMap<TSchema, ValidateFunction>();
-  compiled.set(ajv, known);
-  const validate = known.get(schema) ?? ajv.compile(schema);
+const compile = (clerk: Clerk, schema: TSchema): ValidateFunction => {
+  const known = compiled[clerk];
+  made[clerk] ??= newAjv(clerks[clerk]);
+  const validate = known.get(schema) ?? made[clerk].compile(schema);
   known.set(schema, validate);
   return validate;
 };
@@ -142,7 +155,7 @@ export const explain = (
   schema: TSchema,
   rejected: { readonly value: unknown; readonly bytes: number },
 ): DomainError => {
-  const validate = compile(rejected.bytes > explainAllBytesMax ? clerks.first : clerks.all, schema);
+  const validate = compile(rejected.bytes > explainAllBytesMax ? 'first' : 'all', schema);
   if (validate(rejected.value) || !validate.errors) {
     return new DomainError('validation_failed', `The ${where} is not valid.`);
   }
@@ -153,6 +166,6 @@ export const explain = (
  * Coerces a query's strings and fills in defaults, in place. Throws `validation_failed` or `page_invalid`.
  */
 export const coerceQuery = (schema: TSchema, query: Record<string, unknown>): void => {
-  const validate = compile(clerks.coercing, schema);
+  const validate = compile('coercing', schema);
   if (!validate(query)) throw rejection('query', validate.errors ?? []);
 };

@@ -3,12 +3,12 @@
  * stands.
  *
  * Keys are client addresses (login, bot_create, bot_meta, auth_test) or session ids (stats). A full table
- * forgets the key unused for longest. Where several nodes share a store, all limits but stats are counted
+ * forgets what was unused for longest. Where several nodes share a store, all limits but stats are counted
  * there (`takeShared`), and here only while it is away. On the hot limit (stats) a reply carries only
  * `RateLimit` while more than a fifth is left. Called by dispatch.ts.
  */
-import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../engine/errors.ts';
+import { createRecent, type Recent } from '../../engine/recent.ts';
 import type { LimitWord } from '../route.ts';
 import { type Decision, decide, type Policy } from './gcra.ts';
 
@@ -58,7 +58,7 @@ interface Table {
   readonly policy: Policy;
   readonly policyText: string;
   readonly hot: boolean;
-  readonly tats: LRUCache<string, Booking>;
+  readonly tats: Recent<Booking>;
   /** The last brief line: nearly all clients of a hot limit stand at the same place. */
   readonly brief: { remaining: number; resetSeconds: number; line: string };
 }
@@ -68,7 +68,8 @@ interface Booking {
   tatMs: number;
 }
 
-const keysMax = 100_000;
+/** Keys of each limit that stay booked whatever comes; twice as many at most are remembered. */
+const keysMax = 50_000;
 
 const resetSecondsOf = (decision: Decision): number => Math.ceil(decision.resetMs / 1_000);
 
@@ -104,7 +105,7 @@ const newTable = (name: LimitWord, setting: LimitSetting): Table => {
     policy: { name, burst: setting.burst, intervalMs },
     policyText: `"${name}";q=${setting.burst};w=${windowSeconds}`,
     hot: name === 'stats',
-    tats: new LRUCache({ max: keysMax }),
+    tats: createRecent(keysMax),
     brief: { remaining: -1, resetSeconds: -1, line: '' },
   };
 };
