@@ -4,7 +4,6 @@
  * The keys are made once and stay: browsers subscribe for one public key, so new ones would end every
  * subscription. Called by the composition root.
  */
-import webPush from 'web-push';
 import { createPushClient, type PushClient, type VapidKeys } from '../http/clients/push.ts';
 import { getOrCreateSetting } from '../storage/fleet.ts';
 import type { Sql } from '../storage/sql/client.ts';
@@ -12,7 +11,12 @@ import type { Config } from './config.ts';
 
 /** The same pair for every node that asks; the first one makes it. */
 export const vapidKeysOf = async (sql: Sql): Promise<VapidKeys> =>
-  JSON.parse(await getOrCreateSetting(sql, 'vapid_keys', () => JSON.stringify(webPush.generateVAPIDKeys())));
+  JSON.parse(await getOrCreateSetting(sql, 'vapid_keys', makeKeys));
+
+const makeKeys = async (): Promise<string> => {
+  const { default: webPush } = await import('web-push');
+  return JSON.stringify(webPush.generateVAPIDKeys());
+};
 
 /** Where nothing better is known: push services want an address, whatever it is. */
 const contactOf = ({ pushContact, publicUrl }: Config): string => {

@@ -86,12 +86,16 @@ const leave = async (sql: Queryable, node: string): Promise<void> => {
 };
 
 /** A value all nodes share: the first to ask decides what `make` gives it; everybody gets the same. */
-export const getOrCreateSetting = (sql: Queryable, name: string, make: () => string): Promise<string> =>
+export const getOrCreateSetting = (
+  sql: Queryable,
+  name: string,
+  make: () => string | Promise<string>,
+): Promise<string> =>
   asStorage('fleet.setting', async () => {
     const read = () => sql<{ value: string }[]>`select value from settings where name = ${name}`;
     const [present] = await read();
     if (present) return present.value;
-    await sql`insert into settings (name, value) values (${name}, ${make()}) on conflict do nothing`;
+    await sql`insert into settings (name, value) values (${name}, ${await make()}) on conflict do nothing`;
     const [made] = await read();
     return made?.value ?? '';
   });

@@ -9,7 +9,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import webPush, { type RequestDetails } from 'web-push';
+import type { RequestDetails } from 'web-push';
 import {
   addressFault,
   hostOf,
@@ -99,7 +99,7 @@ const send = async (options: Settled, delivery: PushDelivery): Promise<PushOutco
   if (vetted.kind === 'refused') return { kind: 'refused', reason: `the endpoint ${vetted.words}` };
   if (vetted.kind === 'unresolved')
     return { kind: 'later', afterMs: 0, reason: `the endpoint ${vetted.words}` };
-  const details = encrypt(options, delivery);
+  const details = await encrypt(options, delivery);
   if (details === null) return { kind: 'refused', reason: 'the keys of the subscription are unusable' };
   try {
     const signal = boundedSignal(options, delivery);
@@ -110,7 +110,12 @@ const send = async (options: Settled, delivery: PushDelivery): Promise<PushOutco
 };
 
 /** `null` for keys that are no keys; they were checked when they came, so this is rare. */
-const encrypt = ({ keys, contact }: Settled, delivery: PushDelivery): RequestDetails | null => {
+const encrypt = async (
+  { keys, contact }: Settled,
+  delivery: PushDelivery,
+): Promise<RequestDetails | null> => {
+  // Loaded with the first message: a directory without reminders never needs it.
+  const { default: webPush } = await import('web-push');
   const { endpoint, auth, p256dh, payload, topic, lastsSeconds } = delivery;
   try {
     return webPush.generateRequestDetails({ endpoint, keys: { auth, p256dh } }, payload, {

@@ -11,7 +11,6 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Postgrator from 'postgrator';
 import type { Queryable, Sql } from './client.ts';
 import { storageErrorOf } from './errors.ts';
 
@@ -87,8 +86,9 @@ const compareWithHistory = async (sql: Queryable, files: readonly SchemaFile[]):
 };
 
 /** Applies what is missing. Files and their records are one transaction, so a kill leaves all or nothing. */
-const applyMissing = (sql: Sql, directory: string): Promise<void> =>
-  sql.begin(async (transaction) => {
+const applyMissing = async (sql: Sql, directory: string): Promise<void> => {
+  const { default: Postgrator } = await import('postgrator');
+  await sql.begin(async (transaction) => {
     // Another node's migration, and ours, may take as long as it takes.
     await transaction`set local lock_timeout = 0`;
     await transaction`set local statement_timeout = 0`;
@@ -102,6 +102,7 @@ const applyMissing = (sql: Sql, directory: string): Promise<void> =>
     });
     await postgrator.migrate();
   });
+};
 
 /**
  * Brings the schema up to date and resolves to the number of files applied. Safe to call from many nodes at
