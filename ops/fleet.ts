@@ -15,7 +15,7 @@ import { shareCatalogue } from '../storage/signals/catalogue.ts';
 import { createHeartbeats, type Heartbeats, heartbeatEveryMs } from '../storage/signals/heartbeats.ts';
 import { createRates } from '../storage/signals/rates.ts';
 import { mirrorSessions } from '../storage/signals/sessions.ts';
-import { openRedisSignals, type RedisSignals } from '../storage/signals.ts';
+import type { RedisSignals } from '../storage/signals.ts';
 import { systemClock } from './clock.ts';
 import { every } from './timers.ts';
 
@@ -81,7 +81,9 @@ const beatOf =
     await stores.libraries?.dropOthers(beats.versions());
   };
 
-const openShared = (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): Plane => {
+const openShared = async (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): Promise<Plane> => {
+  // Its two clients are a third of what a node loads, and a node that is alone needs neither.
+  const { openRedisSignals } = await import('../storage/signals.ts');
   const signals = openRedisSignals({
     urls: config.redisUrl,
     onError: (error) => onTrouble('the signal connection to Redis', error),
@@ -129,5 +131,5 @@ const openShared = (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): 
 };
 
 /** The plane of this node. With shared stores it connects in the background. */
-export const openPlane = (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): Plane =>
+export const openPlane = async (stores: Stores, config: PlaneConfig, onTrouble: OnTrouble): Promise<Plane> =>
   stores.shared ? openShared(stores, config, onTrouble) : openAlone(stores);

@@ -30,7 +30,6 @@ import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
-import { prepareDemo } from './demo/demo.ts';
 import { openPlane, type Plane } from './fleet.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
@@ -84,11 +83,12 @@ export const start = async (config: Config, hooks: Hooks = {}): Promise<Running>
     },
   });
   const onTrouble = (words: string, error: unknown) => logger.error({ error: String(error) }, words);
-  const plane = openPlane(stores, config, onTrouble);
+  let plane: Plane | null = null;
   try {
+    plane = await openPlane(stores, config, onTrouble);
     return await startOn(stores, config, { hooks, logger, loss, plane });
   } catch (error) {
-    await plane.close();
+    await plane?.close();
     await stores.close();
     throw error;
   }
@@ -198,14 +198,15 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
 /** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
 const demoMaker =
   ({ sql }: Stores, config: Config, operatorToken: string) =>
-  async (addresses: Addresses): Promise<DemoFile | null> =>
-    demoWanted(config)
-      ? prepareDemo(sql, {
-          directory: config.dataDir,
-          addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
-          nowMs: systemClock.nowMs(),
-        })
-      : null;
+  async (addresses: Addresses): Promise<DemoFile | null> => {
+    if (!demoWanted(config)) return null;
+    const { prepareDemo } = await import('./demo/demo.ts');
+    return prepareDemo(sql, {
+      directory: config.dataDir,
+      addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
+      nowMs: systemClock.nowMs(),
+    });
+  };
 
 interface Addresses {
   readonly url: string;

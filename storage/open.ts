@@ -3,15 +3,14 @@
  *
  * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, the embedded stores
  * in the data folder: LMDB for what counts and PGlite for SQL, behind one lock that is taken first and
- * given back last, so no two processes ever have the folder open. Called by the composition root and the
- * command line.
+ * given back last, so no two processes ever have the folder open. An adapter and its library are loaded when
+ * they are chosen: the others would make every start longer. Called by the composition root and the command
+ * line.
  */
 import { join } from 'node:path';
 import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
-import { openLedgerStore } from './embedded/open.ts';
-import { openLmdbStore } from './hot/lmdb.ts';
-import { openRedisStore, type RedisLibraries } from './hot/redis.ts';
+import type { RedisLibraries } from './hot/redis.ts';
 import type { Sql } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
 
@@ -66,6 +65,7 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
 const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const { openRedisStore } = await import('./hot/redis.ts');
   const server = await openServerSql(config.databaseUrl);
   try {
     const hot = await openRedisStore({
@@ -100,6 +100,8 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
 };
 
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const { openLedgerStore } = await import('./embedded/open.ts');
+  const { openLmdbStore } = await import('./hot/lmdb.ts');
   const lock = await lockDataDirectory(config.dataDir);
   try {
     const ledger = await openLedgerStore({
