@@ -50,6 +50,11 @@ export class Actor {
     return this.state.votes === this.state.flushedVotes;
   }
 
+  /** Its votes in the ledger, as far as is known. */
+  flushedVotes(): number {
+    return this.state.flushedVotes;
+  }
+
   /**
    * Takes the store's word, unless it is older than what is known; says whether. At an equal version the
    * word counts, too: a store that fell back gives a version twice.

@@ -37,6 +37,8 @@ export const limits = {
   ringPollMs: 400,
   /** Pause between two looks at the versions of the shards that other nodes may have changed (I9). */
   freshnessPollMs: 400,
+  /** After so many looks an actor is loaded again that heard of no flush of its votes. A flush takes less. */
+  unflushedLooksMax: 4,
   /** Live actors; the longest unused goes first. */
   actorsMax: 200_000,
   /** Requests that wait for one actor's activation. */

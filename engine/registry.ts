@@ -60,8 +60,8 @@ export interface Registry {
   /** The actor's state changed: whether its votes are flushed is looked at. */
   adopted(actor: Actor): void;
   /**
-   * Discards actors whose votes were not flushed when this was called last and still are not, as far as this
-   * node knows: another node may have flushed them, which moves no version.
+   * Discards actors whose votes are not flushed, as far as this node knows, and that heard of no flush for
+   * `limits.unflushedLooksMax` calls: another node may have flushed them, which moves no version.
    */
   discardUnflushed(): void;
   size(): number;
@@ -75,6 +75,12 @@ interface Opening {
   doubted: boolean;
 }
 
+/** How often the same number of flushed votes was seen. */
+interface Look {
+  flushedVotes: number;
+  times: number;
+}
+
 interface RegistryState extends RegistryParts {
   readonly actors: Map<EntityAddress, Actor>;
   /** The same actors by kind and id: a request finds its actor without building an address. */
@@ -83,8 +89,8 @@ interface RegistryState extends RegistryParts {
   readonly opening: Map<EntityAddress, Opening>;
   /** The store's newest word on listings being opened. */
   readonly heard: Map<EntityAddress, Heard>;
-  /** Actors whose votes are not flushed, as far as is known, and whether they were so at the last look. */
-  readonly unflushed: Map<Actor, boolean>;
+  /** Actors whose votes are not flushed, as far as is known. */
+  readonly unflushed: Map<Actor, Look>;
   hand: IterableIterator<[EntityAddress, Actor]>;
 }
 
@@ -231,7 +237,7 @@ const noteVotes = (state: RegistryState, actor: Actor): void => {
   if (actor.votesFlushed()) settleVotes(state, actor);
   else if (!actor.unflushed) {
     actor.unflushed = true;
-    state.unflushed.set(actor, false);
+    state.unflushed.set(actor, { flushedVotes: actor.flushedVotes(), times: 0 });
   }
 };
 
@@ -242,11 +248,14 @@ const settleVotes = (state: RegistryState, actor: Actor): void => {
 };
 
 const discardUnflushed = (state: RegistryState): void => {
-  for (const [actor, seen] of [...state.unflushed]) {
+  for (const [actor, look] of [...state.unflushed]) {
     const { address } = actor.ref;
+    const flushedVotes = actor.flushedVotes();
+    if (flushedVotes !== look.flushedVotes) look.times = 0;
+    look.flushedVotes = flushedVotes;
+    look.times += 1;
     if (state.actors.get(address) !== actor) settleVotes(state, actor);
-    else if (seen) discard(state, address);
-    else state.unflushed.set(actor, true);
+    else if (look.times === limits.unflushedLooksMax) discard(state, address);
   }
 };
 
