@@ -8,6 +8,7 @@
 import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/ports.ts';
 import { parseTrustedProxies } from '../http/client-address.ts';
+import { nearest } from './cli/nearest.ts';
 import { loginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, variableOf } from './settings.ts';
 
@@ -49,6 +50,25 @@ export const readConfig = (environment: Environment = process.env): Config => {
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
+};
+
+/** Shorter names are too near to what environments hold anyway. */
+const guessedCharactersMin = 6;
+
+/**
+ * Names of the environment that are no settings and nearly one that is not set: a note for the operator and
+ * no mistake, for other programs may mean them.
+ */
+export const misspeltSettings = (environment: Environment = process.env): readonly string[] => {
+  const variables = settingRows.map(([name]) => variableOf(name));
+  const unset = variables.filter((name) => !environment[name] && name.length >= guessedCharactersMin);
+  const wordsOf = (name: string): readonly string[] => {
+    const meant = nearest(name, unset);
+    return meant === null ? [] : [`${name} is not a setting. Did you mean ${meant}?`];
+  };
+  return Object.keys(environment)
+    .filter((name) => !variables.includes(name))
+    .flatMap(wordsOf);
 };
 
 /** The rules that the hot store applies while it decides, in its units. */

@@ -7,7 +7,7 @@
  * new process helps, and a supervisor starts one.
  */
 import { setFlagsFromString } from 'node:v8';
-import { type Config, readConfig } from './config.ts';
+import { type Config, misspeltSettings, readConfig } from './config.ts';
 import { welcomeText } from './demo/welcome.ts';
 import { start } from './rollcall.ts';
 import { obeySupervisor, supervise, type WorkerReady, workerIndex } from './workers.ts';
@@ -17,9 +17,11 @@ const fail = (error: unknown): never => {
   process.exit(1);
 };
 
-const run = (): Promise<void> => {
-  const config = readConfig();
+/** Asynchronous from the start, so that a wrong setting ends in words like every other failure. */
+const run = async (): Promise<void> => {
   const index = workerIndex(process.argv);
+  if (index === null) for (const words of misspeltSettings()) process.stderr.write(`${words}\n`);
+  const config = readConfig();
   return index === null && config.workers > 1 ? runWorkers(config) : runNode(config, index);
 };
 

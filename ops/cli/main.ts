@@ -54,7 +54,8 @@ const parse = (argv: readonly string[]): Words => {
     const [command = '', ...operands] = positionals;
     return { command, operands, skipBad: values['skip-bad'], json: values.json, help: values.help };
   } catch (error) {
-    throw new CommandError((error as Error).message.split('. ')[0] ?? 'unknown option', 2);
+    const words = (error as Error).message.split('. ')[0] ?? 'unknown option';
+    throw new CommandError(`${words}. See: npm run ops -- help`, 2);
   }
 };
 

@@ -5,7 +5,7 @@
 /** The known word that is at most two slips away, or `null`. */
 export const nearest = (word: string, known: readonly string[]): string | null => {
   const ranked = known
-    .map((candidate) => ({ candidate, slips: slipsBetween(word.toLowerCase(), candidate) }))
+    .map((candidate) => ({ candidate, slips: slipsBetween(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.slips - b.slips);
   const best = ranked[0];
   return best !== undefined && best.slips <= 2 ? best.candidate : null;

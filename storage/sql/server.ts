@@ -4,9 +4,9 @@
  * Refuses a server that is too old. Settings that make a commit weaker than it looks are reported, not
  * refused: the hot store holds all that counts. Called by storage/open.ts.
  */
+import { openFault } from '../open-fault.ts';
 import { createBreaker } from './breaker.ts';
 import { type ConnectOptions, connectSql, type Sql } from './client.ts';
-import { storageErrorOf } from './errors.ts';
 import { guardSql } from './guard.ts';
 
 export interface ServerSql {
@@ -25,7 +25,7 @@ const closeSecondsMax = 5;
 export const openServerSql = async (url: string, options: ConnectOptions = {}): Promise<ServerSql> => {
   const pool = connectSql(url, options);
   try {
-    const notes = await judge(pool);
+    const notes = await judge(pool, url);
     fetchTypesNoMore(pool);
     return guarded(url, pool, notes);
   } catch (error) {
@@ -89,11 +89,11 @@ interface Judged {
   readonly standby: boolean;
 }
 
-const judge = async (sql: Sql): Promise<readonly string[]> => {
+const judge = async (sql: Sql, url: string): Promise<readonly string[]> => {
   const found = await sql<Judged[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
       current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby`.catch((error) => {
-    throw new Error(`DATABASE_URL: the server does not answer: ${storageErrorOf('open', error).message}`);
+    throw openFault('DATABASE_URL', [url], error);
   });
   const { version, fsync, commit, standby } = found[0] as Judged;
   if (version < versionMin)

@@ -2,11 +2,20 @@
  * The settings: every mistake at once and in plain words, contradictions found, and `config.example` equal to
  * the schema.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultLimits } from '../../http/limits/limiter.ts';
-import { ConfigError, commitRulesOf, demoWanted, type Environment, readConfig } from '../../ops/config.ts';
+import {
+  ConfigError,
+  commitRulesOf,
+  demoWanted,
+  type Environment,
+  misspeltSettings,
+  readConfig,
+} from '../../ops/config.ts';
 import { limitSettingsOf } from '../../ops/limit-settings.ts';
 import { settingRows, variableOf } from '../../ops/settings.ts';
 
@@ -67,6 +76,33 @@ test('all mistakes are told at once, each with what was given, what is allowed a
     'DATABASE_URL is "mysql://x" but must be a postgres:// address, or nothing, for example ' +
       'DATABASE_URL=postgres://rollcall@127.0.0.1:5432/rollcall',
   ]);
+});
+
+test('a wrong setting ends the program with its words and nothing else', () => {
+  const words = [...process.execArgv, fileURLToPath(new URL('../../ops/main.ts', import.meta.url))];
+  const env = { ...process.env, PORT: 'eighty', ADMIN_PROT: '9091' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+
+  assert.equal([status, stdout], [1, '']);
+  assert.match(stderr, /^ADMIN_PROT is not .*\nA setting is wrong:\n {2}PORT is .*\nAll settings .*\n$/);
+});
+
+test('a name that is nearly a setting is pointed out, unless that one is set or too short to tell', () => {
+  const environment = {
+    ADMIN_PROT: '1',
+    REDIS_URI: 'x',
+    DATABSE_URL: '',
+    HOME: '/',
+    LOGNAME: 'x',
+    PORTS: '1',
+  };
+
+  assert.equal(misspeltSettings(environment), [
+    'ADMIN_PROT is not a setting. Did you mean ADMIN_PORT?',
+    'REDIS_URI is not a setting. Did you mean REDIS_URL?',
+    'DATABSE_URL is not a setting. Did you mean DATABASE_URL?',
+  ]);
+  assert.equal(misspeltSettings({ ADMIN_PROT: '1', ADMIN_PORT: '2' }), []);
 });
 
 for (const [variable, value] of [

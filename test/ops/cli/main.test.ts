@@ -89,7 +89,7 @@ for (const [words, expected] of [
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
   ['inspect bot', /Usage: npm run ops -- inspect KIND ID/],
   ['export file --skip-bad', /Usage: npm run ops -- export/],
-  ['import file --fast', /Unknown option '--fast'/],
+  ['import file --fast', /Unknown option '--fast'\. See: npm run ops -- help/],
 ] as const) {
   test(`"${words}" is not understood: exit code 2, no store opened`, async () => {
     const { code, out, err, opened } = await run(words);

@@ -78,11 +78,11 @@ test('a server that answers no more is noticed, and what hangs on it is given up
 
 test('an unfit or missing server stops the start with words', async () => {
   const nobody = await openServerSql('postgres://nobody@127.0.0.1:1/none').catch((error) => error.message);
-  assert.match(nobody, /DATABASE_URL: the server does not answer.*ECONNREFUSED/);
+  assert.match(nobody, /DATABASE_URL: Postgres at 127.0.0.1:1: nothing listens there.*ECONNREFUSED/);
   const missing = await openServerSql(`postgres://rollcall@127.0.0.1:${server.port}/none`).catch(
     (error) => error.message,
   );
-  assert.match(missing, /DATABASE_URL.*"none" does not exist/);
+  assert.match(missing, /DATABASE_URL.*does not exist. Create it.*"none" does not exist/);
 });
 
 test.run();
