@@ -12,7 +12,14 @@ import { openAdjustments, settleAdjustments } from './ledger/adjustments.ts';
 import { buryRow } from './ledger/bury.ts';
 import { remindOfVotes } from './ledger/due-reminders.ts';
 import { adjustLateVotes, insertVotes, updateTotals } from './ledger/flush.ts';
-import { enterPlaces, giveGeneration, readFlushedPlaces, readGenerations } from './ledger/generations.ts';
+import {
+  enterPlaces,
+  giveGeneration,
+  noteOlderFacts,
+  readFlushedPlaces,
+  readGenerations,
+  readLineage,
+} from './ledger/generations.ts';
 import { locks } from './ledger/locks.ts';
 import { createPartitions, type Partitions } from './ledger/partitions.ts';
 import { entityOf, selectEntities } from './ledger/rows.ts';
@@ -24,11 +31,13 @@ import { repeated } from './sql/retry.ts';
 interface State {
   readonly sql: Sql;
   readonly partitions: Partitions;
+  /** `null` until it is read: a lineage begins with a new generation, and else while no node runs. */
+  lineage: number | null;
 }
 
 /** The ledger on an open, migrated database. Holds no connection of its own and needs no closing. */
 export const createLedger = (sql: Sql): Ledger => {
-  const state: State = { sql, partitions: createPartitions(sql) };
+  const state: State = { sql, partitions: createPartitions(sql), lineage: null };
   return {
     find: (targets) => asStorage('ledger.find', () => find(state, targets)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
@@ -38,8 +47,10 @@ export const createLedger = (sql: Sql): Ledger => {
     editsTold: (edits) => asStorage('ledger.editsTold', () => deleteEdits(sql, edits)),
     generations: () => asStorage('ledger.generations', () => readGenerations(sql)),
     flushedPlaces: () => asStorage('ledger.flushedPlaces', () => readFlushedPlaces(sql)),
-    nextGeneration: (shards, atLeast) =>
-      asStorage('ledger.nextGeneration', () => giveGeneration(sql, shards, atLeast)),
+    nextGeneration: (shards, atLeast) => {
+      state.lineage = null;
+      return asStorage('ledger.nextGeneration', () => giveGeneration(sql, shards, atLeast));
+    },
     adjustments: (limit, target) =>
       asStorage('ledger.adjustments', () => openAdjustments(sql, limit, target)),
     adjustmentsSettled: (ids) => asStorage('ledger.adjustmentsSettled', () => settleAdjustments(sql, ids)),
@@ -58,13 +69,16 @@ const find = async (
 
 const flush = async (state: State, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
-  await repeated(() => state.sql.begin((transaction) => writeRound(transaction, round)));
+  const lineage = state.lineage ?? (await readLineage(state.sql));
+  await repeated(() => state.sql.begin((transaction) => writeRound(transaction, round, lineage)));
+  state.lineage = lineage;
 };
 
-const writeRound = async (transaction: Transaction, round: FlushRound): Promise<void> => {
+const writeRound = async (transaction: Transaction, round: FlushRound, lineage: number): Promise<void> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await enterPlaces(transaction, round.entities);
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
+  await noteOlderFacts(transaction, round.entities, lineage);
   if (round.votes.length === 0) return;
   const late = await insertVotes(transaction, round.votes);
   await remindOfVotes(transaction, round.votes);

@@ -10,7 +10,7 @@ import { allShards } from '../../engine/ids.ts';
 import { newestInSql, shardsBehind } from '../../storage/backup/age.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
-import { skipIncarnations } from '../../storage/ledger/generations.ts';
+import { beginLineage } from '../../storage/ledger/generations.ts';
 import { createLedger } from '../../storage/ledger.ts';
 import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
@@ -43,7 +43,7 @@ export const runReflush = async (config: Config, terminal: Terminal): Promise<nu
     await assertDirectory(stores);
     const behind = await shardsBehind(stores.hot, await newestInSql(stores.sql));
     if (behind.length > 0) throw new CommandError(hotIsOlder(behind.length));
-    await skipIncarnations(stores.sql);
+    await beginLineage(stores.sql);
     await renewGenerations(stores.hot, createLedger(stores.sql), allShards);
     await flushToSql(stores);
   });

@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import type { HotStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
-import { skipIncarnations } from '../ledger/generations.ts';
+import { beginLineage } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
 import { holdsAny, newestInSql, outrunSql, shardsBehind } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
@@ -74,7 +74,7 @@ export const restoreServers = async (
   if (kept) await moveOn(hot, manifest);
   const words = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
   await programs.run('pg_restore', words, signal);
-  if (kept) await skipIncarnations(sql);
+  if (kept) await beginLineage(sql);
   return { manifest, hot: kept ? 'kept' : 'empty' };
 };
 

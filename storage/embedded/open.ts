@@ -11,7 +11,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
-import { skipIncarnations } from '../ledger/generations.ts';
+import { beginLineage } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../sql/embedded.ts';
 import { syncFolder } from './copy.ts';
@@ -117,10 +117,10 @@ const openAndCheck = async (place: Place, left: Left, options: LedgerStoreOption
   }
 };
 
-/** Numbers of listings that were given out and are forgotten here are known to the hot store. */
+/** Numbers of listings and edits that were given out and are forgotten here are known to the hot store. */
 const skipGiven = async (sql: Sql): Promise<void> => {
   const [found] = await sql`select to_regclass('incarnations') is not null as made`;
-  if (found?.made) await skipIncarnations(sql);
+  if (found?.made) await beginLineage(sql);
 };
 
 interface Opened {

@@ -85,7 +85,7 @@ export const giveGeneration = (sql: Sql, shards: readonly Shard[], atLeast: numb
       select coalesce(max(generation), 0) as known from generations`;
     const known = row?.known ?? 0;
     // The hot store has seen a generation that was never given out here: this is an older SQL.
-    if (atLeast > known) await skipIncarnations(transaction);
+    if (atLeast > known) await beginLineage(transaction);
     const generation = Math.max(known, atLeast) + 1;
     await transaction`
       insert into generations (shard, generation)
@@ -94,8 +94,46 @@ export const giveGeneration = (sql: Sql, shards: readonly Shard[], atLeast: numb
     return generation;
   });
 
-/** Listings made from now on get incarnations that a newer hot store has not seen. Ledger. */
-export const skipIncarnations = async (sql: Sql | Transaction): Promise<void> => {
+/** Revisions of rows stay below this, so that those of a lineage outrank all of the one before. */
+const lineageRevisions = 2 ** 20;
+
+/**
+ * For an SQL that is older than the hot store: listings made from now on get incarnations, and facts
+ * revisions, that the hot store has not seen. Ledger.
+ */
+export const beginLineage = async (sql: Sql | Transaction): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
+  // A schema of an earlier version gets its first lineage from the migration.
+  const [found] = await sql`select to_regclass('lineage') is not null as made`;
+  if (!found?.made) return;
+  // By the time of day, so that the same old copy begins another one each time it is brought back.
+  await sql`
+    update lineage set revisions = greatest(revisions + ${lineageRevisions}::bigint,
+      extract(epoch from now())::bigint * ${lineageRevisions}::bigint)`;
+};
+
+/** What is added to the revisions of rows. */
+export const readLineage = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ revisions: number }[]>`select revisions from lineage`;
+  return row?.revisions ?? 0;
+};
+
+/**
+ * Has facts told again that the hot store knows of an earlier lineage: they may be of edits that are lost
+ * here.
+ */
+export const noteOlderFacts = async (
+  transaction: Transaction,
+  entities: readonly DirtyEntity[],
+  lineage: number,
+): Promise<void> => {
+  const older = entities.filter(({ state }) => state.facts.revision < lineage);
+  if (older.length === 0) return;
+  const incarnations = older.map(({ ref }) => ref.incarnation).sort((left, right) => left - right);
+  await transaction`
+    insert into edited (incarnation, revision)
+    select incarnation, revision - ${lineage}::bigint from facts
+    where incarnation = any(${numbersArray(incarnations)}::bigint[]) order by incarnation
+    on conflict do nothing`;
 };

@@ -8,6 +8,7 @@ import { limits } from '../../../engine/limits.ts';
 import { cutChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
+import { claimLineages } from './lineages.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
 const test = suite('ledger');
@@ -16,6 +17,7 @@ test.after(() => world.close());
 
 claimLedger(test, () => world);
 claimLetters(test, () => world);
+claimLineages(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

@@ -11,6 +11,7 @@ import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
+import { claimLineages } from '../ledger/lineages.ts';
 import { worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
@@ -26,6 +27,7 @@ test.after(async () => {
 
 claimLedger(test, () => world);
 claimLetters(test, () => world);
+claimLineages(test, () => world);
 
 test('a reset outlasts the time limit of statements, which is for requests', async () => {
   const hasty = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });

@@ -1,0 +1,44 @@
+/**
+ * What an SQL does that was brought back older than the hot store: nothing the hot store was told of edits
+ * that are lost here outranks an edit from now on. Called by ledger.test.ts and by its twin on a server.
+ */
+import * as assert from 'uvu/assert';
+import { emptyFacts } from '../../../engine/entity/state.ts';
+import { beginLineage } from '../../../storage/ledger/generations.ts';
+import { createLedger } from '../../../storage/ledger.ts';
+import { dirty, type RealWorld } from './world.ts';
+
+type Claims = (title: string, claim: () => Promise<void>) => void;
+
+export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
+  claims(
+    'in a new lineage facts outrank those of lost edits, and are told where those are flushed',
+    async () => {
+      const { sql, list } = open();
+      const ref = await list('lineage');
+      const facts = async (): Promise<number> =>
+        (await createLedger(sql).find([{ kind: 'pack', id: 'lineage' }]))[0]?.facts.revision ?? 0;
+      const toTell = async (): Promise<string[]> =>
+        (await createLedger(sql).edits(1_000)).map(({ target }) => target.id);
+      const before = await facts();
+      await beginLineage(sql);
+      const ledger = createLedger(sql);
+      const flush = (version: number, revision: number) =>
+        ledger.flush({
+          entities: [dirty(ref, 1, { version, facts: { ...emptyFacts, revision } })],
+          votes: [],
+        });
+
+      assert.ok((await facts()) > before + 100_000, 'more edits than a listing ever has');
+      assert.not.ok((await toTell()).includes('lineage'));
+      await flush(1, before + 7);
+      assert.ok((await toTell()).includes('lineage'), 'the hot store knows facts of before');
+      await ledger.editsTold(await ledger.edits(1_000));
+      await flush(2, await facts());
+      assert.not.ok((await toTell()).includes('lineage'), 'it was told');
+      const first = await facts();
+      await beginLineage(sql);
+      assert.ok((await facts()) > first, 'each is newer than the one before');
+    },
+  );
+};
