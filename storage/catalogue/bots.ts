@@ -7,7 +7,7 @@
 import type { Queryable } from '../sql/client.ts';
 import { type IndexBotRow, indexBots } from './index-rows.ts';
 import { type PersonRow, personColumn } from './people.ts';
-import { isNamed, type ListingProfile, profileColumns } from './profiles.ts';
+import { type Condition, hasId, isNamed, type ListingProfile, profileColumns } from './profiles.ts';
 
 export interface BotProfile extends ListingProfile {
   readonly approval_note: string;
@@ -28,9 +28,8 @@ export interface BotProfile extends ListingProfile {
   readonly team_id: string | null;
 }
 
-/** By id, else by vanity code. */
-export const findBot = async (sql: Queryable, word: string): Promise<BotProfile | null> => {
-  const rows = await sql<BotProfile[]>`
+const botsWhere = (sql: Queryable, condition: Condition): Promise<readonly BotProfile[]> =>
+  sql<BotProfile[]>`
     select ${profileColumns(sql, 'bot')}, bots.approval_note, bots.captcha_opt_out, bots.cert_reason,
       bots.claimed_by, bots.client_id, bots.itag, bots.last_claimed, bots.last_lookup, bots.library,
       bots.owner_id, bots.prefix, bots.premium_period_hours, bots.start_premium_period, bots.team_id,
@@ -39,9 +38,17 @@ export const findBot = async (sql: Queryable, word: string): Promise<BotProfile 
     join vanity on vanity.itag = bots.vanity_ref
     left join users as owner on owner.id = bots.owner_id
     left join users as person on person.id = bots.bot_id
-    where ${isNamed(sql, 'bot', word)}`;
+    where ${condition}`;
+
+/** By id, else by vanity code. */
+export const findBot = async (sql: Queryable, word: string): Promise<BotProfile | null> => {
+  const rows = await botsWhere(sql, isNamed(sql, 'bot', word));
   return rows[0] ?? null;
 };
+
+/** Those of them that there are, in any order. */
+export const findBots = (sql: Queryable, ids: readonly string[]): Promise<readonly BotProfile[]> =>
+  botsWhere(sql, hasId(sql, 'bot', ids));
 
 /** Every bot of a team, newest first, whatever its type. */
 export const listTeamBots = (

@@ -3,10 +3,13 @@
  *
  * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
  * `ageMaxMs` old, measured from before its query. A row stays until it is dropped after an edit, or grows
- * old: the age bound is a safety net for writers that could not tell us. While SQL does not answer, nobody
- * writes, and an old row is shown rather than none. Used by catalogue.ts only.
+ * old: the age bound is a safety net for writers that could not tell us. Rows in use are read again a little
+ * before (ahead.ts). While SQL does not answer, nobody writes, and an old row is shown rather than none. Used
+ * by catalogue.ts only.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import { createAhead } from './ahead.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
 export interface Listing<Rows> {
@@ -57,34 +60,73 @@ interface Bound {
   readonly bytesMax: number;
   readonly ageMaxMs: number;
 }
+export interface RowCacheOptions<Row> extends Bound {
+  /** Reads rows by id, many at once; what is gone is left out. Without it rows just grow old. */
+  readonly readMany?: (ids: readonly string[]) => Promise<readonly Row[]>;
+  /** Monotonic; a test's own. */
+  readonly monotonicMs?: () => number;
+}
+
+/** A row of this part of its greatest age is read again, if it is asked for. */
+const aheadShare = 0.7;
+
+interface Kept<Row> {
+  row: Row;
+  epoch: number;
+  /** From before its statement. */
+  readAtMs: number;
+  /** It is due to be read again. */
+  due: boolean;
+}
 
 /** The rows that are kept, by id and by vanity code. */
-const createRows = <Row extends Cacheable>(bound: Bound) => {
-  const rows = new LRUCache<string, { readonly row: Row; readonly epoch: number }>({
+const createRows = <Row extends Cacheable>(
+  bound: Bound,
+  { nowMs, ahead }: { readonly nowMs: () => number; readonly ahead: (id: string) => void },
+) => {
+  const rows = new LRUCache<string, Kept<Row>>({
     maxSize: bound.bytesMax,
-    ttl: bound.ageMaxMs,
     sizeCalculation: ({ row }) => row.weightBytes,
-    noDeleteOnStaleGet: true,
   });
   const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
   let epoch = 0;
-  const rowOf = (id: string, allowStale: boolean): Row | undefined => {
-    const kept = rows.get(id, { allowStale });
-    return kept !== undefined && (allowStale || kept.epoch === epoch) ? kept.row : undefined;
+  const isYoung = (id: string, kept: Kept<Row>): boolean => {
+    const ageMs = nowMs() - kept.readAtMs;
+    if (kept.epoch !== epoch || ageMs >= bound.ageMaxMs) return false;
+    if (!kept.due && ageMs >= bound.ageMaxMs * aheadShare) {
+      kept.due = true;
+      ahead(id);
+    }
+    return true;
+  };
+  const rowOf = (id: string, allowOld: boolean): Row | undefined => {
+    const kept = rows.get(id);
+    return kept !== undefined && (allowOld || isYoung(id, kept)) ? kept.row : undefined;
+  };
+  const keep = (row: Row, readAtMs: number): void => {
+    rows.set(row.id, { row, epoch, readAtMs, due: false });
+    if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
   };
   return {
-    find: (word: string, allowStale = false): Row | undefined => {
-      const byId = rowOf(word, allowStale);
+    find: (word: string, allowOld = false): Row | undefined => {
+      const byId = rowOf(word, allowOld);
       if (byId !== undefined) return byId;
       const code = word.toLowerCase();
       const id = idsByVanity.get(code);
-      const row = id === undefined ? undefined : rowOf(id, allowStale);
+      const row = id === undefined ? undefined : rowOf(id, allowOld);
       // The code may have moved to another entity since: only the row itself says whose it is.
       return row?.vanity === code ? row : undefined;
     },
-    keep: (row: Row): void => {
-      rows.set(row.id, { row, epoch });
-      if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
+    keep,
+    /** What is equal stays the same object, so that what others keep with it stays as well. */
+    renew: (ids: readonly string[], found: readonly Row[], readAtMs: number): void => {
+      const gone = new Set(ids);
+      for (const row of found) {
+        gone.delete(row.id);
+        const before = rows.peek(row.id)?.row;
+        keep(before !== undefined && isDeepStrictEqual(before, row) ? before : row, readAtMs);
+      }
+      for (const id of gone) rows.delete(id);
     },
     delete: (id: string): void => void rows.delete(id),
     doubt: (): void => {
@@ -93,10 +135,18 @@ const createRows = <Row extends Cacheable>(bound: Bound) => {
   };
 };
 
-export const createRowCache = <Row extends Cacheable>(bound: Bound): RowCache<Row> => {
-  const rows = createRows<Row>(bound);
+export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
+  const { readMany, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = new Map<string, Promise<Row | null>>();
   let drops = 0;
+  const ahead = createAhead(async (ids) => {
+    const dropsBefore = drops;
+    const beganMs = nowMs();
+    const found = (await readMany?.(ids)) ?? [];
+    // Maybe read before an edit: the rows just grow old.
+    if (drops === dropsBefore) rows.renew(ids, found, beganMs);
+  });
+  const rows = createRows<Row>(options, { nowMs, ahead: readMany === undefined ? () => {} : ahead });
 
   /** An old row for a failure; nothing is left of one that was dropped. */
   const fromBefore = (word: string, failure: unknown): Row => {
@@ -106,6 +156,7 @@ export const createRowCache = <Row extends Cacheable>(bound: Bound): RowCache<Ro
   };
   const fill = async (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
+    const beganMs = nowMs();
     let row: Row | null;
     try {
       row = await load();
@@ -113,7 +164,7 @@ export const createRowCache = <Row extends Cacheable>(bound: Bound): RowCache<Ro
       return fromBefore(word, failure);
     }
     if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
-    else if (drops === dropsBefore) rows.keep(row);
+    else if (drops === dropsBefore) rows.keep(row, beganMs);
     return row;
   };
   return {

@@ -13,7 +13,7 @@ import { type Applications, createApplications } from './applications.ts';
 import { type Blog, createBlog } from './blog.ts';
 import { type BotEdits, createBotEdits } from './bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
-import { type BotProfile, findBot } from './bots.ts';
+import { type BotProfile, findBot, findBots } from './bots.ts';
 import { createRowCache, createSnapshots, type Listing, type RowCache, type Snapshots } from './cache.ts';
 import {
   type CreditKind,
@@ -36,7 +36,7 @@ import { findPack, findPackSummary, type PackPage, type PackSummary } from './pa
 import { type EntityStanding, permissionsOn } from './permissions.ts';
 import { createPushBox, type PushBox } from './push.ts';
 import { createReminders, type Reminders } from './reminders.ts';
-import { findServer, type ServerProfile } from './servers.ts';
+import { findServer, findServers, type ServerProfile } from './servers.ts';
 import {
   deleteSession,
   findSessionOfToken,
@@ -249,8 +249,15 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
   const cacheBound = { bytesMax: profileBytesMax, ageMaxMs: profileAgeMaxMs };
   return {
     sql,
-    bots: createBots(sql, createRowCache(cacheBound), { lists, snapshots }),
-    servers: createServers(sql, createRowCache(cacheBound), lists),
+    bots: createBots(sql, createRowCache({ ...cacheBound, readMany: (ids) => findBots(sql, ids) }), {
+      lists,
+      snapshots,
+    }),
+    servers: createServers(
+      sql,
+      createRowCache({ ...cacheBound, readMany: (ids) => findServers(sql, ids) }),
+      lists,
+    ),
     teams: createTeams(sql, createRowCache(cacheBound)),
     packs: createPacks(sql, lists),
     vanity: createVanities(sql),

@@ -44,3 +44,10 @@ export const isNamed = (sql: Queryable, kind: Kind, word: string) => {
     (select ${id} from ${table} where ${id} = ${word}),
     (select target_id from vanity where code = lower(${word}) and target_type = ${kind}))`;
 };
+
+/** A condition on the rows of a kind. */
+export type Condition = ReturnType<typeof isNamed>;
+
+/** Whether the row of that kind is one of those with these ids. */
+export const hasId = (sql: Queryable, kind: Kind, ids: readonly string[]): Condition =>
+  sql`${sql(`${kind}s`)}.${sql(`${kind}_id`)} = any(${ids as string[]}::text[])`;

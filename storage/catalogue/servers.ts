@@ -6,7 +6,7 @@
  */
 import type { Queryable } from '../sql/client.ts';
 import { type IndexServerRow, indexServers } from './index-rows.ts';
-import { isNamed, type ListingProfile, profileColumns } from './profiles.ts';
+import { type Condition, hasId, isNamed, type ListingProfile, profileColumns } from './profiles.ts';
 
 export interface ServerProfile extends ListingProfile {
   readonly avatar: string;
@@ -17,16 +17,23 @@ export interface ServerProfile extends ListingProfile {
   readonly total_members: number;
 }
 
-/** By id, else by vanity code. */
-export const findServer = async (sql: Queryable, word: string): Promise<ServerProfile | null> => {
-  const rows = await sql<ServerProfile[]>`
+const serversWhere = (sql: Queryable, condition: Condition): Promise<readonly ServerProfile[]> =>
+  sql<ServerProfile[]>`
     select ${profileColumns(sql, 'server')}, servers.avatar, servers.name, servers.online_members,
       servers.state, servers.team_id, servers.total_members
     from servers
     join vanity on vanity.itag = servers.vanity_ref
-    where ${isNamed(sql, 'server', word)}`;
+    where ${condition}`;
+
+/** By id, else by vanity code. */
+export const findServer = async (sql: Queryable, word: string): Promise<ServerProfile | null> => {
+  const rows = await serversWhere(sql, isNamed(sql, 'server', word));
   return rows[0] ?? null;
 };
+
+/** Those of them that there are, in any order. */
+export const findServers = (sql: Queryable, ids: readonly string[]): Promise<readonly ServerProfile[]> =>
+  serversWhere(sql, hasId(sql, 'server', ids));
 
 /** Servers of a team, newest first, whatever their type and state. */
 export const listTeamServers = (

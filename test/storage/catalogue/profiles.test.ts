@@ -3,8 +3,11 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRowCache } from '../../../storage/catalogue/cache.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import { findBot, findBots } from '../../../storage/catalogue/bots.ts';
+import { createRowCache, createSnapshots } from '../../../storage/catalogue/cache.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { findServer, findServers } from '../../../storage/catalogue/servers.ts';
 import { addBot, addServer, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
 
 const test = suite('catalogue profiles');
@@ -178,6 +181,70 @@ test('what may have missed an edit is asked for again, and shown while SQL does 
   assert.is(await cache.get('mill', away), row);
   assert.is(await cache.get('mill', async () => edited), edited);
   assert.is(cache.get('bot1', away), edited);
+});
+
+test('rows in use are read again in time, many in one statement, the same if equal', async () => {
+  let nowMs = 0;
+  const statements: (readonly string[])[] = [];
+  const short: Record<string, string> = { one: 'As it was.', two: 'As it was.' };
+  const rowOf = (id: string) => ({ id, vanity: '', weightBytes: 1, short: short[id] ?? '' });
+  const cache = createRowCache<ReturnType<typeof rowOf>>({
+    bytesMax: 1_000,
+    ageMaxMs: 1_000,
+    monotonicMs: () => nowMs,
+    readMany: async (ids) => {
+      statements.push(ids);
+      return ids.filter((id) => short[id] !== undefined).map(rowOf);
+    },
+  });
+  const ids = ['one', 'two', 'three', 'four'];
+  for (const id of ids) await cache.get(id, async () => rowOf(id));
+  const never = (): Promise<never> => Promise.reject(new Error('was asked for alone'));
+  const look = () => ids.slice(0, 3).map((id) => cache.get(id, never));
+  const before = look();
+
+  nowMs = 699;
+  look();
+  assert.equal(statements, []);
+  nowMs = 701;
+  short.two = 'Edited by somebody who did not tell.';
+  assert.equal(look(), before, 'nobody waits');
+  await new Promise(setImmediate);
+  assert.equal(statements, [['one'], ['two', 'three']], 'and what nobody asks for is left alone');
+
+  nowMs = 1_001;
+  const [one, two] = ids.slice(0, 2).map((id) => cache.get(id, never));
+  assert.is(one, before[0]);
+  assert.is((two as ReturnType<typeof rowOf>).short, short.two);
+  assert.is(await cache.get('three', async () => null), null, 'gone with the statement that did not find it');
+});
+
+test('profiles of bots and servers that are read ahead are what one alone would be', async () => {
+  const { sql } = directory;
+  assert.equal([...(await findBots(sql, ['bot1', 'ghost']))], [await findBot(sql, 'bot1')]);
+  assert.equal([...(await findServers(sql, ['server1']))], [await findServer(sql, 'server1')]);
+});
+
+test('the list shown last is shown on while SQL cannot be reached, and for no other failure', async () => {
+  const snapshots = createSnapshots({ entriesMax: 10, ageMaxMs: 1 });
+  const failing = (reason: 'unreachable' | 'bug') => () =>
+    Promise.reject(new StorageError('list', { outcome: 'not_applied', reason }));
+  const reasonOf = (shown: Promise<object>) =>
+    shown.then(
+      () => 'shown',
+      (error: StorageError) => error.reason,
+    );
+  const list = { rows: [] };
+  assert.is(await reasonOf(snapshots.get('a', failing('unreachable'))), 'unreachable', 'there is none yet');
+
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.is(await snapshots.get('a', async () => list), list);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+
+  assert.is(await snapshots.get('a', failing('unreachable')), list);
+  assert.is(await snapshots.show('a', failing('unreachable')), list);
+  assert.is(await reasonOf(snapshots.show('a', failing('bug'))), 'bug');
+  assert.is(await reasonOf(snapshots.show('b', failing('unreachable'))), 'unreachable');
 });
 
 test.run();
