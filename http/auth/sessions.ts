@@ -45,6 +45,8 @@ export interface SessionCacheOptions {
 interface Kept {
   readonly hash: string;
   readonly record: SessionRecord;
+  /** When the cache last heard that it is in use, monotonic. */
+  usedMs: number;
   /** Monotonic: a clock that is set back must not make us believe for longer. */
   untilMs: number;
 }
@@ -64,6 +66,7 @@ const refusedMs = 10_000;
 /** Pause between two questions about one token to a store that does not answer. */
 const awayMs = 1_000;
 const tokenLengthMax = 160;
+const usedStepMs = 1_000;
 
 /** What was found last, when it cannot be asked for now; else the failure. */
 const fromBefore = (state: State, token: string, cause: unknown): SessionRecord => {
@@ -93,7 +96,7 @@ const adopt = (state: State, token: string, { hash: key, record }: Finding): Ses
   }
   if (state.keepable?.(key) === false) return record;
   const untilMs = steadyMs + state.keepMs;
-  state.kept.set(token, { hash: key, record, untilMs });
+  state.kept.set(token, { hash: key, record, usedMs: steadyMs, untilMs });
   state.tokens.set(key, token);
   return record;
 };
@@ -113,9 +116,19 @@ const lookUp = async (state: State, token: string): Promise<SessionRecord | null
   }
 };
 
+/** Which is unused for longest is known to the second: moving one to the front costs more than a look. */
+const keptOf = ({ kept }: State, token: string, steadyMs: number): Kept | undefined => {
+  const found = kept.peek(token);
+  if (found !== undefined && steadyMs - found.usedMs >= usedStepMs) {
+    found.usedMs = steadyMs;
+    kept.get(token);
+  }
+  return found;
+};
+
 const find = (state: State, token: string): SessionRecord | null | Promise<SessionRecord | null> => {
   const steadyMs = state.clock.monotonicMs();
-  const kept = state.kept.get(token);
+  const kept = keptOf(state, token, steadyMs);
   const believed = kept !== undefined && kept.untilMs > steadyMs && state.believes?.() !== false;
   if (believed && !isOver(state, kept.record)) return kept.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
