@@ -75,7 +75,7 @@ export const botPieces = (profile: BotProfile): BotPieces => {
   const { status: _, ...user } = userOf(profile.person, { id: profile.id, bot: true });
   const fixed = JSON.stringify(fixedOf(profile)).slice(0, -1);
   return {
-    head: `${fixed},"user":${JSON.stringify(user).slice(0, -1)},"status":`,
+    head: [fixed, ',"user":', JSON.stringify(user).slice(0, -1), ',"status":'].join(''),
     claimedBy: JSON.stringify(profile.claimed_by),
     claimedUntilMs: profile.last_claimed === null ? 0 : profile.last_claimed.getTime() + claimLastsMs,
     premiumUntil: profile.premium_until,
@@ -94,7 +94,10 @@ export interface Counted {
   readonly nowMs: number;
 }
 
-/** The whole text but for the clicks and the unique clicks, and how long it is good for. */
+/**
+ * The whole text but for the clicks and the unique clicks, and how long it is good for. Joined, as text that
+ * is added up stays a tree of its pieces, which every answer made of it walks through.
+ */
 export interface Frame {
   readonly before: string;
   readonly between: string;
@@ -118,19 +121,23 @@ const unchangedUntilMs = (pieces: BotPieces, { state, nowMs }: Counted): number 
 export const frameOf = (pieces: BotPieces, counted: Counted, extras: BotExtras): Frame => {
   const { state, nowMs } = counted;
   return {
-    before:
-      `${pieces.head}"${presenceOf(state, nowMs)}"},"approximate_votes":${state.flushedVotes}` +
+    before: [
+      pieces.head,
+      `"${presenceOf(state, nowMs)}"},"approximate_votes":${state.flushedVotes}`,
       `,"claimed_by":${nowMs < pieces.claimedUntilMs ? pieces.claimedBy : '""'},"clicks":`,
-    between:
-      `,"invite_clicks":${state.inviteClicks},"last_stats_post":${timestampText(state.lastStatsPostMs)}` +
-      (extras.long === '' ? '' : `,"long":${extras.long}`) +
-      `,"premium":${isPremium(pieces.premiumUntil, nowMs)},"servers":${state.servers}` +
-      `,"shard_list":[${state.shardList}],"shards":${state.shards}` +
-      (extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`) +
+    ].join(''),
+    between: [
+      `,"invite_clicks":${state.inviteClicks},"last_stats_post":${timestampText(state.lastStatsPostMs)}`,
+      extras.long === '' ? '' : `,"long":${extras.long}`,
+      `,"premium":${isPremium(pieces.premiumUntil, nowMs)},"servers":${state.servers}`,
+      `,"shard_list":[${state.shardList}],"shards":${state.shards}`,
+      extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`,
       `,"total_uptime":${state.totalUptime},"unique_clicks":`,
-    after:
-      `,"uptime":${state.uptime},"uptime_last_checked":${timestampText(state.uptimeCheckedMs)}` +
+    ].join(''),
+    after: [
+      `,"uptime":${state.uptime},"uptime_last_checked":${timestampText(state.uptimeCheckedMs)}`,
       `,"users":${state.users},"votes":${votesOf(state)}}`,
+    ].join(''),
     state,
     extras,
     untilMs: unchangedUntilMs(pieces, counted),
@@ -161,7 +168,7 @@ export const isCurrent = (frame: Frame, { state, nowMs }: Counted, extras: BotEx
 
 /** The whole bot as JSON text. */
 export const fillFrame = (frame: Frame, state: HotState): string =>
-  frame.before + state.clicks + frame.between + state.uniqueClicks + frame.after;
+  [frame.before, state.clicks, frame.between, state.uniqueClicks, frame.after].join('');
 
 /** The whole bot as JSON text, made anew. */
 export const stitchBot = (pieces: BotPieces, counted: Counted, extras: BotExtras): string =>
