@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { RedisLibraries } from './hot/redis.ts';
+import { openFault } from './open-fault.ts';
 import type { Sql } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
 
@@ -71,6 +72,8 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     const hot = await openRedisStore({
       urls: config.redisUrl,
       onError: (error) => options.onTrouble('the connection to Redis', error),
+    }).catch((error: unknown) => {
+      throw openFault('REDIS_URL', config.redisUrl, error);
     });
     const weak = fullyDurable.test(hot.durability)
       ? []

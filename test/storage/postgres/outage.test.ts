@@ -7,6 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { createLedger } from '../../../storage/ledger.ts';
+import { openStores } from '../../../storage/open.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -83,6 +84,20 @@ test('an unfit or missing server stops the start with words', async () => {
     (error) => error.message,
   );
   assert.match(missing, /DATABASE_URL.*does not exist. Create it.*"none" does not exist/);
+});
+
+test('a missing Redis stops the start with words, and Postgres is let go', async () => {
+  const database = await server.database('without_redis');
+  const stores = {
+    dataDir: '',
+    redisUrl: ['redis://:secret@127.0.0.1:1'],
+    databaseUrl: database,
+    snapshotIntervalMinutes: 1,
+  };
+  const options = { clock: Date.now, onTrouble: () => undefined, onLost: () => undefined };
+  const words = await openStores(stores, options).catch((error) => error.message);
+
+  assert.match(words, /^REDIS_URL: Redis at 127\.0\.0\.1:1: nothing listens there\. .*ECONNREFUSED/);
 });
 
 test.run();
