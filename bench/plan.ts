@@ -16,8 +16,8 @@ import { type ServerName, serverNames } from './servers/contestants.ts';
 const roundsMin = { quick: 3, full: 1 };
 /** Rounds that do not count, until so many requests were answered; a slow server is not waited for. */
 export const warmUp = {
-  turnsMax: { rollcall: 4, bare: 1, peer: 2 },
-  requests: 30_000,
+  turnsMax: { rollcall: 8, bare: 1, peer: 2 },
+  requests: 40_000,
   seconds: 0.6,
   /** Of the time a scenario has; on a slow machine it would take it all. */
   shareMax: 0.55,
@@ -29,7 +29,7 @@ export const loadScenariosOf = ({ scenarios }: Pick<Options, 'scenarios'>): read
   scenarios.filter((name) => name !== 'idle');
 
 /** A quick run compares with peers in `stats` alone. */
-export const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
+const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
   if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
   return scenarioOf(name).peers;
 };
