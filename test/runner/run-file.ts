@@ -33,6 +33,8 @@ export interface Limits {
   readonly seconds: number;
   /** After its tests ended, a process has this long to end by itself; after that, its children as well. */
   readonly graceMs?: number;
+  /** More words for Node, which programs that the test starts get, too. */
+  readonly nodeWords?: readonly string[];
 }
 
 export const runFile = async (file: string, limits: Limits): Promise<Outcome> => {
@@ -41,7 +43,8 @@ export const runFile = async (file: string, limits: Limits): Promise<Outcome> =>
   const graceMs = limits.graceMs ?? exitGraceMs;
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-'));
   const mark = `${process.pid}-${running.size}-${folder.slice(-6)}`;
-  const { output, ending } = await observe(file, { folder, mark, graceMs, limitMs: limit * 1_000 });
+  const world = { folder, mark, graceMs, limitMs: limit * 1_000, nodeWords: limits.nodeWords ?? [] };
+  const { output, ending } = await observe(file, world);
   running.delete(mark);
   rmSync(folder, { recursive: true, force: true });
   const counts = countsOf(output);
@@ -70,6 +73,7 @@ interface World {
   readonly mark: string;
   readonly limitMs: number;
   readonly graceMs: number;
+  readonly nodeWords: readonly string[];
 }
 
 const observe = (file: string, world: World): Promise<{ output: string; ending: Ending }> => {
@@ -103,7 +107,7 @@ const observe = (file: string, world: World): Promise<{ output: string; ending: 
 };
 
 const start = (file: string, world: World) =>
-  spawn(process.execPath, [...process.execArgv, '--import', preload, file], {
+  spawn(process.execPath, [...process.execArgv, ...world.nodeWords, '--import', preload, file], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
