@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { readConfig } from '../ops/config.ts';
 import type { DemoFile } from '../ops/demo/access.ts';
 import { type Hooks, type Running, start } from '../ops/rollcall.ts';
+import { makeBareFolder } from './support/sql-template.ts';
 
 export interface WorldOptions {
   /** Environment variables beside the folder and the ports. */
@@ -37,6 +38,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     LOG_LEVEL: 'silent',
     ...options.settings,
   });
+  await makeBareFolder(dataDir);
   const running = await start(config, options.hooks);
   if (running.demo === null) throw new Error('a new folder gets the demo directory');
   const close = async (): Promise<void> => {

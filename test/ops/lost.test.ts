@@ -9,6 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DemoFile } from '../../ops/demo/access.ts';
 import { startNode } from '../support/node-process.ts';
+import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('a lost store');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-lost-'));
@@ -16,6 +17,7 @@ const dataDir = join(folder, 'data');
 /** The database's socket is made in here, so that it can be found. */
 const temporary = join(folder, 't');
 mkdirSync(temporary);
+test.before(() => makeBareFolder(dataDir));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const begin = () => startNode({ dataDir, settings: { DEMO: 'on', TMPDIR: temporary } });

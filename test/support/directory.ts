@@ -14,6 +14,7 @@ import type { ImportRecord } from '../../storage/import/schema.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
+import { makeBareFolder } from './sql-template.ts';
 
 export interface Sizes {
   readonly users: number;
@@ -126,6 +127,7 @@ export const openAtRest = (dataDir: string): Promise<Stores> =>
 
 /** Makes a data folder with the directory in SQL and an empty hot store. */
 export const makeDataFolder = async (dataDir: string, sizes: Sizes): Promise<Directory> => {
+  await makeBareFolder(dataDir);
   const stores = await openAtRest(dataDir);
   try {
     return await fillDirectory(stores.sql, sizes);

@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { markClosed } from '../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/sql/embedded.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { cacheVariable } from '../runner/cache.ts';
@@ -65,6 +66,12 @@ export const openMigratedSql = async (directory: string): Promise<EmbeddedSql> =
   if (cache === '') return openFresh(directory);
   await copyTemplate(cache, directory);
   return openEmbeddedSql({ directory });
+};
+
+/** A data folder as a node without a directory leaves it when it ends well, but for the hot store. */
+export const makeBareFolder = async (dataDir: string): Promise<void> => {
+  await makeSqlFolder(join(dataDir, 'sql'));
+  markClosed(dataDir);
 };
 
 /** Leaves such a database in `directory`, closed. */

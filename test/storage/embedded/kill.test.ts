@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { markClosed } from '../../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store, killed');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-killed-'));
@@ -26,13 +26,13 @@ const numbersIn = async ({ sql }: EmbeddedSql): Promise<number[]> => {
 };
 
 test.before(async () => {
+  await makeBareFolder(folder);
   const { sql, close } = await open();
   await sql`create table numbers (number bigint primary key)`;
   await sql`create table latest (number bigint)`;
   await sql`insert into numbers values (-1)`;
   await sql`insert into latest values (-1)`;
   await close();
-  markClosed(folder);
 });
 test.after(() => {
   rmSync(folder, { recursive: true, force: true });

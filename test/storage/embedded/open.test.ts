@@ -19,6 +19,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type LedgerStore, openLedgerStore } from '../../../storage/embedded/open.ts';
 import { listSnapshots } from '../../../storage/embedded/snapshot.ts';
+import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store');
 const root = mkdtempSync(join(tmpdir(), 'rollcall-store-'));
@@ -65,9 +66,9 @@ const scribble = (path: string, position: number): void => {
 };
 
 test.before(async () => {
+  await makeBareFolder(template);
   const store = await open(template);
   await store.sql`create table numbers (number bigint primary key)`;
-  await store.sql`create sequence incarnations as bigint`;
   await store.snapshot();
   await store.sql`insert into numbers values (-1)`;
   await store.close();
