@@ -46,7 +46,7 @@ const isOperator = (authorization: string, token: string): boolean => {
 };
 
 /** Throws `token_missing` or `token_invalid` unless the row is open or the operator asks. */
-export const operatorGuard =
+const operatorGuard =
   (token: string) =>
   (row: AnyRow, exchange: Pick<Exchange, 'headers'>): void => {
     if (openRows.has(row.name)) return;

@@ -98,7 +98,7 @@ const decodeSegment = (raw: string): string | null => {
 };
 
 /** The decoded segments of a path, or `null` when it can match nothing. */
-export const splitPath = (path: string): string[] | null => {
+const splitPath = (path: string): string[] | null => {
   if (path === '/') return [];
   if (path.charCodeAt(0) !== 47) return null;
   const careful = needsCare.test(path);

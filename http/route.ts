@@ -9,7 +9,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
 import type { ErrorCode } from '../engine/errors.ts';
-import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
 import type { Permission } from '../engine/rules/permissions.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
@@ -195,6 +194,3 @@ export const message = (words: string, context: Record<string, string> = {}): Re
   status: 200,
   json: { message: words, context },
 });
-
-/** Entity kinds a feature accepts, after a trailing `s` is taken off (contract §4 rule 3). */
-export type TargetTypes = readonly (EntityKind | 'user')[];

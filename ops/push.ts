@@ -10,7 +10,7 @@ import type { Sql } from '../storage/sql/client.ts';
 import type { Config } from './config.ts';
 
 /** The same pair for every node that asks; the first one makes it. */
-export const vapidKeysOf = async (sql: Sql): Promise<VapidKeys> =>
+const vapidKeysOf = async (sql: Sql): Promise<VapidKeys> =>
   JSON.parse(await getOrCreateSetting(sql, 'vapid_keys', makeKeys));
 
 const makeKeys = async (): Promise<string> => {

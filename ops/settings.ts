@@ -43,7 +43,7 @@ const voteWait = (value: number) =>
     example: String(value),
   });
 
-export const settingsSchema = Type.Object({
+const settingsSchema = Type.Object({
   port: port(8_080),
   host,
   publicUrl: text('', {

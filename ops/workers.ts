@@ -18,7 +18,7 @@ export interface WorkerReady {
 }
 
 /** The word by which a worker knows what it is; its number follows. */
-export const workerWord = '--worker=';
+const workerWord = '--worker=';
 /** The message that drains a worker. Ctrl-C reaches all processes of a terminal by itself, so no signal. */
 const drainMessage = 'drain';
 

@@ -11,7 +11,7 @@ import type { Table } from './tables.ts';
 export type Verdict = 'better' | 'worse' | 'noise';
 
 /** Medians that differ by less are noise, however narrow the ranges. */
-export const thresholdShare = 0.05;
+const thresholdShare = 0.05;
 
 export const verdictOf = (before: Spread, after: Spread, isLessBetter: boolean): Verdict => {
   const overlap = before.min <= after.max && after.min <= before.max;

@@ -5,7 +5,7 @@ import { cpuBars, lagChart, latencyChart, memoryChart, rateBars, throughputChart
 import type { Result } from './result.ts';
 import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
 
-export const escapeHtml = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const style = `

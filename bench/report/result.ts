@@ -106,7 +106,7 @@ export interface Result {
   readonly interrupted: boolean;
 }
 
-export const failedOf = ({ statuses, errors }: LoadResult): number =>
+const failedOf = ({ statuses, errors }: LoadResult): number =>
   Object.entries(statuses).reduce(
     (sum, [status, count]) => sum + (status.startsWith('2') ? 0 : count),
     errors,

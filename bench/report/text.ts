@@ -31,7 +31,7 @@ export const reportText = (result: Result): string =>
     .join('\n')
     .trimEnd();
 
-export const markdownTable = ({ head, rows, words }: Table): string => {
+const markdownTable = ({ head, rows, words }: Table): string => {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, column) => (column < words ? '---' : '---:'));
   return [line(head), line(rule), ...rows.map(line)].join('\n');

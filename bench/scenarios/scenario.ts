@@ -46,7 +46,7 @@ export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as cons
 export type PeerName = (typeof peerNames)[number];
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-export const createChance = (seed: number): (() => number) => {
+const createChance = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -18,13 +18,13 @@ export interface Question {
 export type Answers = Readonly<Record<string, string>>;
 
 /** In Unicode code points. */
-export const answerLengths = {
+const answerLengths = {
   short: { min: 1, max: 4_096 },
   paragraph: { min: 50, max: 10_000 },
 } as const;
 
 /** The only position that banned users may apply for. */
-export const appealPosition = 'banappeal';
+const appealPosition = 'banappeal';
 export const mayApply = (banned: boolean, position: string): boolean =>
   !banned || position === appealPosition;
 

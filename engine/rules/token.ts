@@ -16,8 +16,8 @@ export interface TokenParts {
   readonly id: string;
 }
 
-export const tokenSecretDigits = 43;
-export const tokenChecksumDigits = 6;
+const tokenSecretDigits = 43;
+const tokenChecksumDigits = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const shape = /^rc_(user|bot|server|team)_([A-Za-z0-9-]{1,64})_([0-9A-Za-z]{49})$/;
 

@@ -10,8 +10,7 @@
 export const vanityKinds = ['bot', 'server', 'team'] as const;
 export type VanityKind = (typeof vanityKinds)[number];
 
-export const vanityCodeMin = 2;
-export const vanityCodeMax = 32;
+const vanityCodeMax = 32;
 
 /** Words that are, or may become, part of an address or could pass for the service itself. */
 const reserved: ReadonlySet<string> = new Set(

@@ -47,7 +47,7 @@ export interface BotLookupOptions {
 }
 
 /** One look-up, from connecting to the last byte. */
-export const lookupMs = 5_000;
+const lookupMs = 5_000;
 const answerBytesMax = 65_536;
 const keepMs = 60_000;
 const keptMax = 1_000;

@@ -55,7 +55,7 @@ const wordMax = 64;
 const short = (word: string | undefined): string => (word ?? '').slice(0, wordMax);
 
 /** What the browser says of itself; unknown parts are empty. */
-export const browserInfoOf = (userAgent: string): BrowserInfo => {
+const browserInfoOf = (userAgent: string): BrowserInfo => {
   const { browser, os, platform } = userAgent === '' ? nothingKnown : bowser.parse(userAgent);
   return {
     browser: short(browser.name),

@@ -48,7 +48,7 @@ export const BotQuery = Type.Object({
   ),
 });
 
-export const botExample = {
+const botExample = {
   approval_note: 'Works as described.',
   approximate_votes: 41,
   bot_id: '815553000470478850',

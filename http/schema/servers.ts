@@ -8,7 +8,7 @@ import { Team, teamExample } from './teams.ts';
 
 export const ServerParams = Type.Object({ id: ServerIdOrVanity });
 
-export const serverExample = {
+const serverExample = {
   ...indexServerExample,
   created_at: '2026-01-10T09:30:00.000Z',
   extra_links: [],

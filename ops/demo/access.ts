@@ -34,7 +34,7 @@ export type DemoFile = Static<typeof file>;
 export type DemoAccess = Omit<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 export type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 
-export const demoFileName = 'demo.json';
+const demoFileName = 'demo.json';
 const tenYearsMs = 10 * 365 * 86_400_000;
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

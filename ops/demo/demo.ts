@@ -56,7 +56,7 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
  * Brings the demo directory into the store, as far as it is not there, and mints new tokens for its cast.
  * Ledger when it resolves. Takes about a second on the embedded store.
  */
-export const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
+const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
   const mark = (await readMark(sql)) ?? { state: 'begun', nowMs };
   if (mark.state === 'begun') await writeMark(sql, mark);
   const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);

@@ -30,7 +30,7 @@ export interface Audit {
   page(page: number): Promise<readonly AuditEntry[]>;
 }
 
-export const auditPerPage = 50;
+const auditPerPage = 50;
 
 export const createAudit = (sql: Sql): Audit => ({
   begin: ({ operation, target, details }) =>

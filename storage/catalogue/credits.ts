@@ -56,7 +56,7 @@ export type RedeemOutcome =
   | { readonly kind: 'too_few'; readonly redeemable: number }
   | { readonly kind: 'no_tiers' | 'unknown_listing' };
 
-export const redeemsShownMax = 2_000;
+const redeemsShownMax = 2_000;
 
 /** All tiers, or those of one kind, in ascending order. */
 export const listTiers = (sql: Queryable, kind: CreditKind | null = null): Promise<readonly TierRow[]> =>
@@ -72,7 +72,7 @@ export const tierRuleOf = (row: TierRow): CreditTier => ({
 });
 
 /** Tiers of all kinds together. Two that are made at once may pass it by one. */
-export const tiersMax = 200;
+const tiersMax = 200;
 
 /** Makes or changes a tier. Ledger when it resolves; false when there are as many as there may be. */
 export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> => {

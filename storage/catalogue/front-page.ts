@@ -8,7 +8,7 @@ import type { Queryable } from '../sql/client.ts';
 import { type IndexBotRow, indexBots, premiumUntil, wantedIds } from './index-rows.ts';
 import { newestPacks, type PackPage } from './packs.ts';
 
-export const frontPageLists = ['certified', 'premium', 'top_voted', 'most_viewed', 'recently_added'] as const;
+const frontPageLists = ['certified', 'premium', 'top_voted', 'most_viewed', 'recently_added'] as const;
 export type FrontPageList = (typeof frontPageLists)[number];
 const botsPerList = 9;
 const packsMax = 12;

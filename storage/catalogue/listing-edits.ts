@@ -64,7 +64,7 @@ export interface ListingEdits {
   bots(type: ListingType, page: number): Promise<readonly BotSummary[]>;
 }
 
-export const botsPerPage = 50;
+const botsPerPage = 50;
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 

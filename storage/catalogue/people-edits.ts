@@ -39,7 +39,7 @@ export interface PeopleEdits {
   setBan(id: string, ban: Ban, value: boolean): Promise<boolean>;
 }
 
-export const usersPerPage = 50;
+const usersPerPage = 50;
 
 const columns = (sql: Queryable) =>
   sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;

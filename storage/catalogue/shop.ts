@@ -64,7 +64,7 @@ export type ShopOutcome =
   | { readonly kind: 'not_found' | 'code_taken' | 'full' };
 
 /** Benefits, items and coupons, each. */
-export const shopRowsMax = 1_000;
+const shopRowsMax = 1_000;
 
 /** Rows of one list; the object lives as long as the snapshot. */
 export interface ShopList<Row> {

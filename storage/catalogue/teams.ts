@@ -49,7 +49,7 @@ export interface TeamHoldings {
 }
 
 /** Rows of one kind shown with a team: more than any real team owns, and a bound all the same. */
-export const teamRowsMax = 1_000;
+const teamRowsMax = 1_000;
 
 /** By id, else by vanity code. */
 export const findTeam = async (sql: Queryable, word: string): Promise<TeamProfile | null> => {
@@ -73,9 +73,7 @@ export const findTeamIdByName = async (sql: Queryable, name: string): Promise<st
 };
 
 /** Members, the longest-standing first. */
-export const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<
-  MemberRow[]
->`
+const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<MemberRow[]>`
   select team_members.created_at, team_members.data_holder, team_members.flags, team_members.itag,
     team_members.mentionable, team_members.permissions, team_members.service, team_members.team_id,
     team_members.user_id,

@@ -34,7 +34,7 @@ export interface Troubles {
   deadLetters(page: number): Promise<readonly DeadLetter[]>;
 }
 
-export const troublesPerPage = 50;
+const troublesPerPage = 50;
 
 export const createTroubles = (sql: Sql): Troubles => ({
   runs: (page) =>

@@ -26,7 +26,7 @@ export interface Batch {
   lastLine: number;
 }
 
-export const batchLinesMax = 2_000;
+const batchLinesMax = 2_000;
 const batchCharactersMax = 4_000_000;
 
 const emptyBatch = (): Batch => ({ records: [], badLines: [], lastLine: 0 });

@@ -16,7 +16,7 @@ export interface SourceLine {
 }
 
 /** A long text of 65,536 characters and a shard list, all escaped, fit. */
-export const lineBytesMax = 2 * 1024 * 1024;
+const lineBytesMax = 2 * 1024 * 1024;
 const readBytes = 256 * 1024;
 const newline = 0x0a;
 const decoder = new TextDecoder('utf-8', { fatal: true });
