@@ -1,5 +1,5 @@
 /**
- * Races, drains, pauses, second copies, no room and damage, in full counts. Time limit: 1800 s.
+ * Races, drains, pauses, second copies, no room and damage, in full counts. Time limit: 2700 s.
  */
 import { join } from 'node:path';
 import { suite } from 'uvu';

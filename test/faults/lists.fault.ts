@@ -1,7 +1,7 @@
 /**
  * Every list of a directory of a million bots, servers and packs, and a million voters of one bot, at any
  * depth: figures for docs/operating.md, and whole walks around the deep end that neither skip nor repeat a
- * row. Time limit: 900 s.
+ * row. Time limit: 2400 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
