@@ -73,12 +73,18 @@ const otherKind = (directory: string): string =>
   `The backup in ${directory} is of a Postgres server and the settings name the embedded stores. Set ` +
   'REDIS_URL and DATABASE_URL, or bring the directory over with `export` and `import`.';
 
-/** What an interrupted restore left. A database in its place means that it was whole. */
+/** What an interrupted restore left. Throws words when it was whole: the database is in its place last. */
 const clearUnfinished = async (dataDir: string, draft: string): Promise<void> => {
   if (!existsSync(draft)) return;
-  const left = holdsDirectory(dataDir) ? [] : ['hot', 'sql.state.json'];
+  const whole = holdsDirectory(dataDir);
+  const left = whole ? [] : ['hot', 'sql.state.json'];
   for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
   await rm(draft, { recursive: true });
+  await syncPath(dataDir, true);
+  if (whole)
+    throw new BackupError(
+      `The restore into ${dataDir} that was ended before had put all in its place. The server can be started.`,
+    );
 };
 
 const assertUnused = (dataDir: string): void => {

@@ -164,7 +164,7 @@ test('a restore that is killed leaves nothing half, and the next one succeeds', 
   assert.equal(bytesOf(dataDir), originalBytes);
 });
 
-test('a restore that ended between its two moves is begun anew', async () => {
+test('a restore that ended between its two moves is begun anew, one after both is done', async () => {
   const dataDir = place('between');
   await run(runRestore, { DATA_DIR: dataDir }, backup);
   const draft = join(dataDir, 'restore.unfinished');
@@ -174,6 +174,14 @@ test('a restore that ended between its two moves is begun anew', async () => {
   const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, backup);
 
   assert.equal([code, err], [0, '']);
+  assert.not(existsSync(draft));
+  assert.equal(bytesOf(dataDir), originalBytes);
+
+  mkdirSync(draft);
+  const again = await run(runRestore, { DATA_DIR: dataDir }, backup);
+
+  assert.is(again.code, 1);
+  assert.match(again.err, /had put all in its place\. The server can be started\./);
   assert.not(existsSync(draft));
   assert.equal(bytesOf(dataDir), originalBytes);
 });
