@@ -17,6 +17,8 @@ export interface Metrics {
   readonly requests: RequestMeters;
   readonly jobs: JobMeters;
   readonly outside: OutsideMeters;
+  /** How far this node's clock is ahead of the hot store's, ms; below 0 it is behind. */
+  clockAhead(milliseconds: number): void;
   /** Prometheus text. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -199,6 +201,15 @@ const levelMeters = (registers: Registry[]) => {
   };
 };
 
+const clockMeter = (registers: Registry[]): ((milliseconds: number) => void) => {
+  const ahead = new Gauge({
+    name: 'rollcall_clock_ahead_seconds',
+    help: "How far this node's clock is ahead of the hot store's; 0 where they are one.",
+    registers,
+  });
+  return (milliseconds) => ahead.set(milliseconds / 1_000);
+};
+
 /** Creates the registry and everything in it. `rowNames` in the order of the table. */
 export const createMetrics = (rowNames: readonly string[]): Metrics => {
   const registry = new Registry();
@@ -220,6 +231,7 @@ export const createMetrics = (rowNames: readonly string[]): Metrics => {
     requests: requestMeters(registry, rowNames),
     jobs: registerJobMeters(registers),
     outside: registerOutsideMeters(registers),
+    clockAhead: clockMeter(registers),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

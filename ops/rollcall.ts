@@ -28,6 +28,7 @@ import { migrate } from '../storage/sql/migrate.ts';
 import { addressOf } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
+import { type ClockWatch, clockLookEveryMs, createClockWatch } from './clock-watch.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { openPlane, type Plane } from './fleet.ts';
@@ -153,13 +154,14 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const app = createApp(plane, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
+  const clockWatch = watchOf(stores, { metrics, logger: extras.logger });
   const admin = createAdmin({
     app,
     metrics,
     logger: extras.logger,
     operatorToken,
     draining: () => state.draining || extras.loss.words !== '',
-    troubles: () => stores.troubles(),
+    troubles: () => [...stores.troubles(), ...clockWatch.notes()],
   });
   const prepare = demoMaker(stores, config, operatorToken);
   const expected = addressesOf(config, config.port, config.adminPort);
@@ -167,7 +169,7 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const { url, adminUrl } = await listen(config, facade, admin);
   const known = url === expected.url && adminUrl === expected.adminUrl;
   const demo = known ? early : await prepare({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, fleet, shares, logger: extras.logger });
+  const cancelTimers = startTimers({ stores, fleet, shares, clockWatch, logger: extras.logger });
   const jobs = createJobs({
     engine,
     catalogue: app.catalogue,
@@ -194,6 +196,17 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   });
   return { url, adminUrl, demo, engine, notes: stores.notes, lost: loss.reported, stop };
 };
+
+const watchOf = (
+  { storeClocks }: Stores,
+  { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
+): ClockWatch =>
+  createClockWatch({
+    storeClocks,
+    clock: systemClock,
+    measured: metrics.clockAhead,
+    log: { warn: (words) => logger.warn(words), info: (words) => logger.info(words) },
+  });
 
 /** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
 const demoMaker =
@@ -266,16 +279,19 @@ const startTimers = (parts: {
   readonly stores: Stores;
   readonly fleet: Fleet;
   readonly shares: Shares;
+  readonly clockWatch: ClockWatch;
   readonly logger: Extras['logger'];
 }): (() => void) => {
-  const { stores, fleet, shares } = parts;
+  const { stores, fleet, shares, clockWatch } = parts;
   const beat = async (): Promise<void> => {
     await fleet.heartbeat();
     if (stores.shared) shares.mine = sharesOf(shares.node, await fleet.nodes(nodeAliveMs));
   };
   const failed = (what: string) => (error: Error) =>
     parts.logger.error({ error: error.message }, `${what} failed`);
+  void clockWatch.look();
   const cancels = [
+    every(clockLookEveryMs, clockWatch.look, failed('looking at the clock')),
     every(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
     every(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
   ];

@@ -38,6 +38,8 @@ export interface Stores {
   readonly shared: boolean;
   /** The functions that decide inside a shared hot store, `null` when it is embedded. */
   readonly libraries: RedisLibraries | null;
+  /** Wall times of the servers of a shared hot store, `null` when it is embedded. */
+  readonly storeClocks: (() => Promise<readonly number[]>) | null;
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
   /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
@@ -84,6 +86,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       sql: server.sql,
       shared: true,
       libraries: hot.libraries,
+      storeClocks: hot.clocks,
       reflush: false,
       reflushed: () => {},
       notes: standing,
@@ -121,6 +124,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         sql,
         shared: false,
         libraries: null,
+        storeClocks: null,
         reflush: restored,
         reflushed: ledger.caughtUp,
         notes,

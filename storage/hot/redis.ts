@@ -223,10 +223,22 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
   };
 };
 
+export interface RedisHotStore extends HotStore {
+  readonly libraries: RedisLibraries;
+  /** Wall time of each primary, ms. */
+  clocks(): Promise<readonly number[]>;
+}
+
+const readClocks = (link: Link): Promise<readonly number[]> =>
+  Promise.all(
+    link.primaries().map(async (primary) => {
+      const [seconds, microseconds] = await primary.time();
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    }),
+  );
+
 /** Connects, loads the functions and reads how durable the server is. Rejects with a `StorageError`. */
-export const openRedisStore = async (
-  options: RedisOptions,
-): Promise<HotStore & { readonly libraries: RedisLibraries }> => {
+export const openRedisStore = async (options: RedisOptions): Promise<RedisHotStore> => {
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
   assert(!/[{}]/.test(prefix), 'a prefix of keys has no braces');
   const library = readLibrary();
@@ -260,6 +272,7 @@ export const openRedisStore = async (
     durability,
     mayLoseTail,
     libraries: { version, dropOthers },
+    clocks: () => during(store, 'clocks', () => readClocks(link)),
     laneOf: (shard) => link.laneOf(shard),
     ...readers(store),
     commit: (batches, rules) => commitInLane(store, batches, rules),

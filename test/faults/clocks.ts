@@ -76,12 +76,13 @@ export const runClockJumps = async (
 };
 
 const jumpUnderLoad = async (world: World, offsetsMs: readonly number[]): Promise<number> => {
-  const { stack } = world;
+  const { stack, clock } = world;
   const load = stack.load(12);
   try {
     await acknowledged(stack.log, 200);
     const checksBefore = await uptimeChecks(stack);
     const fromMs = nowMs();
+    await noted(world);
     for (const offsetMs of offsetsMs) await jump(world, offsetMs);
     const checks = (await uptimeChecks(stack)) - checksBefore;
     const due = stack.directory.bots.length * (1 + (nowMs() - fromMs) / 300_000);
@@ -90,6 +91,7 @@ const jumpUnderLoad = async (world: World, offsetsMs: readonly number[]): Promis
     return Number(silenceSeconds(stack.log, { fromMs, toMs: nowMs() }).toFixed(2));
   } finally {
     await load.stop();
+    clock.shift(0);
   }
 };
 
@@ -114,12 +116,27 @@ const jump = async (world: World, offsetMs: number): Promise<void> => {
     refusedForItsClock(await vote(stack, other, during), offsetMs);
     await waitsForItsWindow(stack, right, during);
   }
+  // Put right only after the load: its users would vote again, for nobody knows that they have.
+  if (forgets(world, offsetMs)) return;
   clock.shift(0);
   await acknowledged(stack.log, 100);
-  if (forgets(world, offsetMs)) return;
   await waitsForItsWindow(stack, other, before);
   if (whose === 'node') await waitsForItsWindow(stack, other, during);
   else assert.is((await vote(stack, other, during)).status, 204, 'nothing was counted before');
+};
+
+/** The node whose clock is off says so and by how much, and stays ready; so until it is right. */
+const noted = async ({ stack, clock }: World): Promise<void> => {
+  const [, other] = stack.alive() as [Life, Life];
+  const notes = async (): Promise<string> => {
+    const { status, text } = await stack.client.ask(`${other.node.adminUrl}/readyz`);
+    assert.is(status, 200, text);
+    return text;
+  };
+  clock.shift(-hourMs);
+  await until('the note is there', async () => /votes are refused: .* 3[56]\d{5} ms /.test(await notes()));
+  clock.shift(0);
+  await until('the note is gone', async () => !/votes are refused/.test(await notes()));
 };
 
 const vote = ({ client }: Stack, { node }: Life, user: string): Promise<Answer> =>
