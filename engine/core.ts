@@ -128,7 +128,7 @@ export const adoptFlushed = (core: Core, settlement: Settlement): void => {
 export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
   const words =
     outcome === 'unknown'
-      ? 'The store did not confirm in time; the request may have been counted.'
+      ? 'The store did not confirm in time; this may have been counted. Send it again: nothing counts twice.'
       : 'The store cannot take this now; nothing was counted. Try again.';
   return new DomainError(code, words, { outcome }, 1);
 };

@@ -16,7 +16,7 @@ import { Call, type CallEvents } from './call.ts';
 import { type CompiledRow, checkBody, checkParams, nameParams, readQuery } from './check.ts';
 import type { DispatchContext } from './context.ts';
 import { preflightLines } from './cors.ts';
-import { errorReply } from './errors.ts';
+import { adviceFor, errorReply } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { RateLimited } from './limits/limiter.ts';
 import { wireError, wireReply } from './reply.ts';
@@ -239,8 +239,9 @@ const expire = (call: Call, during: 'reading' | 'working'): void => {
     return;
   }
   const counts = call.compiled?.row.method !== 'GET' || call.query.target !== undefined;
-  const context = { outcome: counts && call.acting ? 'unknown' : 'not_applied' };
-  fail(call, new DomainError('deadline_passed', 'The request took too long.', context, 1));
+  const outcome = counts && call.acting ? 'unknown' : 'not_applied';
+  const words = `The request took too long. ${adviceFor[outcome]}`;
+  fail(call, new DomainError('deadline_passed', words, { outcome }, 1));
 };
 
 const resume = (call: Call): void => {

@@ -5,7 +5,13 @@
  * counted; everything else is a 500 that says nothing but the request id, and is logged with its stack.
  * No stack, SQL or address ever leaves. Used by dispatch.ts.
  */
-import { DomainError, type ErrorCode, errorStatuses, StorageError } from '../engine/errors.ts';
+import {
+  DomainError,
+  type ErrorCode,
+  errorStatuses,
+  StorageError,
+  type StorageOutcome,
+} from '../engine/errors.ts';
 
 export interface ErrorReply {
   readonly status: number;
@@ -18,7 +24,11 @@ export interface ErrorReply {
   readonly log: boolean;
 }
 
-const storageWords = 'A store cannot be reached at the moment. Please try again.';
+/** What a client can do, by what is known of the effect. */
+export const adviceFor: Readonly<Record<StorageOutcome, string>> = {
+  not_applied: 'Nothing was changed: try again.',
+  unknown: 'Whether this took effect is not known: look before you send it again.',
+};
 
 const ofStorage = (error: StorageError): DomainError => {
   const context = { outcome: error.outcome };
@@ -28,7 +38,7 @@ const ofStorage = (error: StorageError): DomainError => {
     case 'full':
       return new DomainError(
         'overloaded',
-        'A store has no room for more work. Please try again.',
+        `A store has no room for more work at the moment. ${adviceFor[error.outcome]}`,
         context,
         5,
       );
@@ -36,7 +46,12 @@ const ofStorage = (error: StorageError): DomainError => {
     case 'busy':
     case 'uninitialised':
     case 'outdated':
-      return new DomainError('store_unavailable', storageWords, context, 1);
+      return new DomainError(
+        'store_unavailable',
+        `A store cannot be reached at the moment. ${adviceFor[error.outcome]}`,
+        context,
+        1,
+      );
     case 'row':
     case 'bug':
       return new DomainError('internal', 'Something went wrong on our side.');

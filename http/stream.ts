@@ -1,7 +1,8 @@
 /**
  * Pumps an answer of unbounded length to a client that may be slow: the next piece is asked for only when
  * the socket has room. An error in the middle cuts the connection, so that half an answer is never taken
- * for a whole; a client that leaves ends the iteration. Called by server.ts.
+ * for a whole; a client that leaves ends the iteration. `begun` is for handlers: what fails before the first
+ * piece is still an answer of its own. Called by server.ts and by replies.
  */
 
 /** Where the pieces go. None of these is called after `gone`. */
@@ -18,6 +19,23 @@ export interface StreamSink {
   /** The client left. */
   gone(): void;
 }
+
+async function* continued(
+  first: IteratorResult<string>,
+  rest: AsyncGenerator<string>,
+): AsyncGenerator<string> {
+  try {
+    if (first.done === true) return;
+    yield first.value;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+/** The same pieces, the first of which is here. Rejects with what it failed with. */
+export const begun = async (pieces: AsyncGenerator<string>): Promise<AsyncGenerator<string>> =>
+  continued(await pieces.next(), pieces);
 
 /** Starts pumping. Owns the iteration until its end, its error or `gone`. */
 export const pump = (pieces: AsyncIterable<string>, target: StreamTarget): StreamSink => {

@@ -11,6 +11,7 @@ import type { TeamActor } from '../../engine/rules/members.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bot-edits.ts';
 import { type App, type Caller, noContent, type Reply } from '../route.ts';
 import type { BotBody, BotSettingsBody } from '../schema/bot-edits.ts';
+import { afterwards } from './afterwards.ts';
 import { lookUpNewBot } from './bot-meta.ts';
 import { notFound } from './values.ts';
 
@@ -104,7 +105,7 @@ export const deleteBot = async (app: App, botId: string, caller: Caller): Promis
   if (outcome.kind !== 'done') throw refusal(outcome);
   app.catalogue.bots.drop(botId);
   app.sessions.forgetTarget('bot', botId);
-  await app.engine.deliver('bot', botId);
+  await afterwards(app.engine.deliver('bot', botId));
   return noContent;
 };
 

@@ -6,6 +6,7 @@ import type { PackOutcome, PackRequest } from '../../storage/catalogue/pack-edit
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
 import type { PackBody, PackEditBody } from '../schema/pack-edits.ts';
+import { afterwards } from './afterwards.ts';
 import { notFound } from './values.ts';
 
 const emptyWords = 'must name a bot or a server: a pack cannot be empty';
@@ -101,7 +102,7 @@ export const deletePack = async (
   const request = requestOf(params);
   await app.engine.flushed('pack', request.url);
   const reply = settled(app, await app.catalogue.packs.edits.remove(request));
-  await app.engine.deliver('pack', request.url);
+  await afterwards(app.engine.deliver('pack', request.url));
   return reply;
 };
 

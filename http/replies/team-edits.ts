@@ -19,6 +19,7 @@ import type {
   TeamCreated,
   TeamEditBody,
 } from '../schema/team-edits.ts';
+import { afterwards } from './afterwards.ts';
 import { notFound } from './values.ts';
 
 const actorOf = (caller: Caller): TeamActor => ({
@@ -91,7 +92,7 @@ export const deleteTeam = async (app: App, teamId: string, caller: Caller): Prom
   if (outcome.kind !== 'done') throw refuseTeam(outcome);
   app.catalogue.teams.drop(teamId);
   app.sessions.forgetTarget('team', teamId);
-  await app.engine.deliver('team', teamId);
+  await afterwards(app.engine.deliver('team', teamId));
   return noContent;
 };
 

@@ -13,6 +13,7 @@ import { waitPartsOf, waitSecondsOf } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Standing, Vote, VoteInfo } from '../schema/votes.ts';
+import { begun } from '../stream.ts';
 import { timestamp, timestampOrNull } from './values.ts';
 
 const hourMs = 3_600_000;
@@ -139,6 +140,8 @@ export const showVoters = async (
   page: number | null,
 ): Promise<Reply> => {
   const ref = await settledRef(app, target.kind, target.id);
-  if (page === null) return { status: 200, stream: arrayText(app.catalogue.votes.eachVoters(ref)) };
+  if (page === null) {
+    return { status: 200, stream: await begun(arrayText(app.catalogue.votes.eachVoters(ref))) };
+  }
   return ok(await app.catalogue.votes.voters(ref, page));
 };

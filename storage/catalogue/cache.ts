@@ -2,13 +2,15 @@
  * The two caches of the catalogue: snapshots of lists, and rows of entities that people look at.
  *
  * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
- * `ageMaxMs` old, measured from before its query. A row stays until it is dropped after an edit, or grows
- * old: the age bound is a safety net for writers that could not tell us. Rows in use are read again a little
- * before (ahead.ts). While SQL does not answer, nobody writes, and an old row is shown rather than none. Used
- * by catalogue.ts only.
+ * `ageMaxMs` old, measured from before its query; while SQL cannot be reached, the one shown last is shown on
+ * for up to `staleMaxMs`, since hardly anybody can edit then. A row stays until it is dropped after an edit,
+ * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again a
+ * little before (ahead.ts). While SQL does not answer, an old row is shown rather than none. Used by
+ * catalogue.ts only.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import { StorageError } from '../../engine/errors.ts';
 import { createAhead } from './ahead.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
@@ -20,16 +22,40 @@ export interface Listing<Rows> {
 /** One query per key at a time, shared by all who ask while it runs or is fresh. A failure is not kept. */
 export interface Snapshots {
   get<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
+  /** Without keeping: what `load` gives, or what it gave last under this key if SQL cannot be reached now. */
+  show<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
 }
+
+export const staleMaxMs = 3_600_000;
+
+const isAway = (failure: unknown): boolean =>
+  failure instanceof StorageError && (failure.reason === 'unreachable' || failure.reason === 'busy');
+
+const createLastShown = (entriesMax: number): Snapshots['show'] => {
+  const shown = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });
+  return async <Value extends object>(key: string, load: () => Promise<Value>) => {
+    try {
+      const value = await load();
+      if (shown.peek(key) !== value) shown.set(key, value);
+      return value;
+    } catch (failure) {
+      const last = isAway(failure) ? shown.get(key) : undefined;
+      if (last === undefined) throw failure;
+      return last as Value;
+    }
+  };
+};
 
 export const createSnapshots = (bound: { entriesMax: number; ageMaxMs: number }): Snapshots => {
   const kept = new LRUCache<string, Promise<object>>({ max: bound.entriesMax, ttl: bound.ageMaxMs });
+  const show = createLastShown(bound.entriesMax);
   return {
+    show,
     get: <Value extends object>(key: string, load: () => Promise<Value>) => {
       const known = kept.get(key);
       // A key names one query, so the type is the one it was loaded with.
       if (known !== undefined) return known as Promise<Value>;
-      const loading = load();
+      const loading = show(key, load);
       kept.set(key, loading);
       loading.catch(() => {
         if (kept.peek(key) === loading) kept.delete(key);

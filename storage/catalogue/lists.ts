@@ -26,7 +26,7 @@ const ordersTriedMax = 3;
 
 export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }): Lists => {
   const orders = createListOrders(sql, bound);
-  const pageOf = async <Rows>(wanted: Wanted<Rows>, page: number): Promise<Listing<Rows>> => {
+  const readAnew = async <Rows>(wanted: Wanted<Rows>, page: number): Promise<Listing<Rows>> => {
     const { list, rowsPerPage, fill } = wanted;
     for (let tried = 1; ; tried++) {
       const order = await asStorage(`lists.${list}`, () => orders.order(list));
@@ -36,6 +36,8 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
       if (!order.isOver() || tried === ordersTriedMax) return listing;
     }
   };
+  const pageOf = <Rows>(wanted: Wanted<Rows>, page: number): Promise<Listing<Rows>> =>
+    snapshots.show(`${wanted.list} ${page}`, () => readAnew(wanted, page));
   const bots = { list: 'bots', rowsPerPage: perPage.bots } as const;
   const servers = { list: 'servers', rowsPerPage: perPage.servers } as const;
   const packs = { list: 'packs', rowsPerPage: perPage.packs } as const;

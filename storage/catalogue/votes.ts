@@ -8,6 +8,7 @@
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import { offsetOf, perPage } from '../../engine/rules/pages.ts';
 import type { Queryable } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
 import type { Turns } from '../sql/turns.ts';
 
 export interface VoteRow {
@@ -132,7 +133,9 @@ export async function* eachVoters(
   let after: Cursor | null = null;
   for (;;) {
     const range: VoterRange = { top, after, limit: votersPerStep };
-    const rows: readonly VoterRow[] = await turns(() => selectVoters(sql, ref, range));
+    const rows: readonly VoterRow[] = await turns(() =>
+      asStorage('votes.eachVoters', () => selectVoters(sql, ref, range)),
+    );
     if (rows.length > 0) yield rows.map((row) => row.author);
     if (rows.length < votersPerStep) return;
     top ??= rows[0] as Cursor;

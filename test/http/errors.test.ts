@@ -48,6 +48,15 @@ for (const [reason, status, code] of reasons) {
   });
 }
 
+test('a 503 says what to do, by what is known of the effect', () => {
+  const words = (outcome: 'not_applied' | 'unknown'): string =>
+    JSON.parse(errorReply(new StorageError('find', { outcome, reason: 'unreachable' }), 'request-1').text)
+      .message;
+
+  assert.match(words('not_applied'), /Nothing was changed: try again/);
+  assert.match(words('unknown'), /not known: look before you send it again/);
+});
+
 test('anything else → 500 that says nothing, and is logged', () => {
   for (const thrown of [new Error('secret'), new TypeError('secret'), 'secret', null, undefined]) {
     const reply = errorReply(thrown, 'request-1');

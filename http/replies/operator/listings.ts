@@ -8,6 +8,7 @@ import type { ListingType, Review, Reviewed } from '../../../storage/catalogue/l
 import { type App, type Caller, message, ok, type Reply } from '../../route.ts';
 import type { BotBody } from '../../schema/bot-edits.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from '../../schema/operator.ts';
+import { afterwards } from '../afterwards.ts';
 import { createBot } from '../bot-edits.ts';
 import { deletePack } from '../pack-edits.ts';
 import { deleteTeam } from '../team-edits.ts';
@@ -33,7 +34,7 @@ const changed = async (
   words: string,
 ): Promise<Reply> => {
   if (!found) throw notFound(kind);
-  await told(app, kind, id);
+  await afterwards(told(app, kind, id));
   return message(`${kind} ${id} ${words}.`);
 };
 
@@ -121,7 +122,7 @@ export const removeListing = async (
   if (!(await app.catalogue.operator.listings.remove(kind, id))) throw notFound(kind);
   dropProfile(app, kind, id);
   app.sessions.forgetTarget(kind, id);
-  await app.engine.deliver(kind, id);
+  await afterwards(app.engine.deliver(kind, id));
   return message(`${kind} ${id} is deleted.`);
 };
 

@@ -7,6 +7,7 @@ import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { type App, message, type Reply } from '../../route.ts';
 import type { ResetAllBody, ResetBody } from '../../schema/operator.ts';
+import { afterwards } from '../afterwards.ts';
 import { notFound } from '../values.ts';
 import { momentOf } from './moment.ts';
 
@@ -15,7 +16,7 @@ export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   const outcome = await app.catalogue.operator.votes.voidOne(itag);
   if (outcome.kind === 'unknown_vote') throw notFound('vote');
   if (outcome.kind !== 'voided') return message('This vote was void already.');
-  await app.engine.deliver(outcome.target.kind, outcome.target.id);
+  await afterwards(app.engine.deliver(outcome.target.kind, outcome.target.id));
   return message(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };
 
@@ -41,7 +42,7 @@ export const resetListing = async (
   const scope = await votes.incarnationOf(target.kind, id);
   if (scope === null) throw notFound(target.kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
-  await app.engine.deliver(target.kind, id);
+  await afterwards(app.engine.deliver(target.kind, id));
   return message(`The votes of ${target.kind} ${id} are void.`, { before: new Date(atMs).toISOString() });
 };
 

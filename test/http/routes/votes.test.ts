@@ -204,6 +204,15 @@ test('GET /:type/:id/votes/user-list → 200 and empty without voters, 400, 404'
   assert.is((await world.ask('GET', '/bots/nobody/votes/user-list')).status, 404);
 });
 
+test('GET /:type/:id/votes/user-list → an error of its own when SQL fails at once', async () => {
+  await world.sql`alter view vote_rows rename to vote_rows_away`;
+  const failed = await world.ask('GET', '/bots/bot1/votes/user-list');
+  await world.sql`alter view vote_rows_away rename to vote_rows`;
+
+  assert.equal([failed.status, failed.json.context.code], [500, 'internal']);
+  assert.equal(await read('/bots/bot1/votes/user-list'), ['ben', 'ann']);
+});
+
 test('PUT /users/:uid/bots/:id/votes → 204 again when the wait is over', async () => {
   world.clock.skip(12 * hourMs);
 
