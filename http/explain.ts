@@ -11,9 +11,9 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
+import { explainedFieldsMax, invalid } from './invalid.ts';
 import { patternWords } from './schema/patterns.ts';
 
-export const explainedFieldsMax = 16;
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
 const explainAllBytesMax = 16_384;
 
@@ -137,16 +137,13 @@ export const wordsOf = (errors: readonly ErrorObject[]): Record<string, string> 
   return words;
 };
 
-const rejection = (where: string, errors: readonly ErrorObject[]): DomainError => {
+const rejection = (where: 'body' | 'query' | 'path', errors: readonly ErrorObject[]): DomainError => {
   const words = wordsOf(errors);
-  const page = where === 'query' && '/page' in words;
+  const pages = where === 'query' && '/page' in words;
+  if (pages) return new DomainError('page_invalid', 'The page must be a whole number from 1.', words);
   const whole = words[root];
-  const fields = Object.keys(words).join(', ');
-  return new DomainError(
-    page ? 'page_invalid' : 'validation_failed',
-    whole === undefined ? `The ${where} is not valid: ${fields}.` : `The ${where} ${whole}.`,
-    words,
-  );
+  if (whole === undefined) return invalid(where, words);
+  return new DomainError('validation_failed', `The ${where} ${whole}.`, words);
 };
 
 /** Why `value` does not fit: for a body that check.ts rejected. Returns the error to throw. */

@@ -6,7 +6,7 @@ import { DomainError } from '../../engine/errors.ts';
 import { botQuestion, botRuleOf } from '../../engine/rules/applications.ts';
 import { waitPartsOf, waitSecondsOf } from '../../engine/rules/waits.ts';
 import type { AppOutcome, AppRow, Counted, PositionRow } from '../../storage/catalogue/applications.ts';
-import { explainedFieldsMax } from '../explain.ts';
+import { invalid } from '../invalid.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Application, ApplicationBody, AppMeta, Position } from '../schema/applications.ts';
 import { textOnce } from './lists.ts';
@@ -47,20 +47,9 @@ export const showApplications = async (app: App, userId: string): Promise<Reply>
   return ok({ apps: rows.map(applicationOf) });
 };
 
-const invalid = (context: Readonly<Record<string, string>>): DomainError =>
-  new DomainError('validation_failed', `The body is not valid: ${Object.keys(context).join(', ')}.`, {
-    ...context,
-  });
-
-/** JSON Pointers to the answers, at most as many as any explanation has. */
+const pointerTo = (id: string): string => `/answers/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 const faultyAnswers = (faults: Readonly<Record<string, string>>): DomainError =>
-  invalid(
-    Object.fromEntries(
-      Object.entries(faults)
-        .slice(0, explainedFieldsMax)
-        .map(([id, words]) => [`/answers/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`, words]),
-    ),
-  );
+  invalid('body', Object.fromEntries(Object.entries(faults).map(([id, words]) => [pointerTo(id), words])));
 
 const waiting = (waitMs: number): DomainError => {
   const { hours, minutes, seconds } = waitPartsOf(waitMs);
@@ -77,7 +66,7 @@ const refusal = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): DomainError =>
     case 'banned':
       return new DomainError('banned', 'This user is banned and can apply for "banappeal" only.');
     case 'no_position':
-      return invalid({ '/position': 'must be the id of a position (see GET /apps/meta)' });
+      return invalid('body', { '/position': 'must be the id of a position (see GET /apps/meta)' });
     case 'faulty':
       return faultyAnswers(outcome.faults);
     case 'no_bot':

@@ -4,10 +4,10 @@
  * A look-up that fails is named and never an error of ours. Only what the look-up service says about a bot is
  * kept as its user object: the platform's public endpoint does not know bots.
  */
-import { DomainError } from '../../engine/errors.ts';
 import type { BotPerson, KnownBot } from '../../storage/catalogue/bot-people.ts';
 import type { BotAbout } from '../clients/bot-lookup.ts';
 import type { Told } from '../clients/calm.ts';
+import { invalid } from '../invalid.ts';
 import { type App, ok, type Reply } from '../route.ts';
 import type { BotMeta } from '../schema/bot-meta.ts';
 import { exactInteger } from './values.ts';
@@ -20,9 +20,6 @@ const personOf = (bot: NonNullable<BotAbout['bot']>, atMs: number): BotPerson =>
   atMs,
 });
 
-const noSuchBot = (pointer: string, words: string): DomainError =>
-  new DomainError('validation_failed', `The body is not valid: ${pointer}.`, { [pointer]: words });
-
 /**
  * What the look-up service says about a bot that is to be added; `null` when it says nothing. Throws
  * `validation_failed` when it is sure that this is no bot, or another one.
@@ -34,11 +31,14 @@ export const lookUpNewBot = async (
   const told = await app.botLookup.service(ids.clientId);
   if (told.kind === 'failed') return null;
   if (told.kind === 'unknown') {
-    throw noSuchBot('/client_id', 'must be the id of an application; it may differ from the id of its bot');
+    throw invalid('body', {
+      '/client_id': 'must be the id of an application; it may differ from the id of its bot',
+    });
   }
   const { bot } = told.value;
-  if (bot === null) throw noSuchBot('/bot_id', 'must be a bot; this application has none');
-  if (bot.id !== ids.botId) throw noSuchBot('/bot_id', `must be ${bot.id}, the bot of this application`);
+  if (bot === null) throw invalid('body', { '/bot_id': 'must be a bot; this application has none' });
+  if (bot.id !== ids.botId)
+    throw invalid('body', { '/bot_id': `must be ${bot.id}, the bot of this application` });
   return personOf(bot, told.atMs);
 };
 

@@ -8,6 +8,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { slabsAfter, worthAfter } from '../../engine/rules/credits.ts';
 import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/credits.ts';
+import { invalid } from '../invalid.ts';
 import { type App, message, ok, type Reply } from '../route.ts';
 import type { CreditOverview, Credits, VoteCreditTier, VoteRedeem } from '../schema/credits.ts';
 import { exactInteger, notFound, timestamp, timestampOrNull } from './values.ts';
@@ -26,7 +27,7 @@ const votesWords = `must be a whole number from 1 to ${votesMax}, in digits`;
 export const votesToRedeem = (text: string): number => {
   const votes = /^[1-9][0-9]{0,12}$/.test(text) ? Number(text) : 0;
   if (votes >= 1 && votes <= votesMax) return votes;
-  throw new DomainError('validation_failed', 'The query is not valid: /votes.', { '/votes': votesWords });
+  throw invalid('query', { '/votes': votesWords });
 };
 
 const tierOf = (row: TierRow): VoteCreditTier => ({

@@ -10,6 +10,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { LoginProfile, LoginUse } from '../../storage/catalogue/logins.ts';
 import type { Login } from '../auth/login-state.ts';
 import { mintToken } from '../auth/mint.ts';
+import { invalid } from '../invalid.ts';
 import { type App, ok, type Reply } from '../route.ts';
 import { type LoginBody, type LoginUrl, type LoginUrlQuery, loginProtocol } from '../schema/login.ts';
 import type { SessionCreated } from '../schema/sessions.ts';
@@ -30,7 +31,7 @@ const configured = (app: App): Login => {
 };
 
 const refusedField = (field: string, words: string): DomainError =>
-  new DomainError('validation_failed', `The login is not valid: /${field}.`, { [`/${field}`]: words });
+  invalid('login', { [`/${field}`]: words });
 
 /** Only addresses the operator has written down, compared letter by letter. */
 const checkRedirect = (login: Login, redirectUri: string): void => {

@@ -6,6 +6,7 @@ import bowser from 'bowser';
 import { v7 as uuidv7 } from 'uuid';
 import { DomainError } from '../../engine/errors.ts';
 import type { BrowserInfo, SubscriptionRow } from '../../storage/catalogue/push.ts';
+import { invalid } from '../invalid.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { PushInfo, Subscription, SubscriptionBody, SubscriptionList } from '../schema/notifications.ts';
 import { notFound, timestamp } from './values.ts';
@@ -30,9 +31,6 @@ export const showSubscriptions = async (app: App, userId: string): Promise<Reply
   return ok(reply);
 };
 
-const bad = (field: string, words: string): DomainError =>
-  new DomainError('validation_failed', `The body is not valid: ${field}.`, { [field]: words });
-
 const isPoint = (p256dh: string): boolean => {
   try {
     ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'hex');
@@ -48,7 +46,7 @@ const uncompressed = 'B';
 
 /** Throws `validation_failed` for bytes of the right number that are no point of the curve. */
 export const checkSubscription = ({ p256dh }: SubscriptionBody): void => {
-  if (!isPoint(p256dh)) throw bad('/p256dh', 'must be an uncompressed point of P-256');
+  if (!isPoint(p256dh)) throw invalid('body', { '/p256dh': 'must be an uncompressed point of P-256' });
 };
 
 const wordMax = 64;
@@ -83,7 +81,7 @@ export const subscribe = async (
   body: SubscriptionBody,
 ): Promise<Reply> => {
   const fault = await app.push.endpointFault(body.endpoint);
-  if (fault !== null) throw bad('/endpoint', fault);
+  if (fault !== null) throw invalid('body', { '/endpoint': fault });
   const max = app.settings.pushSubscriptionsPerUserMax;
   const subscription = {
     id: uuidv7(),

@@ -12,6 +12,7 @@ import { judgeMinting, permissionsNamed } from '../../engine/rules/sessions.ts';
 import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken, SessionRow, SessionTarget } from '../../storage/catalogue/sessions.ts';
 import { mintToken } from '../auth/mint.ts';
+import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, message, ok, type Reply } from '../route.ts';
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
 import { notFound, timestamp } from './values.ts';
@@ -29,7 +30,7 @@ export const checkSessionBody = (body: SessionBody): void => {
 const permissionsOf = (words: readonly string[]): readonly Permission[] => {
   const permissions = permissionsNamed(words);
   if (permissions !== null) return permissions;
-  throw new DomainError('validation_failed', 'The body is not valid: /perm_limits.', {
+  throw invalid('body', {
     '/perm_limits': 'must name known permission ids (see GET /teams/meta/permissions)',
   });
 };

@@ -5,8 +5,8 @@
  * number; the ordinary post never pays for it. Throws `validation_failed`.
  */
 import type { StatsPost } from '../../engine/engine.ts';
-import { DomainError } from '../../engine/errors.ts';
 import { statsIntegerMax } from '../../engine/limits.ts';
+import { invalid } from '../invalid.ts';
 import { type App, type Caller, type Reply, text } from '../route.ts';
 import type { StatsBody } from '../schema/bots.ts';
 import { callerOf } from './request.ts';
@@ -48,7 +48,7 @@ const digitsOf = (value: number | bigint | null, pointer: string): string => {
         ? `must be ${statsIntegerMax} or less`
         : '';
   if (why === '') return String(value);
-  throw new DomainError('validation_failed', `The body is not valid: ${pointer}.`, { [pointer]: why });
+  throw invalid('body', { [pointer]: why });
 };
 
 const isRounded = (value: number | undefined): boolean => value !== undefined && !Number.isSafeInteger(value);

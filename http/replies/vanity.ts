@@ -4,6 +4,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { foldVanityCode, vanityCodeFault } from '../../engine/rules/vanity.ts';
 import type { VanityRow, VanityTarget } from '../../storage/catalogue/vanity.ts';
+import { invalid } from '../invalid.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import { isUuid, type Vanity, type VanityQuery } from '../schema/vanity.ts';
 import { notFound, timestamp } from './values.ts';
@@ -16,8 +17,7 @@ export interface VanityRequest {
 /** Throws `validation_failed` when the path is to be an itag and is none. */
 export const checkItag = ({ params, query }: VanityRequest): void => {
   if (query.itag !== 'true' || isUuid(params.code)) return;
-  const context = { '/code': 'must be a UUID when itag=true' };
-  throw new DomainError('validation_failed', 'The path is not valid: /code.', context);
+  throw invalid('path', { '/code': 'must be a UUID when itag=true' });
 };
 
 const find = async (app: App, { params, query }: VanityRequest): Promise<VanityRow> => {
@@ -55,16 +55,14 @@ export const redirectVanity = async (app: App, request: VanityRequest): Promise<
 export const checkCode = (code: string): void => {
   const fault = vanityCodeFault(foldVanityCode(code));
   if (fault === null) return;
-  throw new DomainError('validation_failed', 'The body is not valid: /code.', { '/code': fault });
+  throw invalid('body', { '/code': fault });
 };
 
 /** `PATCH /{target_type}/{target_id}/vanity`. */
 export const changeVanity = async (app: App, target: VanityTarget, code: string): Promise<Reply> => {
   const outcome = await app.catalogue.vanity.change(target, code);
   if (outcome === 'not_found') throw notFound(target.kind);
-  if (outcome === 'reserved') {
-    throw new DomainError('validation_failed', 'The body is not valid: /code.', { '/code': 'is reserved' });
-  }
+  if (outcome === 'reserved') throw invalid('body', { '/code': 'is reserved' });
   if (outcome === 'taken') {
     throw new DomainError('already_exists', 'Another entity has this code.', { '/code': 'is taken' });
   }

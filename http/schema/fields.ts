@@ -5,8 +5,8 @@
  * files.
  */
 import { type Static, Type } from 'typebox';
-import { DomainError } from '../../engine/errors.ts';
-import { httpsText, plainText } from './patterns.ts';
+import { invalid } from '../invalid.ts';
+import { httpsText, patternWords, plainText } from './patterns.ts';
 
 /** One line of text. */
 export const lineOf = (minLength: number, maxLength: number, example: string) =>
@@ -38,9 +38,10 @@ export type LinksInput = Static<typeof LinksInput>;
 export const checkAddresses = (addresses: Readonly<Record<string, string>>): void => {
   const fields = Object.keys(addresses).filter((pointer) => !URL.canParse(addresses[pointer] ?? ''));
   if (fields.length === 0) return;
-  const named = fields.slice(0, 16).map((pointer) => [pointer, 'must be an https address']);
-  const words = `The body is not valid: ${fields.join(', ')}.`;
-  throw new DomainError('validation_failed', words, Object.fromEntries(named));
+  throw invalid(
+    'body',
+    Object.fromEntries(fields.map((pointer) => [pointer, patternWords[httpsText] ?? ''])),
+  );
 };
 
 /** The addresses of links by their JSON Pointers. */

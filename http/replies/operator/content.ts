@@ -4,6 +4,7 @@
  */
 import { DomainError } from '../../../engine/errors.ts';
 import type { ShopOutcome } from '../../../storage/catalogue/shop.ts';
+import { invalid } from '../../invalid.ts';
 import { type App, message, ok, type Reply } from '../../route.ts';
 import type {
   BenefitBody,
@@ -13,9 +14,6 @@ import type {
   TierBody,
 } from '../../schema/operator-content.ts';
 import { notFound, timestamp } from '../values.ts';
-
-const faulty = (pointer: string, words: string): DomainError =>
-  new DomainError('validation_failed', `The body is not valid: ${pointer}.`, { [pointer]: words });
 
 const full = (noun: string): DomainError =>
   new DomainError('limit_reached', `There are as many ${noun} as there may be: delete one first.`);
@@ -30,10 +28,9 @@ export const shopReply = (
     case 'done':
       return message(`${noun} ${id} is ${done}.`);
     case 'unknown':
-      throw faulty(
-        noun === 'item' ? '/benefits' : '/applicable_items',
-        `there is no ${outcome.ids.join(', ')}`,
-      );
+      throw invalid('body', {
+        [noun === 'item' ? '/benefits' : '/applicable_items']: `there is no ${outcome.ids.join(', ')}`,
+      });
     case 'full':
       throw full(`${noun}s`);
     case 'code_taken':

@@ -1,7 +1,7 @@
 /**
  * A moment that an operator writes: one that the calendar has, in years that SQL and people mean. Pure.
  */
-import { DomainError } from '../../../engine/errors.ts';
+import { invalid } from '../../invalid.ts';
 
 const years = { first: 2000, last: 2199 } as const;
 
@@ -10,7 +10,5 @@ export const momentOf = (pointer: string, text: string): Date => {
   const moment = new Date(text);
   const year = moment.getUTCFullYear();
   if (year >= years.first && year <= years.last) return moment;
-  throw new DomainError('validation_failed', `The body is not valid: ${pointer}.`, {
-    [pointer]: `must be a moment of the years ${years.first} to ${years.last}`,
-  });
+  throw invalid('body', { [pointer]: `must be a moment of the years ${years.first} to ${years.last}` });
 };

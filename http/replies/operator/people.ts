@@ -7,6 +7,7 @@ import { isPermission } from '../../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import type { Ban, UserRow } from '../../../storage/catalogue/people-edits.ts';
 import { mintToken } from '../../auth/mint.ts';
+import { invalid } from '../../invalid.ts';
 import { type App, created, message, ok, type Reply } from '../../route.ts';
 import type { TokenBody, UserBody } from '../../schema/operator.ts';
 import { notFound, timestamp } from '../values.ts';
@@ -63,9 +64,7 @@ export const issueToken = async (
 ): Promise<Reply> => {
   const permLimits = (body.perm_limits ?? []).map((word) => {
     if (isPermission(word)) return word;
-    throw new DomainError('validation_failed', 'The body is not valid: /perm_limits.', {
-      '/perm_limits': `there is no permission ${word}`,
-    });
+    throw invalid('body', { '/perm_limits': `there is no permission ${word}` });
   });
   if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchanged);
   const { id, token, tokenHash } = mintToken(target);

@@ -4,6 +4,7 @@
 import { DomainError } from '../../../engine/errors.ts';
 import { foldVanityCode } from '../../../engine/rules/vanity.ts';
 import type { AppState } from '../../../storage/catalogue/applications.ts';
+import { invalid } from '../../invalid.ts';
 import { type App, message, ok, type Reply } from '../../route.ts';
 import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
 import { notFound, timestamp } from '../values.ts';
@@ -30,7 +31,7 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
   if (outcome === 'limit_reached') {
     throw new DomainError('limit_reached', 'There are as many positions as there may be: delete one first.');
   }
-  throw new DomainError('validation_failed', 'The body is not valid: /questions.', {
+  throw invalid('body', {
     '/questions': 'must have a short question with the id bot_id: this position is about a bot',
   });
 };
