@@ -4,8 +4,8 @@
  * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
  * `ageMaxMs` old, measured from before its query; while SQL cannot be reached, the one shown last is shown on
  * for up to `staleMaxMs`, since hardly anybody can edit then. A row stays until it is dropped after an edit,
- * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again a
- * little before (ahead.ts). While SQL does not answer, an old row is shown rather than none. Used by
+ * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again
+ * a little before (ahead.ts). While SQL does not answer, an old row is shown rather than none. Used by
  * catalogue.ts only.
  */
 import { isDeepStrictEqual } from 'node:util';

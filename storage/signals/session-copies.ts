@@ -7,7 +7,7 @@
  * by what is left of its life. No node's clock has a part in it. Only sessions.ts uses this.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { SessionOfToken } from '../catalogue/sessions.ts';
+import type { SessionOfToken, SessionTarget } from '../catalogue/sessions.ts';
 import type { Stored } from './listener.ts';
 
 export interface Copy {
@@ -76,6 +76,34 @@ export const replace = async (
 ): Promise<boolean> => {
   const written: Written = { ...session, copy: randomBytes(9).toString('base64url'), lastsMs };
   return (await send('EVAL', [replaceScript, 1, keyOf(hash), text, JSON.stringify(written), lastsMs])) === 1;
+};
+
+/** Whose sessions a change concerns. */
+export type Concerned = { readonly target: SessionTarget } | { readonly mintedBy: string };
+
+const changingKeyOf = (concerned: Concerned): string =>
+  'target' in concerned
+    ? `rollcall:changing:${concerned.target.kind}:${concerned.target.id}`
+    : `rollcall:changing:minter:${concerned.mintedBy}`;
+
+const changingScript = `
+local running = redis.call('INCRBY', KEYS[1], ARGV[1])
+if running < 1 then return redis.call('DEL', KEYS[1]) end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+const countChanging = (send: Send, concerned: Concerned, by: 1 | -1): Promise<unknown> =>
+  send('EVAL', [changingScript, 1, changingKeyOf(concerned), by, endingMs.hold]);
+
+/** Said before a change looks which sessions there are: later ones look whether it was said. */
+export const sayChanging = (send: Send, concerned: Concerned): Promise<unknown> =>
+  countChanging(send, concerned, 1);
+/** The change is over. Not said, it ends by itself. */
+export const sayChanged = (send: Send, concerned: Concerned): Promise<unknown> =>
+  countChanging(send, concerned, -1);
+
+export const isChanging = async (send: Send, concerned: readonly Concerned[]): Promise<boolean> => {
+  const said = await Promise.all(concerned.map((one) => send('EXISTS', [changingKeyOf(one)])));
+  return said.includes(1);
 };
 
 /** Writes over whatever is there. */

@@ -9,6 +9,8 @@
  *   confirmed by replacing exactly what was read before SQL was. A revoke or a flush in between takes that
  *   away, so a late fill can revive nothing, and a reading that began before the delete is buried by the
  *   second tombstone;
+ * - a change that ends sessions says whose, then looks which there are and holds them; a session minted since
+ *   is filled first and held when that was said, so the change meets all of them;
  * - a copy older than `confirmMs` is believed only where SQL confirms it or does not answer: nothing ends
  *   without a tombstone or a hold in its place. One that this node was told of is not believed without SQL;
  * - a node keeps only what it read while trusted, and no longer than it is told to (`keepable`).
@@ -17,11 +19,12 @@
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { SessionOfToken, SessionTarget } from '../catalogue/sessions.ts';
+import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/sessions.ts';
 import type { RedisSignals } from '../signals.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import {
+  type Concerned,
   type Copy,
   claim,
   type Ending,
@@ -29,16 +32,16 @@ import {
   endingMs,
   type Found,
   hashOf,
+  isChanging,
   keyOf,
   readPlainly,
   replace,
+  sayChanged,
+  sayChanging,
   understand,
 } from './session-copies.ts';
 
 type SqlSessions = Catalogue['sessions'];
-
-/** Whose sessions a change concerns. */
-export type Concerned = { readonly target: SessionTarget } | { readonly mintedBy: string };
 
 /** The cache of a node, as far as it has to forget. */
 export interface ForgettingCache {
@@ -163,12 +166,28 @@ const write = (
   return replace(state.signals.commands.send, hash, { text, session, lastsMs });
 };
 
-/** Resolves to whether Redis now has what SQL said. Rejects when either is away. */
-const fill = async (state: State, hash: string): Promise<boolean> => {
-  const text = await claim(state.signals.commands.send, hash);
+/**
+ * Resolves to whether Redis now has what SQL said. Rejects when either is away. Of a new session `minter` is
+ * who loses it with his membership.
+ */
+const fill = async (state: State, hash: string, minter = ''): Promise<boolean> => {
+  const { send } = state.signals.commands;
+  const text = await claim(send, hash);
   if (text === null) return false;
   const session = await askSql(state, hash);
-  return session !== null && write(state, hash, { text, session });
+  if (session === null || !(await write(state, hash, { text, session }))) return false;
+  if (!(await isChanging(send, [{ target: session }, { mintedBy: minter }]))) return true;
+  await end(send, hash, 'hold');
+  return false;
+};
+
+const fillNew = async (state: State, { id, tokenHash, mintedBy, mintedWith }: NewSession): Promise<void> => {
+  const { sql } = state;
+  const [row] =
+    mintedWith === null
+      ? [{ minter: mintedBy }]
+      : await sql<{ minter: string }[]>`select minted_by as minter from sessions where id = ${id}`;
+  await fill(state, tokenHash.toString('hex'), row?.minter);
 };
 
 /** What was just written, watched; what SQL said where it is not to be had. */
@@ -310,13 +329,16 @@ const around = async <Result>(
   concerned: Concerned,
   change: () => Promise<Result>,
 ): Promise<Result> => {
+  const { send } = state.signals.commands;
+  await sayChanging(send, concerned);
   const before = await hashesOf(state, concerned);
   await putHolds(state, before, put);
   const result = await change();
   try {
-    // Again: a session made meanwhile, and a fill that read SQL before the change.
+    // Again: a fill that read SQL before the change.
     const after = await hashesOf(state, concerned);
     await putHolds(state, [...new Set([...before, ...after])], putForGood);
+    await sayChanged(send, concerned).catch(() => undefined);
     return result;
   } catch (failure) {
     throw halfDone(failure);
@@ -347,7 +369,7 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
     insert: async (session, apiSessionsMax) => {
       const outcome = await sessions.insert(session, apiSessionsMax);
       // The first request with the token fills it all the same.
-      if (outcome === 'created') await fill(state, session.tokenHash.toString('hex')).catch(() => undefined);
+      if (outcome === 'created') await fillNew(state, session).catch(() => undefined);
       return outcome;
     },
     remove: (target, id) => remove(state, target, id),

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import type { Directory } from '../catalogue/directory.ts';
-import { createGate, type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+import { createGate, type Minted, type Node, openNode, openSessionSql, target, until } from './world.ts';
 
 const test = suite('revokes and fills');
 let directory: Directory;
@@ -111,6 +111,23 @@ test('what was filled between a lost tombstone and the delete is buried again', 
 
   assert.is(await mirrored(minted), 'revoked');
   await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
+});
+
+test('a token minted while its bot is deleted, or its minter leaves, does not outlive that', async () => {
+  for (const concerned of [{ target }, { mintedBy: 'robin' }]) {
+    await trusted();
+    let minted: Minted | undefined;
+    await one.sessions.around(concerned, async () => {
+      minted = await other.mint();
+      await directory.sql`delete from sessions where target_type = 'bot' and target_id = ${target.id}`;
+    });
+
+    assert.ok(minted);
+    assert.is(await mirrored(minted), 'hold');
+    assert.is(await one.find(minted), null);
+    assert.is(await other.find(minted), null);
+    assert.match((await mirrored(await other.mint())) ?? '', /^\{/, 'later ones are not held');
+  }
 });
 
 test('a change that nobody tells of is noticed by whoever read the key', async () => {
