@@ -7,6 +7,7 @@ import { type ClientLog, createLog, type Outcome, type StatsOp, type VoteOp } fr
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict, type VoteRows } from './judge.ts';
 import { postShown, statsBody } from './load.ts';
 import { withoutDoubtfulRefusals } from './merged-votes.ts';
+import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
 const test = suite('judge of faults');
 
@@ -196,6 +197,21 @@ test('after a lost tail a refusal may stand on a vote whose client was told unkn
     log.votes.push(vote(100, outcome), { ...vote(200, 'fail'), refused: true });
     assert.equal(judged(withoutDoubtfulRefusals(log, waitMs)), { ...clean, lost });
   }
+});
+
+test('rows may be missing of votes of the time that an older SQL lost, and of no others', () => {
+  const log = logOf();
+  log.votes.push(vote(100), vote(300));
+  const lost = (fromMs: number): number => {
+    const verdict = createVerdict();
+    judgeVotes(asRowsMayKnow(log, { fromMs, toMs: 400 }), { rows: [row(105)], waitMs: 50 }, verdict);
+    return verdict.lost.length;
+  };
+
+  assert.equal([lost(200), lost(500)], [0, 1]);
+  const lines = ['t: 3 upvotes hot, 1 rows in SQL', 't: 1 upvotes hot, 3 rows in SQL', 't: clicks is 1'];
+  assert.equal(withoutMissingRows(lines, log, { fromMs: 200, toMs: 400 }), lines.slice(1));
+  assert.equal(withoutMissingRows(lines, log, { fromMs: 500, toMs: 600 }), lines);
 });
 
 test.run();

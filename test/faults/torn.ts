@@ -52,7 +52,7 @@ const loadFor = async (run: Run, node: StartedNode, milliseconds: number): Promi
 };
 
 /** Cuts the control file and the largest tables short. */
-const damage = (dataDir: string): void => {
+export const damage = (dataDir: string): void => {
   const sql = join(dataDir, 'sql');
   const [control, ...tables] = [
     ...globSync('**/pg_control', { cwd: sql }),
