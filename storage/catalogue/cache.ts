@@ -5,13 +5,13 @@
  * `ageMaxMs` old, measured from before its query; while SQL cannot be reached, the one shown last is shown on
  * for up to `staleMaxMs`, since hardly anybody can edit then. A row stays until it is dropped after an edit,
  * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again
- * a little before (ahead.ts). While SQL does not answer, an old row is shown rather than none. Used by
+ * a little before (together.ts). While SQL does not answer, an old row is shown rather than none. Used by
  * catalogue.ts only.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
-import { createAhead } from './ahead.ts';
+import { createTogether } from './together.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
 export interface Listing<Rows> {
@@ -129,9 +129,14 @@ const createRows = <Row extends Cacheable>(
     const kept = rows.get(id);
     return kept !== undefined && (allowOld || isYoung(id, kept)) ? kept.row : undefined;
   };
-  const keep = (row: Row, readAtMs: number): void => {
-    rows.set(row.id, { row, epoch, readAtMs, due: false });
+  /** Gives what is kept: an equal row that only grew old stays the same object, with what others keep by it. */
+  const keep = (row: Row, readAtMs: number): Row => {
+    const before = rows.peek(row.id);
+    const same = before?.epoch === epoch && isDeepStrictEqual(before.row, row);
+    const kept = same ? before.row : row;
+    rows.set(row.id, { row: kept, epoch, readAtMs, due: false });
     if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
+    return kept;
   };
   return {
     find: (word: string, allowOld = false): Row | undefined => {
@@ -144,16 +149,8 @@ const createRows = <Row extends Cacheable>(
       return row?.vanity === code ? row : undefined;
     },
     keep,
-    /** What is equal stays the same object, so that what others keep with it stays as well. */
-    renew: (ids: readonly string[], found: readonly Row[], readAtMs: number): void => {
-      const gone = new Set(ids);
-      for (const row of found) {
-        gone.delete(row.id);
-        const before = rows.peek(row.id)?.row;
-        keep(before !== undefined && isDeepStrictEqual(before, row) ? before : row, readAtMs);
-      }
-      for (const id of gone) rows.delete(id);
-    },
+    /** Whether there is a row with this id, however old. */
+    holds: (id: string): boolean => rows.has(id),
     delete: (id: string): void => void rows.delete(id),
     doubt: (): void => {
       epoch += 1;
@@ -164,15 +161,15 @@ const createRows = <Row extends Cacheable>(
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = new Map<string, Promise<Row | null>>();
+  const together = readMany === undefined ? null : createTogether(readMany);
   let drops = 0;
-  const ahead = createAhead(async (ids) => {
-    const dropsBefore = drops;
-    const beganMs = nowMs();
-    const found = (await readMany?.(ids)) ?? [];
-    // Maybe read before an edit: the rows just grow old.
-    if (drops === dropsBefore) rows.renew(ids, found, beganMs);
-  });
-  const rows = createRows<Row>(options, { nowMs, ahead: readMany === undefined ? () => {} : ahead });
+  const ahead = (id: string): void => {
+    if (together === null || loading.has(id)) return;
+    start(id, () => together(id)).catch(() => {
+      // It grows too old; whoever asks for it then is told.
+    });
+  };
+  const rows = createRows<Row>(options, { nowMs, ahead });
 
   /** An old row for a failure; nothing is left of one that was dropped. */
   const fromBefore = (word: string, failure: unknown): Row => {
@@ -190,8 +187,14 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
       return fromBefore(word, failure);
     }
     if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
-    else if (drops === dropsBefore) rows.keep(row, beganMs);
-    return row;
+    return row !== null && drops === dropsBefore ? rows.keep(row, beganMs) : row;
+  };
+  const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
+    const filling = fill(word, load).finally(() => {
+      if (loading.get(word) === filling) loading.delete(word);
+    });
+    loading.set(word, filling);
+    return filling;
   };
   return {
     get: (word, load) => {
@@ -199,11 +202,8 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
       if (row !== undefined) return row;
       const underway = loading.get(word);
       if (underway !== undefined) return underway;
-      const filling = fill(word, load).finally(() => {
-        if (loading.get(word) === filling) loading.delete(word);
-      });
-      loading.set(word, filling);
-      return filling;
+      if (together === null || !rows.holds(word)) return start(word, load);
+      return start(word, async () => (await together(word)) ?? load());
     },
     drop: (id) => {
       drops += 1;

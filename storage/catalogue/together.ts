@@ -1,34 +1,46 @@
 /**
- * Reads again what is about to grow too old and is still asked for, many in one statement.
+ * Reads rows that are known to be there together: those of all who ask while a statement is under way share
+ * the next one.
  *
- * A directory's popular profiles grow old together, each of them a statement that somebody waits for: a
- * thousand of them every ten seconds are most of the work of reading. Here one statement is under way at a
- * time, and what becomes due meanwhile goes with the next. A failure is nobody's: what was not read grows too
- * old, and whoever asks then waits for it and is told. Used by cache.ts only.
+ * A directory's popular profiles grow old together, and each of them would be a statement of its own: a
+ * thousand every ten seconds are most of the work of reading. One statement is under way at a time; whoever
+ * waits for it waits for few others. Used by cache.ts only, which asks once for each row at a time.
  */
-
-/** Called for each row once in its life; `read` must not give one up twice. */
-export type Ahead = (id: string) => void;
 
 /** Rows in one statement: few enough that nobody else waits for them long. */
 const idsMax = 100;
 
-export const createAhead = (read: (ids: readonly string[]) => Promise<void>): Ahead => {
-  let due: string[] = [];
+interface Waiting<Row> {
+  readonly id: string;
+  readonly resolve: (row: Row | null) => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+/** `null` for a row that is gone. Rejects with what `readMany` rejects with. */
+export const createTogether = <Row extends { readonly id: string }>(
+  readMany: (ids: readonly string[]) => Promise<readonly Row[]>,
+): ((id: string) => Promise<Row | null>) => {
+  let waiting: Waiting<Row>[] = [];
   let reading = false;
+  const readNext = async (): Promise<void> => {
+    const together = waiting.slice(0, idsMax);
+    waiting = waiting.slice(idsMax);
+    try {
+      const rows = new Map<string, Row>();
+      for (const row of await readMany(together.map(({ id }) => id))) rows.set(row.id, row);
+      for (const { id, resolve } of together) resolve(rows.get(id) ?? null);
+    } catch (failure) {
+      for (const { reject } of together) reject(failure);
+    }
+  };
   const readAll = async (): Promise<void> => {
     reading = true;
-    while (due.length > 0) {
-      const ids = due.slice(0, idsMax);
-      due = due.slice(idsMax);
-      await read(ids).catch(() => {
-        // They are read one by one when they are too old, and that failure is told.
-      });
-    }
+    while (waiting.length > 0) await readNext();
     reading = false;
   };
-  return (id) => {
-    due.push(id);
-    if (!reading) void readAll();
-  };
+  return (id) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ id, resolve, reject });
+      if (!reading) void readAll();
+    });
 };

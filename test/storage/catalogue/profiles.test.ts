@@ -217,6 +217,12 @@ test('rows in use are read again in time, many in one statement, the same if equ
   assert.is(one, before[0]);
   assert.is((two as ReturnType<typeof rowOf>).short, short.two);
   assert.is(await cache.get('three', async () => null), null, 'gone with the statement that did not find it');
+
+  nowMs = 9_000;
+  const late = await Promise.all(['one', 'two', 'four'].map((id) => cache.get(id, async () => null)));
+  assert.equal(statements.slice(2), [['one'], ['two', 'four']], 'what grew too old is read together, too');
+  assert.is(late[0], before[0]);
+  assert.is(late[2], null);
 });
 
 test('profiles of bots and servers that are read ahead are what one alone would be', async () => {
