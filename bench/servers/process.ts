@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags } from '../../ops/setup/launch.mjs';
+import { nodeFlags, preloaded } from '../../ops/setup/launch.mjs';
 import { hasProc } from '../measure/cpu.ts';
 
 export interface ServerProcess {
@@ -39,8 +39,9 @@ export const endWithUs = (child: ChildProcess): void => {
 
 const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): ChildProcess => {
   const program = fileURLToPath(new URL(file, import.meta.url));
-  const preloaded = hasProc ? [] : ['--import', preload];
-  const child = spawn(process.execPath, [...nodeFlags, ...preloaded, ...nodeWords, program, ...words], {
+  const reporting = hasProc ? [] : ['--import', preload];
+  const node = [...nodeFlags, ...preloaded, ...reporting, ...nodeWords];
+  const child = spawn(process.execPath, [...node, program, ...words], {
     // A group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],

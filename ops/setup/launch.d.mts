@@ -5,5 +5,7 @@
 
 /** The words for Node before the program's own. */
 export const nodeFlags: readonly string[];
+/** More of them, for what is loaded before the program; only this checkout knows its path. */
+export const preloaded: readonly string[];
 /** Runs a script or tool; resolves to its exit code. */
 export const launch: (root: string, words: readonly string[]) => Promise<number>;

@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /** Before every script. Only Node 22 has what that module needs, so it is named here and never imported. */
-const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
+export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
 
 /**
  * Type stripping is announced as experimental by Node 22; we rely on it, so the warning only hides others.
