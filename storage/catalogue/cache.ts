@@ -129,7 +129,7 @@ const createRows = <Row extends Cacheable>(
     const kept = rows.get(id);
     return kept !== undefined && (allowOld || isYoung(id, kept)) ? kept.row : undefined;
   };
-  /** Gives what is kept: an equal row that only grew old stays the same object, with what others keep by it. */
+  /** Gives what is kept: if a row only grew old and is equal, the same object. */
   const keep = (row: Row, readAtMs: number): Row => {
     const before = rows.peek(row.id);
     const same = before?.epoch === epoch && isDeepStrictEqual(before.row, row);
