@@ -13,7 +13,7 @@ export type PresenceStatus = (typeof presenceStatuses)[number];
  * larger.
  */
 export interface Facts {
-  /** From the catalogue row's revision counter; grows with every edit. */
+  /** From the catalogue row's revision counter and SQL's lineage; grows with every edit. */
   readonly revision: number;
   /** Shown in lists: may be voted on, and its uptime is checked. */
   readonly listed: boolean;
