@@ -13,7 +13,7 @@ import { type App, type Caller, noContent, type Reply } from '../route.ts';
 import type { BotBody, BotSettingsBody } from '../schema/bot-edits.ts';
 import { afterwards } from './afterwards.ts';
 import { lookUpNewBot } from './bot-meta.ts';
-import { notFound } from './values.ts';
+import { notFound, permissionMissing } from './values.ts';
 
 const ownerActorOf = ({ kind, id, limits }: Caller): TeamActor => ({
   kind: kind === 'team' ? 'team' : 'user',
@@ -36,12 +36,8 @@ const refusal = (outcome: Exclude<BotCreation, { kind: 'done' }> | BotRefusal): 
       return notFound('bot');
     case 'unknown_team':
       return notFound('team');
-    case 'permission_missing': {
-      const { permission } = outcome;
-      return new DomainError('permission_missing', `This needs the permission ${permission}.`, {
-        permission,
-      });
-    }
+    case 'permission_missing':
+      return permissionMissing(outcome.permission);
   }
 };
 

@@ -3,6 +3,7 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { PackOutcome, PackRequest } from '../../storage/catalogue/pack-edits.ts';
+import { invalid } from '../invalid.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
 import type { PackBody, PackEditBody } from '../schema/pack-edits.ts';
@@ -10,11 +11,7 @@ import { afterwards } from './afterwards.ts';
 import { notFound } from './values.ts';
 
 const emptyWords = 'must name a bot or a server: a pack cannot be empty';
-const emptyPack = (): DomainError =>
-  new DomainError('validation_failed', 'The body is not valid: /bots, /servers.', {
-    '/bots': emptyWords,
-    '/servers': emptyWords,
-  });
+const emptyPack = (): DomainError => invalid('body', { '/bots': emptyWords, '/servers': emptyWords });
 
 /** Throws `validation_failed` for a new pack of nothing. */
 export const checkPackBody = (body: PackBody): void => {
@@ -25,8 +22,7 @@ const unknownWords = (bots: readonly string[], servers: readonly string[]): Doma
   const context: Record<string, string> = {};
   if (bots.length > 0) context['/bots'] = `there is no bot ${bots.join(', ')}`;
   if (servers.length > 0) context['/servers'] = `there is no server ${servers.join(', ')}`;
-  const fields = Object.keys(context).join(', ');
-  return new DomainError('validation_failed', `The body is not valid: ${fields}.`, context);
+  return invalid('body', context);
 };
 
 const refusal = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: number): DomainError => {

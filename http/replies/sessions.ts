@@ -15,7 +15,7 @@ import { mintToken } from '../auth/mint.ts';
 import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, message, ok, type Reply } from '../route.ts';
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
-import { notFound, timestamp } from './values.ts';
+import { notFound, permissionMissing, timestamp } from './values.ts';
 
 /** What a schema cannot say about the body. Throws `session_type_unsupported` or `validation_failed`. */
 export const checkSessionBody = (body: SessionBody): void => {
@@ -98,10 +98,7 @@ export const mintSession = async (
   } as const;
   const sessionsMax = app.settings.sessionsPerEntityMax;
   const outcome = await app.catalogue.sessions.insert(session, sessionsMax);
-  if (outcome === 'refused') {
-    const permission = 'manage_sessions';
-    throw new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
-  }
+  if (outcome === 'refused') throw permissionMissing('manage_sessions');
   if (outcome === 'limit_reached') {
     const words = `At most ${sessionsMax} API sessions per entity: revoke one first.`;
     throw new DomainError('limit_reached', words, { limit: String(sessionsMax) });

@@ -10,6 +10,7 @@ import { expandPermissions, type Permission } from '../../engine/rules/permissio
 import { permissionsNamed } from '../../engine/rules/sessions.ts';
 import type { TeamOutcome } from '../../storage/catalogue/team-edits.ts';
 import type { MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
+import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, type FacadeSettings, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
 import type {
@@ -20,7 +21,7 @@ import type {
   TeamEditBody,
 } from '../schema/team-edits.ts';
 import { afterwards } from './afterwards.ts';
-import { notFound } from './values.ts';
+import { notFound, permissionMissing } from './values.ts';
 
 const actorOf = (caller: Caller): TeamActor => ({
   kind: caller.kind === 'team' ? 'team' : 'user',
@@ -28,8 +29,6 @@ const actorOf = (caller: Caller): TeamActor => ({
   limits: caller.limits,
 });
 
-const missing = (permission: Permission): DomainError =>
-  new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
 const limitReached = (words: string, limit: number): DomainError =>
   new DomainError('limit_reached', words, { limit: String(limit) });
 
@@ -37,9 +36,7 @@ const limitReached = (words: string, limit: number): DomainError =>
 export const permissionsOf = (words: readonly string[]): readonly Permission[] => {
   const permissions = permissionsNamed(words);
   if (permissions !== null) return permissions;
-  throw new DomainError('validation_failed', 'The body is not valid: /perms.', {
-    '/perms': 'must name known permission ids (see GET /teams/meta/permissions)',
-  });
+  throw invalid('body', { '/perms': 'must name known permission ids (see GET /teams/meta/permissions)' });
 };
 
 /** `POST /teams`. */
@@ -61,7 +58,7 @@ export const createTeam = async (app: App, caller: Caller, body: TeamBody): Prom
 };
 
 const refuseTeam = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainError => {
-  if (outcome.kind === 'permission_missing') return missing(outcome.permission);
+  if (outcome.kind === 'permission_missing') return permissionMissing(outcome.permission);
   if (outcome.kind === 'not_found') return notFound('team');
   const words = 'The team still owns bots or servers: delete or transfer them first.';
   return new DomainError('team_not_empty', words);
@@ -114,10 +111,9 @@ const refuseMember = (
 ): DomainError => {
   if (outcome.kind === 'unknown_team') return notFound('team');
   if (outcome.kind === 'unknown_user') {
-    const context = { '/user_id': 'must be the id of a known user who is not a bot' };
-    return new DomainError('validation_failed', 'The body is not valid: /user_id.', context);
+    return invalid('body', { '/user_id': 'must be the id of a known user who is not a bot' });
   }
-  if (outcome.reason === 'permission_missing') return missing(outcome.permission);
+  if (outcome.reason === 'permission_missing') return permissionMissing(outcome.permission);
   return refusalErrors[outcome.reason](app.settings);
 };
 

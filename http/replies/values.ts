@@ -5,6 +5,7 @@
  */
 import type { HotState } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
+import type { Permission } from '../../engine/rules/permissions.ts';
 import type { PersonRow } from '../../storage/catalogue/people.ts';
 import type { User } from '../schema/common.ts';
 
@@ -62,6 +63,9 @@ export const votesOf = (state: HotState): number => state.upvotes - state.downvo
 
 export const notFound = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
+
+export const permissionMissing = (permission: Permission): DomainError =>
+  new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
 
 const noWords: readonly string[] = [];
 

@@ -2,9 +2,9 @@
  * What operators decide about listings. After a change is committed the profile is dropped everywhere and the
  * engine sends the new facts (listed, vote-banned, premium) to the hot store, before the answer goes.
  */
-import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { ListingType, Review, Reviewed } from '../../../storage/catalogue/listing-edits.ts';
+import { invalid } from '../../invalid.ts';
 import { type App, type Caller, message, ok, type Reply } from '../../route.ts';
 import type { BotBody } from '../../schema/bot-edits.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from '../../schema/operator.ts';
@@ -105,9 +105,7 @@ export const putServer = async (app: App, id: string, body: ServerBody): Promise
     onlineMembers: body.online_members ?? 0,
   });
   if (outcome === 'unknown_team') {
-    throw new DomainError('validation_failed', 'The body is not valid: /team_owner.', {
-      '/team_owner': 'there is no such team',
-    });
+    throw invalid('body', { '/team_owner': 'there is no such team' });
   }
   return changed(app, { kind: 'server', id, found: true }, `is ${outcome}`);
 };
@@ -138,9 +136,7 @@ const actingFor = (kind: 'user' | 'team', id: string): Caller => ({
 
 const checkOwner = ({ owner = '', team_owner: team = '' }: AddBotBody): void => {
   if ((owner === '') !== (team === '')) return;
-  throw new DomainError('validation_failed', 'The body is not valid: /owner.', {
-    '/owner': 'must be given, or /team_owner, and not both',
-  });
+  throw invalid('body', { '/owner': 'must be given, or /team_owner, and not both' });
 };
 
 /** As its owner would add it: pending. Ledger when it resolves. */

@@ -3,8 +3,8 @@
  * the hot store hears of the decision before the answer goes (`engine.deliver`); a crash in between loses
  * nothing, since the ledger's adjustments stay open until they were heard.
  */
-import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
+import { invalid } from '../../invalid.ts';
 import { type App, message, type Reply } from '../../route.ts';
 import type { ResetAllBody, ResetBody } from '../../schema/operator.ts';
 import { afterwards } from '../afterwards.ts';
@@ -24,9 +24,7 @@ const momentBefore = (app: App, { before }: ResetBody): number => {
   const nowMs = app.clock.nowMs();
   const atMs = before === undefined ? nowMs : momentOf('/before', before).getTime();
   if (atMs <= nowMs) return atMs;
-  throw new DomainError('validation_failed', 'The body is not valid: /before.', {
-    '/before': 'must not be in the future',
-  });
+  throw invalid('body', { '/before': 'must not be in the future' });
 };
 
 /** All votes of one listing become void, but for immutable ones. */
