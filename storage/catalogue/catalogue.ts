@@ -175,6 +175,11 @@ const profilesOf = <Row extends { id: string; vanity: string; weightBytes: numbe
   doubtAll: () => cache.doubtAll(),
 });
 
+const readingMany =
+  <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
+  (ids: readonly string[]): Promise<readonly Row[]> =>
+    asStorage('catalogue.find', () => find(ids));
+
 const createBots = (
   sql: Sql,
   cache: RowCache<BotProfile>,
@@ -249,13 +254,17 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
   const cacheBound = { bytesMax: profileBytesMax, ageMaxMs: profileAgeMaxMs };
   return {
     sql,
-    bots: createBots(sql, createRowCache({ ...cacheBound, readMany: (ids) => findBots(sql, ids) }), {
-      lists,
-      snapshots,
-    }),
+    bots: createBots(
+      sql,
+      createRowCache({ ...cacheBound, readMany: readingMany((ids) => findBots(sql, ids)) }),
+      {
+        lists,
+        snapshots,
+      },
+    ),
     servers: createServers(
       sql,
-      createRowCache({ ...cacheBound, readMany: (ids) => findServers(sql, ids) }),
+      createRowCache({ ...cacheBound, readMany: readingMany((ids) => findServers(sql, ids)) }),
       lists,
     ),
     teams: createTeams(sql, createRowCache(cacheBound)),
