@@ -260,7 +260,10 @@ const putForGood = (state: State, hash: string, ending: Ending): Promise<unknown
 
 /** A Redis that was away may be without what was written last. */
 const putAgain = async (state: State): Promise<void> => {
-  for (const [hash, ending] of [...state.committed.entries()]) await put(state, hash, ending);
+  for (const [hash, ending] of [...state.committed.entries()]) {
+    // Gone once more: it will be found once more.
+    await put(state, hash, ending).catch(() => undefined);
+  }
 };
 
 /**
@@ -357,7 +360,7 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
   signals.hear({
     changed: (key) => unwatch(state, key),
     lost: () => state.watched.clear(),
-    found: () => void putAgain(state).catch(() => undefined),
+    found: () => void putAgain(state),
     message: (message) => {
       if (message.kind === 'session') heardOf(state, message.hash);
       if (message.kind === 'sessions') for (const hash of message.hashes) heardOf(state, hash);
