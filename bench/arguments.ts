@@ -59,7 +59,7 @@ result.json.
   --bots N           bots in the directory (1000)
   --load NAME        auto (default): wrk where it is installed, else autocannon; or one of the two
   --placement NAME   one-core (CPU), free (requests/s, latency); default both
-  --limit SECONDS    makes rounds shorter or fewer when the run would take longer (140; quick 72); 0: no limit
+  --limit SECONDS    makes rounds shorter or fewer when the run would take longer (140; quick 68); 0: no limit
   --json FILE        also writes the whole result there
   --out FOLDER       where the report goes (bench/results/<time>; quick: nowhere)
   --profile FOLDER   also leaves a CPU profile of the server there
@@ -186,7 +186,7 @@ export const parseArguments = (words: readonly string[]): Options => {
     quick,
     races: !quick,
     rounds: countOf('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
-    secondsMax: countOf('limit', given.limit ?? (quick ? '72' : '140'), [0, 86_400]),
+    secondsMax: countOf('limit', given.limit ?? (quick ? '68' : '140'), [0, 86_400]),
     connections: countOf('connections', given.connections ?? (isFar ? '10' : '256'), [1, 1_024]),
     rate: countOf('rate', given.rate ?? (isFar ? '100' : '0'), [0, 1_000_000]),
     warmupSeconds: quick ? 0.1 : 0.15,
