@@ -13,7 +13,7 @@ export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url)
  * Type stripping is announced as experimental by Node 22; we rely on it, so the warning only hides others.
  *
  * Room for what is young (MiB; twice that is in use): with Node's own 16, what some thousand requests have in
- * hand is copied after every 2,500 of them, and much of it is taken for old. The same words are in ops/deploy.
+ * hand is copied after every 2,500 of them, and much of it is taken for old. ops/deploy has the same words.
  */
 export const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
 
