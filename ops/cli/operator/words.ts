@@ -191,7 +191,10 @@ export const askedBy = (argv: readonly string[]): Asked => {
     `Usage: npm run ops -- ${usageOf(operation)}\n` + `More: npm run ops -- help ${operation.command}`;
   const parsed = parse(argv.slice(2), operation, usage);
   const names = parameterNames(operation.row.path);
-  if (parsed.positionals.length !== names.length) throw new CommandError(usage, 2);
+  const missing = names[parsed.positionals.length];
+  if (missing !== undefined) throw new CommandError(`${parameterWord(missing)} is missing.\n${usage}`, 2);
+  const further = parsed.positionals[names.length];
+  if (further !== undefined) throw new CommandError(`"${further}" is one word too many.\n${usage}`, 2);
   const odd = parsed.positionals.find((word) => !isPathWord(word));
   if (odd !== undefined) throw new CommandError(`${JSON.stringify(odd)} cannot be an id or a name.`, 2);
   const query = new URLSearchParams(gather(operation, 'query', parsed.values) as Record<string, string>);

@@ -148,9 +148,9 @@ test('words that cannot be sent are not sent: exit code 2 and the usage', async 
   for (const [line, expected] of [
     [
       'bots approve',
-      /^Usage: npm run ops -- bots approve ID \[options\]\nMore: npm run ops -- help bots approve/,
+      /^ID is missing\.\nUsage: npm run ops -- bots approve ID \[options\]\nMore: npm run ops -- help bots approve/,
     ],
-    ['bots approve 1 2', /^Usage/],
+    ['bots approve 1 2', /^"2" is one word too many\.\nUsage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
     ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
     ['words add ..', /"\.\." cannot be an id or a name/],
