@@ -24,6 +24,8 @@ const quiet = [
   '--disable-component-update',
   '--disable-sync',
 ];
+/** A browser and a node on a machine where twenty others wait for a core. */
+const patienceMs = 300_000;
 
 let node: StartedNode;
 let browser: Browser;
@@ -35,7 +37,11 @@ test.before(async () => {
     advice: 'Install Chromium so that `chromium` is in PATH.',
   });
   node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
-  browser = await chromium.launch({ executablePath: join(program, 'chromium'), args: quiet });
+  browser = await chromium.launch({
+    executablePath: join(program, 'chromium'),
+    args: quiet,
+    timeout: patienceMs,
+  });
 });
 test.after(async () => {
   await browser?.close();
@@ -45,13 +51,14 @@ test.after(async () => {
 
 const openPage = async (place: string): Promise<{ page: Page; outside: string[] }> => {
   const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
+  page.setDefaultTimeout(patienceMs);
   const outside: string[] = [];
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(node.url))
       outside.push(request.url());
   });
   await page.goto(`${node.url}/docs${place}`);
-  await page.getByText('Sessions and login').first().waitFor({ timeout: 60_000 });
+  await page.getByText('Sessions and login').first().waitFor();
   return { page, outside };
 };
 
@@ -82,7 +89,7 @@ test('a token typed in is sent, and the answer is shown', async () => {
   await dialog.locator('input[type=password], input:not([type=checkbox])').first().fill(demo.bot.token);
   await dialog.getByRole('button', { name: /^Send/ }).last().click();
 
-  await dialog.getByText('Stats recorded.').first().waitFor({ timeout: 30_000 });
+  await dialog.getByText('Stats recorded.').first().waitFor();
   const bot = (await (await fetch(`${node.url}/bots/${demo.bot.id}`)).json()) as { servers: number };
   assert.is(bot.servers, 1_200, 'the example of the page was posted');
   await page.close();
