@@ -83,7 +83,7 @@ const clearUnfinished = async (dataDir: string, draft: string): Promise<void> =>
   await syncPath(dataDir, true);
   if (whole)
     throw new BackupError(
-      `The restore into ${dataDir} that was ended before had put all in its place. The server can be started.`,
+      `The restore into ${dataDir} that ended before had put all in its place. The server can be started.`,
     );
 };
 

@@ -62,7 +62,7 @@ export const runSwap = async (plan: RunPlan, swap: Swap): Promise<Figures> => {
   }
 };
 
-/** Until so much is acknowledged. Without `reflush`, SQL keeps the old totals of what is not counted again. */
+/** Until so much is acknowledged. Without `reflush` SQL keeps the old totals of what is not counted again. */
 const enough = ({ log }: Run, before: number) => tally(log).acked >= before + 150;
 
 const liveOnce = async (run: Run, isEnough?: () => boolean): Promise<void> => {
