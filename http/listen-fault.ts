@@ -1,6 +1,7 @@
 /**
  * Why a port could not be bound, in words a person can act on. uWebSockets.js only says that it failed, so
- * the same bind is tried once more by Node, which names the reason. Called by server.ts.
+ * the same bind is tried once more by Node, which names the reason. Called by server.ts, and before the work of a
+ * start by ops/rollcall.ts.
  */
 import { createServer } from 'node:net';
 
@@ -19,12 +20,14 @@ const words = (code: string | undefined, host: string, port: number): string => 
   }
 };
 
-/** Resolves to the error to report. */
-export const bindFault = (host: string, port: number): Promise<Error> =>
+/** Why the port cannot be bound now, `null` when it can. */
+export const portFault = (host: string, port: number): Promise<Error | null> =>
   new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(new Error(words(error.code, host, port))));
-    probe.listen({ host, port, exclusive: true }, () => {
-      probe.close(() => resolve(new Error(words(undefined, host, port))));
-    });
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
   });
+
+/** Resolves to the error to report of a bind that failed. */
+export const bindFault = async (host: string, port: number): Promise<Error> =>
+  (await portFault(host, port)) ?? new Error(words(undefined, host, port));

@@ -19,6 +19,7 @@ import type { CommitRules, HotStore, Ledger } from '../engine/ports.ts';
 import { sharesOf } from '../engine/shares.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
+import { portFault } from '../http/listen-fault.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { rows } from '../http/table.ts';
 import { type Fleet, getOrCreateSecret, openFleet } from '../storage/fleet.ts';
@@ -139,6 +140,7 @@ const nameOf = (stores: Stores, { port }: Config): string => {
 
 const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<Running> => {
   const { sql } = stores;
+  await assertFree(config);
   await migrate(sql);
   const node = nameOf(stores, config);
   const fleet = await openFleet(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
@@ -230,6 +232,14 @@ const addressesOf = (config: Config, port: number, adminPort: number): Addresses
   url: config.publicUrl || addressOf(config.host, port),
   adminUrl: addressOf(config.adminHost, adminPort),
 });
+
+/** A taken port is told before schema and demo are made. Processes of one machine may share the public one. */
+const assertFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
+  const fault = await portFault(adminHost, adminPort);
+  if (fault !== null) throw fault;
+  const taken = workers > 1 ? null : await portFault(host, port);
+  if (taken !== null) throw taken;
+};
 
 /** The private listener first, so that a probe sees the node before clients do. */
 const listen = async (config: Config, facade: Facade, admin: Facade): Promise<Addresses> => {

@@ -1,10 +1,13 @@
 /**
  * The composition root: a node that starts, answers its demo tokens, and stops without leaving anything.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readConfig } from '../../ops/config.ts';
+import { start } from '../../ops/rollcall.ts';
 import { openWorld, type World } from '../world.ts';
 
 const test = suite('rollcall');
@@ -50,5 +53,23 @@ test('a node without work left stops, and its folder is free', async () => {
   assert.not(existsSync(join(other.dataDir, 'lock')));
   await other.close();
 });
+
+for (const setting of ['PORT', 'ADMIN_PORT']) {
+  test(`a taken ${setting} is told before a directory is made`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-taken-'));
+    const { port } = new URL(world.url);
+    const ports = { PORT: '0', ADMIN_PORT: '0', [setting]: port };
+    try {
+      await start(readConfig({ DATA_DIR: dataDir, DEMO: 'on', LOG_LEVEL: 'silent', ...ports }));
+      assert.unreachable('the port is taken');
+    } catch (error) {
+      assert.match((error as Error).message, new RegExp(`Port ${port} on .* is already in use`));
+    }
+
+    assert.not(existsSync(join(dataDir, 'demo.json')));
+    assert.not(existsSync(join(dataDir, 'lock')));
+    rmSync(dataDir, { recursive: true });
+  });
+}
 
 test.run();
