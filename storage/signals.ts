@@ -6,7 +6,7 @@
  * believe only while `trusted()`: every `beatMs` a node publishes a beat and waits to hear it, and it is
  * trusted while it has heard one that it sent less than `trustMs` ago. So whatever was published more than
  * `trustMs` ago has been heard, or nobody is believed: a cut, a silent or a stopped connection needs no
- * notice of its own. Embedded, everything is one process and a message is a call. Opened by the composition
+ * notice of its own. A node on embedded stores has nobody to tell and none of this. Opened by the composition
  * root.
  */
 import { randomUUID } from 'node:crypto';
@@ -99,22 +99,6 @@ const hearText = (state: State, text: string): void => {
   state.heardMs = Math.max(state.heardMs, message.sentMs);
   if (state.lost) for (const hearer of state.hearers) hearer.found?.();
   state.lost = false;
-};
-
-/** Messages within one process: they arrive before `publish` returns. */
-export const createLocalSignals = (): Signals => {
-  const hearers = new Set<Hearer>();
-  return {
-    publish: async (message) => {
-      for (const hearer of hearers) hearer.message?.(message);
-    },
-    hear: (hearer) => {
-      hearers.add(hearer);
-      return () => hearers.delete(hearer);
-    },
-    trusted: () => true,
-    close: () => hearers.clear(),
-  };
 };
 
 /** Starts to connect and returns at once: not trusted until it hears itself. */

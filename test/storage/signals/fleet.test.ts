@@ -10,7 +10,7 @@ import { createHeartbeats, heartbeatLifeMs } from '../../../storage/signals/hear
 import type { Message } from '../../../storage/signals/messages.ts';
 import { createRates } from '../../../storage/signals/rates.ts';
 import { ownerOf } from '../../../storage/signals/rendezvous.ts';
-import { createLocalSignals, openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
+import { openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from './world.ts';
 
@@ -61,18 +61,6 @@ test('what is not ours on the channel is passed over', async () => {
   await until('the good one came', () => heard.length > 0);
   assert.equal(heard, [edited]);
   stop();
-});
-
-test('in one process a message is a call', async () => {
-  const signals = createLocalSignals();
-  const heard: Message[] = [];
-  signals.hear({ message: (message) => heard.push(message) });
-
-  const published = signals.publish(edited);
-
-  assert.equal(heard, [edited]);
-  assert.ok(signals.trusted());
-  await published;
 });
 
 test('a loss is told once, and the plane comes back by itself', async () => {
