@@ -63,54 +63,48 @@ test('a run without a limit takes the time it was told', () => {
   assert.is(secondsFor(options, { round: 2, turns: 9, seconds: 1, betweenSeconds: 1 }), 7);
 });
 
-test('no vote is sent twice in a run, over warm-up, rounds and scenarios', () => {
-  const options = parseArguments([
-    '--only',
-    'vote,mixed',
-    '--rounds',
-    '2',
-    '--connections',
-    '4',
-    '--bots',
-    '100',
-  ]);
-  const users = usersPerConnection(options) * options.connections;
-  const directory = createDirectory({ bots: options.bots, users });
-  const sent = new Set<string>();
-  let votes = 0;
-  const send = (name: 'vote' | 'mixed', usedSeconds: number, seconds: number): void => {
-    for (let connection = 0; connection < options.connections; connection++) {
-      const round = {
-        directory,
-        round: 1,
-        usedSeconds,
-        connection,
-        connections: options.connections,
-        seconds,
-      };
-      for (const { method, path } of scenarioOf(name).requestsOf(round)) {
-        if (method !== 'PUT') continue;
-        votes += 1;
-        sent.add(path);
+for (const only of ['vote,mixed', 'mixed']) {
+  test(`no vote of ${only} is sent twice in a run, over warm-up, rounds and scenarios`, () => {
+    const options = parseArguments(['--only', only, '--rounds', '2', '--connections', '4', '--bots', '100']);
+    const users = usersPerConnection(options) * options.connections;
+    const directory = createDirectory({ bots: options.bots, users });
+    const sent = new Set<string>();
+    let votes = 0;
+    const send = (name: 'vote' | 'mixed', usedSeconds: number, seconds: number): void => {
+      for (let connection = 0; connection < options.connections; connection++) {
+        const round = {
+          directory,
+          round: 1,
+          usedSeconds,
+          connection,
+          connections: options.connections,
+          seconds,
+        };
+        for (const { method, path } of scenarioOf(name).requestsOf(round)) {
+          if (method !== 'PUT') continue;
+          votes += 1;
+          sent.add(path);
+        }
+      }
+    };
+
+    for (const name of ['vote', 'mixed'] as const) {
+      if (!options.scenarios.includes(name)) continue;
+      for (let turn = 0; turn < warmUp.turnsMax.rollcall; turn++) {
+        send(name, usedSecondsOfWarmUp(options, name, turn), warmUp.seconds + options.warmupSeconds);
+      }
+      for (const round of [1, 2]) {
+        for (const placement of placements) {
+          const usedSeconds = usedSecondsOf(options, { name, round, placement });
+          send(name, usedSeconds, options.warmupSeconds + options.measureSeconds);
+        }
       }
     }
-  };
 
-  for (const name of ['vote', 'mixed'] as const) {
-    for (let turn = 0; turn < warmUp.turnsMax.rollcall; turn++) {
-      send(name, usedSecondsOfWarmUp(options, name, turn), warmUp.seconds + options.warmupSeconds);
-    }
-    for (const round of [1, 2]) {
-      for (const placement of placements) {
-        const usedSeconds = usedSecondsOf(options, { name, round, placement });
-        send(name, usedSeconds, options.warmupSeconds + options.measureSeconds);
-      }
-    }
-  }
-
-  assert.ok(votes > 3_000);
-  assert.is(sent.size, votes);
-});
+    assert.ok(votes > 200, `${votes}`);
+    assert.is(sent.size, votes);
+  });
+}
 
 test('the shared core is one that this process may use', () => {
   assert.is(lastOf('0-3'), '3');
