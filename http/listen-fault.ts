@@ -1,7 +1,7 @@
 /**
  * Why a port could not be bound, in words a person can act on. uWebSockets.js only says that it failed, so
- * the same bind is tried once more by Node, which names the reason. Called by server.ts, and before the work of a
- * start by ops/rollcall.ts.
+ * the same bind is tried once more by Node, which names the reason. Called by server.ts, and by
+ * ops/rollcall.ts before the work of a start.
  */
 import { createServer } from 'node:net';
 

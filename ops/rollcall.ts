@@ -233,7 +233,7 @@ const addressesOf = (config: Config, port: number, adminPort: number): Addresses
   adminUrl: addressOf(config.adminHost, adminPort),
 });
 
-/** A taken port is told before schema and demo are made. Processes of one machine may share the public one. */
+/** A taken port is told before schema and demo are made. Workers of one machine share the public one. */
 const assertFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
   const fault = await portFault(adminHost, adminPort);
   if (fault !== null) throw fault;
