@@ -11,9 +11,9 @@ import type { SessionRecord } from './ports.ts';
 import type { SessionCache } from './sessions.ts';
 
 const notKnown = 'The token is unknown, revoked or expired.';
-/** Most who see this have lost a character, or written "Bearer". It tells only what the checksum tells anybody. */
+/** Most who see it lost a character, or wrote "Bearer". It says only what the checksum tells anybody. */
 const notWhole =
-  'This is no whole token. Send it as it was given, first character to last, and before it at most its kind.';
+  'This is no whole token. Send it as it was given, first letter to last, and before it at most its kind.';
 
 const admit = (record: SessionRecord | null, presented: Presented): SessionRecord => {
   if (record === null) {
