@@ -76,8 +76,10 @@ const warmUpSecondsMax = ({ warmupSeconds }: Times): number =>
 const secondsMax = (times: Times): number =>
   warmUpSecondsMax(times) + times.rounds * 2 * (times.warmupSeconds + times.measureSeconds);
 
-/** The votes a run may use: each user votes once for each bot, no round repeats another's, and `mixed` begins
- * behind those of `vote`, whether or not that is run. */
+/**
+ * The votes a run may use: each user votes once for each bot, no round repeats another's, and `mixed` begins
+ * behind those of `vote`, whether or not that is run.
+ */
 export const usersPerConnection = (options: Times & Pick<Options, 'scenarios' | 'bots'>): number => {
   const { scenarios } = options;
   const voting = scenarios.includes('mixed') ? 2 : Number(scenarios.includes('vote'));

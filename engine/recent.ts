@@ -4,8 +4,8 @@
  *
  * Two maps: new and used entries go into the younger one; when that is full it becomes the older one, and the
  * older one is dropped. So an entry stays for at least `entriesMax` others, and nothing is kept in order of
- * use, which would cost as much as many of the values do. Never the only place of a fact. Used by the engine
- * and by the hot stores.
+ * use, which would cost as much as many of the values do. Never the only place of a fact. Used by the engine,
+ * the hot stores and http.
  */
 export interface Recent<Value> {
   get(key: string): Value | undefined;

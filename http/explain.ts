@@ -11,7 +11,7 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
-import { explainedFieldsMax, invalid } from './invalid.ts';
+import { escapePointer, explainedFieldsMax, invalid } from './invalid.ts';
 import { patternWords } from './schema/patterns.ts';
 
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
@@ -110,8 +110,6 @@ const sentence = (error: ErrorObject): string => {
       return error.message ?? 'is not allowed';
   }
 };
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** What stands for the whole body: its JSON Pointer would be an empty word. */
 const root = '/';

@@ -4,6 +4,9 @@
  */
 import { DomainError } from '../engine/errors.ts';
 
+/** One word of a JSON Pointer (RFC 6901, section 3). */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
 /** Further faults are left out of `context`: fixing these first is work enough. */
 export const explainedFieldsMax = 16;
 

@@ -25,7 +25,7 @@ export interface Hearer {
   readonly found?: () => void;
 }
 
-export interface Signals {
+export interface RedisSignals {
   /**
    * Resolves when Redis has passed it on; a node that is trusted has it within `trustMs`. Rejects when
    * away.
@@ -36,9 +36,6 @@ export interface Signals {
   /** Whether every message of the past was heard, up to `trustMs` ago. Costs a clock read. */
   trusted(): boolean;
   close(): void;
-}
-
-export interface RedisSignals extends Signals {
   readonly commands: Commands;
   readonly listener: Pick<Listener, 'tracks' | 'read'>;
 }

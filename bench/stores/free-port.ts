@@ -11,6 +11,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sharedFolder } from './shared.ts';
 
 const lowest = 10_000;
 const highest = 30_000;
@@ -28,7 +29,7 @@ export const freePort = async (): Promise<number> => {
 /** Whether nobody was given it before; now we are. */
 const isOurs = (port: number): boolean => {
   try {
-    closeSync(openSync(join(process.env.ROLLCALL_TEST_CACHE ?? tmpdir(), `port-${port}`), 'wx'));
+    closeSync(openSync(join(sharedFolder() ?? tmpdir(), `port-${port}`), 'wx'));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

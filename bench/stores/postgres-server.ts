@@ -15,7 +15,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -25,6 +24,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { freePort } from './free-port.ts';
 import { folderOf, needProgram } from './needed-program.ts';
+import { makeOnce, sharedFolder } from './shared.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -94,7 +94,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     text: '',
   };
   try {
-    initialise(state);
+    await initialise(state);
     await start(state);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
@@ -178,31 +178,19 @@ const makeFolder = (parent: string, user: Running['user']): string => {
 };
 
 /** The test files of one run copy what the first of them made: that costs a fifth. */
-const initialise = ({ programs, folder, user }: Running): void => {
-  const data = join(folder, 'data');
-  const shared = process.env.ROLLCALL_TEST_CACHE ?? '';
+const initialise = async (state: Running): Promise<void> => {
+  const data = join(state.folder, 'data');
+  const shared = sharedFolder();
+  if (shared === null) return makeCluster(state, data);
   const template = join(shared, 'postgres');
-  if (shared !== '' && existsSync(template)) {
-    execFileSync('cp', ['-a', template, data]);
-    return;
-  }
-  makeCluster(programs, { data, folder, user });
-  if (shared === '') return;
-  const mine = `${template}.${process.pid}`;
-  execFileSync('cp', ['-a', data, mine]);
-  try {
-    renameSync(mine, template);
-  } catch (error) {
-    // Another file was as fast, and its copy is as good.
-    if (!existsSync(template)) throw error;
-    rmSync(mine, { recursive: true });
-  }
+  await makeOnce(template, (made) => {
+    makeCluster(state, data);
+    execFileSync('cp', ['-a', data, made]);
+  });
+  if (!existsSync(data)) execFileSync('cp', ['-a', template, data]);
 };
 
-const makeCluster = (
-  programs: string,
-  { data, folder, user }: Pick<Running, 'folder' | 'user'> & { readonly data: string },
-): void => {
+const makeCluster = ({ programs, folder, user }: Running, data: string): void => {
   const words = ['-D', data, '-U', 'rollcall', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
   execFileSync(join(programs, 'initdb'), words, { cwd: folder, stdio: 'pipe', ...user });
 };

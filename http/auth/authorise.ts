@@ -38,7 +38,8 @@ const needsUnlimited = (): DomainError =>
   new DomainError('forbidden', 'This session is limited to some permissions; this needs an unlimited one.');
 const foreignTeam = (): DomainError =>
   new DomainError('forbidden', 'A team token makes things for its own team only.');
-const missing = (permission: Permission): DomainError =>
+/** What every refusal for want of a permission says, here and where SQL alone can tell. */
+export const permissionMissing = (permission: Permission): DomainError =>
   new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
 
 /** The kind of entity a row acts on: named in the row, or in the path. */
@@ -72,10 +73,10 @@ export const admitCaller = (
   }
   if ((auth.word === 'user' || auth.word === 'self') && session.limits.length > 0) throw needsUnlimited();
   if ('permission' in auth && session.limits.length > 0 && !holds(session.limits, auth.permission)) {
-    throw missing(auth.permission);
+    throw permissionMissing(auth.permission);
   }
   if (auth.word === 'entity' && auth.into !== undefined && session.limits.length > 0) {
-    if (!holds(session.limits, auth.into.permission)) throw missing(auth.into.permission);
+    if (!holds(session.limits, auth.into.permission)) throw permissionMissing(auth.into.permission);
   }
 };
 
@@ -112,7 +113,7 @@ const authoriseTeam = async (
 ): Promise<void> => {
   const standing = await source.permissionsOn('team', teamNamed(body, field), caller.id);
   if (standing === null) throw new DomainError('not_found', 'There is no such team.');
-  if (!holds(standing.permissions, permission)) throw missing(permission);
+  if (!holds(standing.permissions, permission)) throw permissionMissing(permission);
 };
 
 const authoriseOwner = (source: PermissionSource, auth: OwnerAuth, deed: Deed): Promise<void> | null => {
@@ -136,7 +137,7 @@ const authoriseEntity = async (source: PermissionSource, auth: EntityAuth, deed:
   if (standing === null) throw new DomainError('not_found', `There is no such ${kind}.`);
   if (caller.kind === 'team' && standing.teamId === caller.id) return;
   if (isExcepted(auth, caller, params)) return;
-  if (!holds(standing.permissions, auth.permission)) throw missing(auth.permission);
+  if (!holds(standing.permissions, auth.permission)) throw permissionMissing(auth.permission);
   if (auth.into !== undefined) await authoriseTeam(source, auth.into, deed);
 };
 

@@ -6,7 +6,7 @@ import { DomainError } from '../../engine/errors.ts';
 import { botQuestion, botRuleOf } from '../../engine/rules/applications.ts';
 import { waitPartsOf, waitSecondsOf } from '../../engine/rules/waits.ts';
 import type { AppOutcome, AppRow, Counted, PositionRow } from '../../storage/catalogue/applications.ts';
-import { invalid } from '../invalid.ts';
+import { escapePointer, invalid } from '../invalid.ts';
 import { type App, noContent, ok, type Reply } from '../route.ts';
 import type { Application, ApplicationBody, AppMeta, Position } from '../schema/applications.ts';
 import { textOnce } from './lists.ts';
@@ -47,7 +47,7 @@ export const showApplications = async (app: App, userId: string): Promise<Reply>
   return ok({ apps: rows.map(applicationOf) });
 };
 
-const pointerTo = (id: string): string => `/answers/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const pointerTo = (id: string): string => `/answers/${escapePointer(id)}`;
 const faultyAnswers = (faults: Readonly<Record<string, string>>): DomainError =>
   invalid('body', Object.fromEntries(Object.entries(faults).map(([id, words]) => [pointerTo(id), words])));
 

@@ -9,11 +9,12 @@
 import { DomainError } from '../../engine/errors.ts';
 import type { TeamActor } from '../../engine/rules/members.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bot-edits.ts';
+import { permissionMissing } from '../auth/authorise.ts';
 import { type App, type Caller, noContent, type Reply } from '../route.ts';
 import type { BotBody, BotSettingsBody } from '../schema/bot-edits.ts';
 import { afterwards } from './afterwards.ts';
 import { lookUpNewBot } from './bot-meta.ts';
-import { notFound, permissionMissing } from './values.ts';
+import { notFound } from './values.ts';
 
 const ownerActorOf = ({ kind, id, limits }: Caller): TeamActor => ({
   kind: kind === 'team' ? 'team' : 'user',

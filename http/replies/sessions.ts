@@ -8,14 +8,14 @@ import { hash } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
-import { judgeMinting, permissionsNamed } from '../../engine/rules/sessions.ts';
+import { judgeMinting } from '../../engine/rules/sessions.ts';
 import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken, SessionRow, SessionTarget } from '../../storage/catalogue/sessions.ts';
+import { permissionMissing } from '../auth/authorise.ts';
 import { mintToken } from '../auth/mint.ts';
-import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, message, ok, type Reply } from '../route.ts';
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
-import { notFound, permissionMissing, timestamp } from './values.ts';
+import { notFound, permissionsAt, timestamp } from './values.ts';
 
 /** What a schema cannot say about the body. Throws `session_type_unsupported` or `validation_failed`. */
 export const checkSessionBody = (body: SessionBody): void => {
@@ -27,13 +27,8 @@ export const checkSessionBody = (body: SessionBody): void => {
   permissionsOf(body.perm_limits);
 };
 
-const permissionsOf = (words: readonly string[]): readonly Permission[] => {
-  const permissions = permissionsNamed(words);
-  if (permissions !== null) return permissions;
-  throw invalid('body', {
-    '/perm_limits': 'must name known permission ids (see GET /teams/meta/permissions)',
-  });
-};
+const permissionsOf = (words: readonly string[]): readonly Permission[] =>
+  permissionsAt('/perm_limits', words);
 
 const sessionOf = (row: SessionRow): Session => ({
   created_at: timestamp(row.created_at),

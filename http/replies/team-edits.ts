@@ -7,9 +7,9 @@
 import { DomainError } from '../../engine/errors.ts';
 import type { MemberRefusal, TeamActor } from '../../engine/rules/members.ts';
 import { expandPermissions, type Permission } from '../../engine/rules/permissions.ts';
-import { permissionsNamed } from '../../engine/rules/sessions.ts';
 import type { TeamOutcome } from '../../storage/catalogue/team-edits.ts';
 import type { MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
+import { permissionMissing } from '../auth/authorise.ts';
 import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, type FacadeSettings, noContent, ok, type Reply } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
@@ -21,7 +21,7 @@ import type {
   TeamEditBody,
 } from '../schema/team-edits.ts';
 import { afterwards } from './afterwards.ts';
-import { notFound, permissionMissing } from './values.ts';
+import { notFound, permissionsAt } from './values.ts';
 
 const actorOf = (caller: Caller): TeamActor => ({
   kind: caller.kind === 'team' ? 'team' : 'user',
@@ -33,11 +33,8 @@ const limitReached = (words: string, limit: number): DomainError =>
   new DomainError('limit_reached', words, { limit: String(limit) });
 
 /** The words as permissions. Throws `validation_failed`. */
-export const permissionsOf = (words: readonly string[]): readonly Permission[] => {
-  const permissions = permissionsNamed(words);
-  if (permissions !== null) return permissions;
-  throw invalid('body', { '/perms': 'must name known permission ids (see GET /teams/meta/permissions)' });
-};
+export const permissionsOf = (words: readonly string[]): readonly Permission[] =>
+  permissionsAt('/perms', words);
 
 /** `POST /teams`. */
 export const createTeam = async (app: App, caller: Caller, body: TeamBody): Promise<Reply> => {

@@ -6,7 +6,9 @@
 import type { HotState } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
+import { permissionsNamed } from '../../engine/rules/sessions.ts';
 import type { PersonRow } from '../../storage/catalogue/people.ts';
+import { invalid } from '../invalid.ts';
 import type { User } from '../schema/common.ts';
 
 /** Goes on at once with a value, later with a promise: hot requests then create no promise. */
@@ -64,8 +66,12 @@ export const votesOf = (state: HotState): number => state.upvotes - state.downvo
 export const notFound = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
-export const permissionMissing = (permission: Permission): DomainError =>
-  new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
+/** Permissions by their ids; `pointer` is where the body names them. Throws `validation_failed`. */
+export const permissionsAt = (pointer: string, words: readonly string[]): readonly Permission[] => {
+  const permissions = permissionsNamed(words);
+  if (permissions !== null) return permissions;
+  throw invalid('body', { [pointer]: 'must name known permission ids (see GET /teams/meta/permissions)' });
+};
 
 const noWords: readonly string[] = [];
 

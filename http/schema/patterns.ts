@@ -10,14 +10,16 @@ export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
 /** What is an address beyond this is judged by `checkAddresses` in fields.ts. */
 export const httpsText = '^https://[^\\s\\u0000-\\u001f\\u007f]+$';
 export const httpsTextOrEmpty = '^(https://[^\\s]+)?$';
+const platformDigits = '[0-9]{15,20}';
 /** A platform's id of a bot, an application or a server. */
-export const platformId = '^[0-9]{15,20}$';
-export const platformIdOrEmpty = '^([0-9]{15,20})?$';
+export const platformId = `^${platformDigits}$`;
+export const platformIdOrEmpty = `^(${platformDigits})?$`;
 export const packUrl = '^[A-Za-z0-9-]{3,20}$';
 export const slug = '^[a-z0-9][a-z0-9_-]{0,63}$';
+const uuid = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 /** Of what a handler judges itself: no field has it. */
-export const uuidText = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
-export const itagText = '^(true|false|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$';
+export const uuidText = `^${uuid}$`;
+export const itagText = `^(true|false|${uuid})$`;
 export const pushAuth = '^[A-Za-z0-9_-]{22}(==)?$';
 export const pushPoint = '^[A-Za-z0-9_-]{87}=?$';
 /** The printable characters of ASCII. */

@@ -6,22 +6,13 @@
  * itself. Copies are made of closed databases only. Called by every test world that needs SQL.
  */
 import { createHash } from 'node:crypto';
-import {
-  constants,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { constants, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeOnce, sharedFolder } from '../../bench/stores/shared.ts';
 import { markClosed } from '../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/sql/embedded.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
-import { cacheVariable } from '../runner/cache.ts';
 
 const migrations = fileURLToPath(new URL('../../storage/sql/migrations/', import.meta.url));
 const pglite = fileURLToPath(new URL('../package.json', import.meta.resolve('@electric-sql/pglite')));
@@ -41,30 +32,20 @@ const openFresh = async (directory: string): Promise<EmbeddedSql> => {
   return embedded;
 };
 
-/** Two processes may make it at once: the first to finish gives it its name, the other drops its own. */
-const makeTemplate = async (template: string): Promise<void> => {
-  const mine = `${template}.${process.pid}`;
-  await (await openFresh(mine)).close();
-  try {
-    renameSync(mine, template);
-  } catch (error) {
-    if (!existsSync(template)) throw error;
-    rmSync(mine, { recursive: true });
-  }
-};
+const makeFresh = async (directory: string): Promise<void> => (await openFresh(directory)).close();
 
-const copyTemplate = async (cache: string, directory: string): Promise<void> => {
-  const template = join(cache, templateName());
-  if (!existsSync(template)) await makeTemplate(template);
+const copyTemplate = async (shared: string, directory: string): Promise<void> => {
+  const template = join(shared, templateName());
+  await makeOnce(template, makeFresh);
   mkdirSync(dirname(directory), { recursive: true });
   cpSync(template, directory, { recursive: true, mode: constants.COPYFILE_FICLONE });
 };
 
 /** Opens a database with the newest schema and no rows in `directory`, which must not exist. */
 export const openMigratedSql = async (directory: string): Promise<EmbeddedSql> => {
-  const cache = process.env[cacheVariable] ?? '';
-  if (cache === '') return openFresh(directory);
-  await copyTemplate(cache, directory);
+  const shared = sharedFolder();
+  if (shared === null) return openFresh(directory);
+  await copyTemplate(shared, directory);
   return openEmbeddedSql({ directory });
 };
 
@@ -76,7 +57,7 @@ export const makeBareFolder = async (dataDir: string): Promise<void> => {
 
 /** Leaves such a database in `directory`, closed. */
 export const makeSqlFolder = async (directory: string): Promise<void> => {
-  const cache = process.env[cacheVariable] ?? '';
-  if (cache !== '') await copyTemplate(cache, directory);
-  else await (await openFresh(directory)).close();
+  const shared = sharedFolder();
+  if (shared === null) await makeFresh(directory);
+  else await copyTemplate(shared, directory);
 };

@@ -11,6 +11,7 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
+import { botBody } from '../../support/bot-body.ts';
 import { type OperatedWorld, openOperated } from './world.ts';
 
 const test = suite('operations on listings');
@@ -156,39 +157,33 @@ test('bots list: those that wait, the oldest first; another type when asked for'
   assert.is((await operate('GET /bots?type=odd')).status, 400);
 });
 
-const bot = {
-  invite: 'https://example.org/invite',
-  library: 'any',
-  long: 'Long words. '.repeat(50),
-  prefix: '!',
-  short: 'Keeps watch over your server, day and night.',
-  tags: ['moderation'],
-};
-
 test('bots add: pending, for a user nobody knew or for a team; once only', async () => {
   const [mine, ours] = ['815553000470478850', '815553000470478851'];
-  await done(`PUT /bots/${mine}`, { ...bot, owner: 'newcomer' });
-  await done(`PUT /bots/${ours}`, { ...bot, team_owner: 'team1' });
+  await done(`PUT /bots/${mine}`, { ...botBody, owner: 'newcomer' });
+  await done(`PUT /bots/${ours}`, { ...botBody, team_owner: 'team1' });
   const shown = await show(`/bots/${mine}`);
 
   assert.equal([shown.type, shown.owner.id], ['pending', 'newcomer']);
   assert.is((await show(`/bots/${ours}`)).owner, null);
-  const again = await operate(`PUT /bots/${mine}`, { ...bot, owner: 'robin' });
+  const again = await operate(`PUT /bots/${mine}`, { ...botBody, owner: 'robin' });
   assert.equal([again.status, again.json.context.code], [409, 'already_exists']);
 });
 
 test('bots add → 400 for a bad id, bad fields, no owner or two, 404 for an unknown team', async () => {
   const id = '815553000470478852';
   for (const [path, body] of [
-    ['12', { ...bot, owner: 'robin' }],
-    [id, { ...bot, owner: 'robin', short: 'short' }],
-    [id, { ...bot, owner: 'robin', invite: 'https://' }],
-    [id, bot],
-    [id, { ...bot, owner: 'robin', team_owner: 'team1' }],
+    ['12', { ...botBody, owner: 'robin' }],
+    [id, { ...botBody, owner: 'robin', short: 'short' }],
+    [id, { ...botBody, owner: 'robin', invite: 'https://' }],
+    [id, botBody],
+    [id, { ...botBody, owner: 'robin', team_owner: 'team1' }],
   ] as const) {
     assert.is((await operate(`PUT /bots/${path}`, body)).status, 400);
   }
-  assert.is((await operate(`PUT /bots/${id}`, { ...bot, team_owner: 'no' })).json.context.code, 'not_found');
+  assert.is(
+    (await operate(`PUT /bots/${id}`, { ...botBody, team_owner: 'no' })).json.context.code,
+    'not_found',
+  );
   assert.is((await world.ask('GET', `/bots/${id}`)).status, 404);
 });
 

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { botBody } from '../../support/bot-body.ts';
 import { openWorld, type World } from './world.ts';
 
 const test = suite('routes of bot edits');
@@ -30,15 +31,11 @@ test.after(() => world.close());
 
 const nextId = (): string => `8155530004704${String(++bots).padStart(5, '0')}`;
 const bodyOf = (fields: Record<string, unknown> = {}) => ({
+  ...botBody,
   bot_id: nextId(),
   client_id: '',
   extra_links: [{ name: 'Website', value: 'https://example.org/a' }],
-  invite: 'https://example.org/invite',
-  library: 'any',
-  long: 'Long words. '.repeat(50),
   nsfw: false,
-  prefix: '!',
-  short: 'Keeps watch over your server, day and night.',
   staff_note: null,
   tags: ['moderation', 'logging'],
   team_owner: '',

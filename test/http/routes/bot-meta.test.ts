@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { botBody } from '../../support/bot-body.ts';
 import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -40,15 +41,7 @@ const put = (fields: Record<string, unknown>) =>
   world.ask('PUT', '/bots', {
     token: robin,
     headers: freshAddress(),
-    body: {
-      invite: 'https://example.org/invite',
-      library: 'any',
-      long: 'Long words. '.repeat(50),
-      prefix: '!',
-      short: 'Keeps watch over your server, day and night.',
-      tags: ['moderation'],
-      ...fields,
-    },
+    body: { ...botBody, ...fields },
   });
 const show = async (id: string) => (await world.ask('GET', `/bots/${id}`)).json;
 

@@ -18,6 +18,7 @@ import { operationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { answerText } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
+import { botBody } from '../../support/bot-body.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('commands for a running node');
@@ -233,20 +234,12 @@ const asUser = async (user: string, words: string, body: object): Promise<unknow
   return text === '' ? null : JSON.parse(text);
 };
 const keptBot = '815553000470478850';
-const fieldsOfBot = {
-  invite: 'https://example.org/invite',
-  library: 'any',
-  long: 'Long words. '.repeat(50),
-  prefix: '!',
-  short: 'Keeps watch over your server, day and night.',
-  tags: ['moderation'],
-};
 
 test('teams and packs show: what is held in tables; a team goes when it owns nothing', async () => {
   const made = await asUser('5', 'POST /teams', { name: 'Keepers' });
   const { team_id: team } = made as { team_id: string };
   const file = join(folder, 'bot.json');
-  writeFileSync(file, JSON.stringify({ ...fieldsOfBot, team_owner: team }));
+  writeFileSync(file, JSON.stringify({ ...botBody, team_owner: team }));
   await run(`bots add ${keptBot} --file ${file}`);
   await asUser('5', 'PUT /users/5/packs', {
     url: 'night-owls',

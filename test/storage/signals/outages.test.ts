@@ -4,48 +4,34 @@
  * One node believes nothing by itself and no copy for any time without asking SQL, so every look shows what
  * it makes of SQL's silence. On a real Redis and a real SQL.
  */
-import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import type { Directory } from '../catalogue/directory.ts';
-import { type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+import { type Minted, type Node, openPair, type Pair, until } from './world.ts';
 
 const test = suite('sessions without SQL');
-let directory: Directory;
-let redis: RedisServer;
-let admin: Redis;
+let admin: Pair['admin'];
 let one: Node;
 /** Asks SQL about every copy. */
 let other: Node;
+let close: Pair['close'];
 const faults = { sqlAway: false, deleteFails: false };
 
 test.before(async () => {
-  directory = await openSessionSql();
-  redis = await startRedis();
-  admin = new Redis(redis.url);
-  admin.on('error', () => {});
-  one = await openNode([redis.port], directory, {
-    beforeDelete: async () => {
-      if (faults.deleteFails)
-        throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
-    },
-  });
+  const beforeDelete = async (): Promise<void> => {
+    if (faults.deleteFails) throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
+  };
   const sqlFails = () => faults.sqlAway;
-  other = await openNode([redis.port], directory, { confirmMs: 0, keepMs: 0, sqlFails });
+  ({ admin, one, other, close } = await openPair({
+    one: { beforeDelete },
+    other: { confirmMs: 0, keepMs: 0, sqlFails },
+  }));
 });
 test.before.each(async () => {
   Object.assign(faults, { sqlAway: false, deleteFails: false });
   await until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
 });
-test.after(async () => {
-  await one.close();
-  await other.close();
-  admin.disconnect();
-  await redis.dispose();
-  await directory.close();
-});
+test.after(() => close());
 
 const keyOf = ({ hash }: Minted): string => `rollcall:session:${hash}`;
 

@@ -1,38 +1,28 @@
 /**
  * Revokes against fills, step by step: each test stops one of them at the worst place and lets the other run.
  */
-import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import type { Directory } from '../catalogue/directory.ts';
-import { createGate, type Minted, type Node, openNode, openSessionSql, target, until } from './world.ts';
+import { createGate, type Minted, type Node, openPair, type Pair, target, until } from './world.ts';
 
 const test = suite('revokes and fills');
-let directory: Directory;
-let redis: RedisServer;
-let admin: Redis;
+let directory: Pair['directory'];
+let admin: Pair['admin'];
 let one: Node;
 let other: Node;
+let close: Pair['close'];
 /** Of the other node, after SQL has told it of a session. */
 const sqlRead = createGate();
 /** Of the first node, before SQL deletes one. */
 const sqlDelete = createGate();
 
 test.before(async () => {
-  directory = await openSessionSql();
-  redis = await startRedis();
-  admin = new Redis(redis.url);
-  one = await openNode([redis.port], directory, { beforeDelete: sqlDelete.pass });
-  other = await openNode([redis.port], directory, { afterSql: sqlRead.pass });
+  ({ directory, admin, one, other, close } = await openPair({
+    one: { beforeDelete: sqlDelete.pass },
+    other: { afterSql: sqlRead.pass },
+  }));
 });
-test.after(async () => {
-  await one.close();
-  await other.close();
-  admin.disconnect();
-  await redis.dispose();
-  await directory.close();
-});
+test.after(() => close());
 
 const mirrored = ({ hash }: Minted): Promise<string | null> => admin.get(`rollcall:session:${hash}`);
 const trusted = () => until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());

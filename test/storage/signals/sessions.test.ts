@@ -5,20 +5,18 @@
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import type { Directory } from '../catalogue/directory.ts';
-import { type Minted, type Node, openNode, openSessionSql, target, until } from './world.ts';
+import { type Minted, type Node, openPair, type Pair, target, until } from './world.ts';
 
 const test = suite('sessions of several nodes');
-let directory: Directory;
-let redis: RedisServer;
-let admin: Redis;
+let directory: Pair['directory'];
+let redis: Pair['redis'];
+let admin: Pair['admin'];
 let one: Node;
 let other: Node;
+let close: Pair['close'];
 const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
   pass: Promise.resolve(),
   reached: () => {},
@@ -26,26 +24,14 @@ const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
 };
 
 test.before(async () => {
-  directory = await openSessionSql();
-  redis = await startRedis();
-  admin = new Redis(redis.url);
-  admin.on('error', () => {});
-  one = await openNode([redis.port], directory);
-  other = await openNode([redis.port], directory, {
-    afterSql: async () => {
-      gate.reached();
-      await gate.pass;
-    },
-    sqlFails: () => gate.sqlAway,
-  });
+  const afterSql = async (): Promise<void> => {
+    gate.reached();
+    await gate.pass;
+  };
+  const sqlFails = () => gate.sqlAway;
+  ({ directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } }));
 });
-test.after(async () => {
-  await one.close();
-  await other.close();
-  admin.disconnect();
-  await redis.dispose();
-  await directory.close();
-});
+test.after(() => close());
 
 const trusted = () =>
   until('both nodes hear themselves', () => one.signals.trusted() && other.signals.trusted());

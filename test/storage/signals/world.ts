@@ -6,6 +6,7 @@
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
 import type { SessionRecord } from '../../../http/auth/ports.ts';
@@ -14,6 +15,7 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import { type MirroredSessions, mirrorSessions } from '../../../storage/signals/sessions.ts';
 import { openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { addBot, addUser, type Directory, openDirectory } from '../catalogue/directory.ts';
 
 export const clock: Clock = {
@@ -168,4 +170,34 @@ export const openNode = async (
       for (const proxy of proxies) await proxy.close();
     },
   };
+};
+
+/** Two nodes on one server of Redis. */
+export interface Pair {
+  readonly directory: Directory;
+  readonly redis: RedisServer;
+  /** A connection past all proxies. */
+  readonly admin: Redis;
+  readonly one: Node;
+  readonly other: Node;
+  /** Ends all of it. */
+  close(): Promise<void>;
+}
+
+export const openPair = async (hooks: { readonly one?: Hooks; readonly other?: Hooks }): Promise<Pair> => {
+  const directory = await openSessionSql();
+  const redis = await startRedis();
+  const admin = new Redis(redis.url);
+  // A server that is killed by a test is no news.
+  admin.on('error', () => {});
+  const one = await openNode([redis.port], directory, hooks.one);
+  const other = await openNode([redis.port], directory, hooks.other);
+  const close = async (): Promise<void> => {
+    await one.close();
+    await other.close();
+    admin.disconnect();
+    await redis.dispose();
+    await directory.close();
+  };
+  return { directory, redis, admin, one, other, close };
 };
