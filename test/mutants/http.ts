@@ -77,7 +77,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'permissions on the entity',
     file: authorise,
-    find: `  if (!holds(standing.permissions, auth.permission)) throw missing(auth.permission);\n`,
+    find: `  if (!holds(standing.permissions, auth.permission)) throw permissionMissing(auth.permission);\n`,
     replace: '',
     killers: [dispatchTest],
     why: 'strangers could change a listing',
