@@ -1,6 +1,6 @@
 /**
- * What the demo's operator offers: credit tiers, a small shop, a coupon. Data only. Loaded by demo.ts through the
- * import.
+ * What the demo's operator offers: credit tiers, a small shop, a coupon. Data only. Loaded by demo.ts through
+ * the import.
  */
 import type { OfferOf } from '../../storage/import/offers-schema.ts';
 

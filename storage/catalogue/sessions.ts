@@ -163,8 +163,8 @@ const holdMinter = async (transaction: Transaction, session: NewSession): Promis
  * Whether the caller may still mint: the session they use lives, the entity was neither deleted nor given
  * away meanwhile, they are not banned, and as a member of its team they hold all that the new session holds.
  * All these rows are held until the end of the transaction, so each change to them comes wholly before or
- * wholly after, and then ends this session too. A session without a minter (a login, an operator's) needs none
- * of this, or only that the entity is there.
+ * wholly after, and then ends this session too. A session without a minter (a login, an operator's) needs
+ * none of this, or only that the entity is there.
  */
 const mayStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
   const { target, mintedBy, mintedWith } = session;

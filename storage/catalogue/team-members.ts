@@ -2,9 +2,9 @@
  * Adding, changing and removing a team's members. Each is one transaction under the team's lock.
  *
  * Reads the members, asks engine/rules/members.ts, writes what it says: so there is always an owner and a
- * data holder where there was one, whoever asks at the same time. In the same transaction end the sessions that
- * the member minted for the team and for what it owns: with the membership all of them, with permissions those
- * that hold more than the member is left with. Called by catalogue.ts.
+ * data holder where there was one, whoever asks at the same time. In the same transaction end the sessions
+ * that the member minted for the team and for what it owns: with the membership all of them, with
+ * permissions those that hold more than the member is left with. Called by catalogue.ts.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {

@@ -1,6 +1,6 @@
 /**
- * How far a token reaches, against a whole Rollcall: no member keeps by a token what they lost, and the token of
- * a bot or server is nothing but that bot or server.
+ * How far a token reaches, against a whole Rollcall: no member keeps by a token what they lost, and the
+ * token of a bot or server is nothing but that bot or server.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
