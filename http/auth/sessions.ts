@@ -20,7 +20,7 @@ import type { SessionRecord, SessionSource } from './ports.ts';
 export interface SessionCache {
   /** At once when the session is cached or the token is malformed, else after a look-up. */
   find(token: string): SessionRecord | null | Promise<SessionRecord | null>;
-  forget(sessionId: string): void;
+  forget(...sessionIds: readonly string[]): void;
   /** The session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
   /** The same session may be another now: it is asked for again at its next use. */
@@ -167,7 +167,10 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
   };
   return {
     find: (token) => find(state, token),
-    forget: (sessionId) => drop(state, (record) => record.sessionId === sessionId),
+    forget: (...sessionIds) => {
+      const ended = new Set(sessionIds);
+      drop(state, (record) => ended.has(record.sessionId));
+    },
     forgetHash: (key) => dropHash(state, key),
     doubtHash: (key) => doubtHash(state, key),
     forgetTarget: (kind, id) => drop(state, (record) => record.kind === kind && record.id === id),

@@ -8,7 +8,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { MemberRefusal, TeamActor } from '../../engine/rules/members.ts';
 import { expandPermissions, type Permission } from '../../engine/rules/permissions.ts';
 import type { TeamOutcome } from '../../storage/catalogue/team-edits.ts';
-import type { MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
+import type { EditOutcome, MemberOutcome, RemovalOutcome } from '../../storage/catalogue/team-members.ts';
 import { permissionMissing } from '../auth/authorise.ts';
 import { invalid } from '../invalid.ts';
 import { type App, type Caller, created, type FacadeSettings, noContent, ok, type Reply } from '../route.ts';
@@ -104,7 +104,7 @@ const refusalErrors: Record<Reason, (settings: FacadeSettings) => DomainError> =
 
 const refuseMember = (
   app: App,
-  outcome: Exclude<MemberOutcome | RemovalOutcome, { kind: 'done' | 'removed' }>,
+  outcome: Exclude<MemberOutcome | EditOutcome | RemovalOutcome, { kind: 'done' | 'removed' }>,
 ): DomainError => {
   if (outcome.kind === 'unknown_team') return notFound('team');
   if (outcome.kind === 'unknown_user') {
@@ -135,7 +135,10 @@ export const addMember = async (
   return noContent;
 };
 
-/** `PATCH /teams/{tid}/members/{mid}`: what is absent, `null` or `[]` stays as it is. */
+/**
+ * `PATCH /teams/{tid}/members/{mid}`: what is absent, `null` or `[]` stays as it is. Tokens that the member
+ * minted and that hold more than the member is left with are dead when this resolves.
+ */
 export const editMember = async (app: App, path: MemberPath, body: MemberEditBody): Promise<Reply> => {
   const { tid: teamId, mid: userId } = path.params;
   const words = body.perms ?? [];
@@ -148,6 +151,7 @@ export const editMember = async (app: App, path: MemberPath, body: MemberEditBod
     },
   );
   if (outcome.kind !== 'done') throw refuseMember(app, outcome);
+  app.sessions.forget(...outcome.revoked);
   return noContent;
 };
 
@@ -156,7 +160,7 @@ export const removeMember = async (app: App, path: MemberPath): Promise<Reply> =
   const { tid: teamId, mid: userId } = path.params;
   const outcome = await app.catalogue.teams.members.remove({ teamId, userId, actor: actorOf(path.caller) });
   if (outcome.kind !== 'removed') throw refuseMember(app, outcome);
-  for (const sessionId of outcome.revoked) app.sessions.forget(sessionId);
+  app.sessions.forget(...outcome.revoked);
   return noContent;
 };
 

@@ -92,6 +92,8 @@ export const botRows: readonly AnyRow[] = [
     description:
       'Acknowledged when the hot store has confirmed it. Equal posts may come as often as you like.',
     auth: { word: 'bot' },
+    // What a bot counts is its own, whatever its owner did.
+    bannedAllowed: true,
     limit: 'stats',
     caching: 'no-store',
     params: NoParams,

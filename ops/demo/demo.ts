@@ -19,6 +19,7 @@ import {
   writeDemoFile,
 } from './access.ts';
 import { type DemoDirectory, generateDemo } from './generate.ts';
+import { demoOffers } from './offers.ts';
 import { demoPosts } from './posts.ts';
 
 const seed = 20_240_229;
@@ -62,7 +63,8 @@ const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
   const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
   const now = new Date(mark.nowMs).toISOString();
   if (mark.state === 'begun') {
-    await importLines(sql, [...records, ...demoPosts(cast.user).map(postRecord)].map(lineOf), { now });
+    const offered = [...demoOffers, ...demoPosts(cast.user).map(postRecord)];
+    await importLines(sql, [...records, ...offered].map(lineOf), { now });
   }
   await writeMark(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(cast, nowMs);

@@ -17,6 +17,7 @@ import { type BotPerson, botNameOf, noteBotPerson } from './bot-people.ts';
 import { openListing } from './listings.ts';
 import { ensurePerson } from './people.ts';
 import type { LinkRow } from './profiles.ts';
+import { endSessionsOf } from './sessions.ts';
 import { lockTeam } from './team-edits.ts';
 import { giveVanity } from './vanity.ts';
 
@@ -195,13 +196,9 @@ const editBot = async (
   return { kind: 'done' };
 };
 
-const endSessions = async (transaction: Transaction, botId: string): Promise<void> => {
-  await transaction`delete from sessions where target_type = 'bot' and target_id = ${botId}`;
-};
-
 /** The bot is locked, so no session is made meanwhile. */
 const endBot = async (transaction: Transaction, botId: string): Promise<void> => {
-  await endSessions(transaction, botId);
+  await endSessionsOf(transaction, { kind: 'bot', id: botId });
   await deleteListing(transaction, { kind: 'bot', id: botId });
   await transaction`delete from vanity where target_type = 'bot' and target_id = ${botId}`;
 };
@@ -239,6 +236,6 @@ const transferBot = async (
   if (bot.teamId === teamId) return { kind: 'stayed' };
   await transaction`
     update bots set team_id = ${teamId}, owner_id = null, updated_at = now() where bot_id = ${botId}`;
-  await endSessions(transaction, botId);
+  await endSessionsOf(transaction, { kind: 'bot', id: botId });
   return { kind: 'moved' };
 };

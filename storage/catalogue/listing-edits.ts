@@ -12,6 +12,7 @@ import { asStorage } from '../sql/errors.ts';
 import { repeated } from '../sql/retry.ts';
 import { removeBot } from './bot-edits.ts';
 import { openListing } from './listings.ts';
+import { endSessionsOf } from './sessions.ts';
 import { giveVanity } from './vanity.ts';
 
 export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
@@ -56,7 +57,10 @@ export interface ListingEdits {
   setVoteBan(kind: EntityKind, id: string, banned: boolean): Promise<boolean>;
   /** `''` lets go. */
   claim(botId: string, userId: string): Promise<boolean>;
-  /** Adds a server, or changes all its fields but the type. `unknown_team` changes nothing. */
+  /**
+   * Adds a server, or changes all its fields but the type. `unknown_team` changes nothing. With another team
+   * its sessions end.
+   */
   putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
   /** With its sessions, vanity code and reminders; its votes become void. */
   remove(kind: Reviewed, id: string): Promise<boolean>;
@@ -101,6 +105,12 @@ const putServer = async (
   const teams = await transaction`select from teams where id = ${fields.teamId} for share`;
   if (teams.length === 0) return 'unknown_team';
   const added = await addServer(transaction, id, fields);
+  // Locked as for a deletion: a session that is being minted comes wholly before, or sees the new team.
+  const [server] = await transaction<{ team: string }[]>`
+    select team_id as team from servers where server_id = ${id} for update`;
+  if (server !== undefined && server.team !== fields.teamId) {
+    await endSessionsOf(transaction, { kind: 'server', id });
+  }
   await transaction`
     update servers set team_id = ${fields.teamId}, name = ${fields.name}, avatar = ${fields.avatar},
       short = ${fields.short}, long = ${fields.long}, invite = ${fields.invite},
@@ -114,7 +124,7 @@ const putServer = async (
 const removeServer = async (transaction: Transaction, id: string): Promise<boolean> => {
   const [server] = await transaction`select from servers where server_id = ${id} for update`;
   if (server === undefined) return false;
-  await transaction`delete from sessions where target_type = 'server' and target_id = ${id}`;
+  await endSessionsOf(transaction, { kind: 'server', id });
   const deleted = await deleteListing(transaction, { kind: 'server', id });
   await transaction`delete from vanity where target_type = 'server' and target_id = ${id}`;
   return deleted !== null;

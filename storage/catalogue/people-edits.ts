@@ -3,11 +3,12 @@
  * first word about him, his id for a name.
  *
  * Bans are read with every session: who changes one has the sessions' copies dropped (`around` of the
- * mirror, `forgetTarget` of a node's cache). Called by catalogue.ts.
+ * mirror, `forget` of a node's cache). Called by catalogue.ts.
  */
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { ensurePerson } from './people.ts';
+import { feltByBan } from './sessions.ts';
 
 export interface UserRow {
   readonly id: string;
@@ -35,8 +36,14 @@ export interface PeopleEdits {
   page(page: number, ban: Ban | null): Promise<readonly UserRow[]>;
   /** Creates or changes. Ledger when it resolves. */
   put(id: string, change: UserChange): Promise<void>;
-  /** Resolves to whether nobody knew him before; ledger then. */
-  setBan(id: string, ban: Ban, value: boolean): Promise<boolean>;
+  /** Of a user who is banned the team tokens they minted end. Ledger when it resolves. */
+  setBan(id: string, ban: Ban, value: boolean): Promise<BanOutcome>;
+}
+export interface BanOutcome {
+  /** The id was unknown before. */
+  readonly stranger: boolean;
+  /** Ids of the sessions that ended, or whose `banned` or `voteBanned` may be another now. */
+  readonly sessions: readonly string[];
 }
 
 const usersPerPage = 50;
@@ -74,7 +81,12 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
       sql.begin(async (transaction) => {
         const stranger = await ensurePerson(transaction, id);
         await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
-        return stranger;
+        const felt = await transaction<{ id: string }[]>`
+          select id from sessions where ${feltByBan(transaction, id)}`;
+        if (ban === 'banned' && value) {
+          await transaction`delete from sessions where target_type = 'team' and minted_by = ${id}`;
+        }
+        return { stranger, sessions: felt.map((session) => session.id) };
       }),
-    ) as Promise<boolean>,
+    ),
 });

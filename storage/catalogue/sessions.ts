@@ -6,6 +6,7 @@
  */
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import type { Fragment } from './index-rows.ts';
 
 export interface SessionTarget {
   readonly kind: TokenKind;
@@ -21,7 +22,10 @@ export interface SessionRow {
   readonly target_type: TokenKind;
   readonly type: 'login' | 'api';
 }
-/** What authentication asks about a token; bans are those of the user it acts for, false for other kinds. */
+/**
+ * What authentication asks about a token. `banned`: the user it acts for is; of a bot, also its owner; of a
+ * token that is no user's, also the user who minted it. `voteBanned`: the user it acts for is.
+ */
 export interface SessionOfToken {
   readonly sessionId: string;
   readonly kind: TokenKind;
@@ -63,12 +67,65 @@ export const findSessionOfToken = async (
     select sessions.id as "sessionId", sessions.target_type as kind, sessions.target_id as id,
       sessions.type as "sessionType", sessions.perm_limits as limits,
       floor(extract(epoch from sessions.expiry) * 1000)::float8 as "expiresAtMs",
-      coalesce(users.banned, false) as banned, coalesce(users.vote_banned, false) as "voteBanned"
+      coalesce(actor.banned, false) or coalesce(owner.banned, false) as banned,
+      sessions.target_type = 'user' and coalesce(actor.vote_banned, false) as "voteBanned"
     from sessions
-    left join users on sessions.target_type = 'user' and users.id = sessions.target_id
+    left join users as actor on actor.id =
+      case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
+    left join bots on sessions.target_type = 'bot' and bots.bot_id = sessions.target_id
+    left join users as owner on owner.id = bots.owner_id
     where sessions.token_hash = ${tokenHash}`;
   return rows[0] ?? null;
 };
+
+/**
+ * Whether these permissions (a `text[]`) cover all that a session with these limits holds. A session without
+ * limits holds all; `owner` covers all.
+ */
+const coversLimits = (
+  sql: Queryable,
+  { held, limits }: { readonly held: Fragment; readonly limits: Fragment },
+) => sql`('owner' = any(${held}) or (cardinality(${limits}) > 0 and ${limits} <@ ${held}))`;
+
+/** Of the team itself, its bots and its servers: sessions that this user minted. */
+const mintedInTeam = (sql: Queryable, teamId: string, userId: string) => sql`
+  minted_by = ${userId} and (
+    (target_type = 'team' and target_id = ${teamId})
+    or (target_type = 'bot' and target_id in (select bot_id from bots where team_id = ${teamId}))
+    or (target_type = 'server' and target_id in (select server_id from servers where team_id = ${teamId})))`;
+
+/**
+ * Ends, of the sessions that a member minted for the team and what it owns, those that hold more than `held`:
+ * all of them when it is `null`. The caller has written the membership in the same transaction, so no session
+ * is minted meanwhile. Resolves to the ids of those that ended.
+ */
+export const endBeyond = async (
+  transaction: Transaction,
+  member: { readonly teamId: string; readonly userId: string },
+  held: readonly string[] | null,
+): Promise<readonly string[]> => {
+  const covered =
+    held === null
+      ? transaction`false`
+      : coversLimits(transaction, {
+          held: transaction`${held as string[]}::text[]`,
+          limits: transaction`perm_limits`,
+        });
+  const rows = await transaction<{ id: string }[]>`
+    delete from sessions where ${mintedInTeam(transaction, member.teamId, member.userId)} and not ${covered}
+    returning id`;
+  return rows.map(({ id }) => id);
+};
+
+/** Ends all sessions of this entity. */
+export const endSessionsOf = async (transaction: Transaction, target: SessionTarget): Promise<void> => {
+  await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
+};
+
+/** Sessions that end or are others when a ban of this user begins or ends: see `SessionOfToken`. */
+export const feltByBan = (sql: Queryable, userId: string) => sql`
+  ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
+    or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
 
 const teamOf = (sql: Queryable, { kind, id }: SessionTarget) => {
   if (kind === 'bot') return sql`(select team_id from bots where bot_id = ${id})`;
@@ -91,16 +148,29 @@ const holdTarget = async (transaction: Transaction, target: SessionTarget): Prom
   return rows.length === 1;
 };
 
+/** Holds the minter's membership and row until the end of the transaction. The target is held before. */
+const holdMinter = async (transaction: Transaction, session: NewSession): Promise<void> => {
+  const { target, mintedBy, mintedWith } = session;
+  const minter = transaction`
+    coalesce((select minted_by from sessions where id = ${mintedWith}::uuid), ${mintedBy})`;
+  await transaction`
+    select from team_members where team_id = ${teamOf(transaction, target)} and user_id = ${minter}
+    for share`;
+  await transaction`select from users where id = ${minter} for share`;
+};
+
 /**
- * Whether who asks may still ask: the session he asks with lives, the entity was neither deleted nor given
- * away meanwhile, and he has not left its team. Both rows are held until the end of the transaction, so each
- * of these comes wholly before or wholly after, and then ends this session too. A session that nobody asked
- * for (a login, an operator's) needs none of this, or only that the entity is there.
+ * Whether the caller may still mint: the session they use lives, the entity was neither deleted nor given
+ * away meanwhile, they are not banned, and as a member of its team they hold all that the new session holds.
+ * All these rows are held until the end of the transaction, so each change to them comes wholly before or
+ * wholly after, and then ends this session too. A session without a minter (a login, an operator's) needs
+ * none of this, or only that the entity is there.
  */
 const mayStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
   const { target, mintedBy, mintedWith } = session;
   if (mintedBy === '' && mintedWith === null && session.onlyIfThere !== true) return true;
   if (!(await holdTarget(transaction, target))) return false;
+  await holdMinter(transaction, session);
   const rows = await transaction`
     select from (
       select ${teamOf(transaction, target)} as team_id, ${ownerOf(transaction, target)} as owner_id) as owned
@@ -108,10 +178,15 @@ const mayStillMint = async (transaction: Transaction, session: NewSession): Prom
     cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
     where (${mintedWith}::uuid is null or parent.id is not null)
       and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)
+      and not exists (select from users where users.id = minter.id and users.banned)
       and (minter.id = '' or (owned.team_id is null and owned.owner_id is null) or owned.owner_id = minter.id
         or exists (select from team_members as member where member.team_id = owned.team_id
           and member.user_id = minter.id
-          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')))`;
+          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')
+          and ${coversLimits(transaction, {
+            held: transaction`member.permissions`,
+            limits: transaction`${session.permLimits as string[]}::text[]`,
+          })}))`;
   return rows.length === 1;
 };
 

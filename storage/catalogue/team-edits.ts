@@ -15,6 +15,7 @@ import { asStorage } from '../sql/errors.ts';
 import { repeated } from '../sql/retry.ts';
 import { lockOwner, openListing } from './listings.ts';
 import type { LinkRow } from './profiles.ts';
+import { endSessionsOf } from './sessions.ts';
 import { giveVanity } from './vanity.ts';
 
 export interface TeamFields {
@@ -126,7 +127,7 @@ const removeTeam = async (
     (select bot_id as id from bots where team_id = ${teamId} limit 1)
     union all (select server_id from servers where team_id = ${teamId} limit 1)`;
   if (owned.length > 0) return { kind: 'not_empty' };
-  await transaction`delete from sessions where target_type = 'team' and target_id = ${teamId}`;
+  await endSessionsOf(transaction, { kind: 'team', id: teamId });
   await deleteListing(transaction, { kind: 'team', id: teamId });
   await transaction`delete from vanity where target_type = 'team' and target_id = ${teamId}`;
   return { kind: 'done' };

@@ -2,8 +2,9 @@
  * Adding, changing and removing a team's members. Each is one transaction under the team's lock.
  *
  * Reads the members, asks engine/rules/members.ts, writes what it says: so there is always an owner and a
- * data holder where there was one, whoever asks at the same time. Removing somebody ends, in the same
- * transaction, every session he minted for the team and for what it owns. Called by catalogue.ts.
+ * data holder where there was one, whoever asks at the same time. In the same transaction end the sessions
+ * that the member minted for the team and for what it owns: with the membership all of them, with
+ * permissions those that hold more than the member is left with. Called by catalogue.ts.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {
@@ -19,6 +20,7 @@ import type { Permission } from '../../engine/rules/permissions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { repeated } from '../sql/retry.ts';
+import { endBeyond } from './sessions.ts';
 import { lockTeam } from './team-edits.ts';
 
 /** Whose membership, and who asks. */
@@ -29,6 +31,8 @@ export interface MembershipRequest {
 }
 type Refusal = MemberRefusal | { readonly kind: 'unknown_team' } | { readonly kind: 'unknown_user' };
 export type MemberOutcome = Refusal | { readonly kind: 'done' };
+/** `revoked`: ids of the sessions that ended with the permissions. */
+export type EditOutcome = Refusal | { readonly kind: 'done'; readonly revoked: readonly string[] };
 /** `revoked`: ids of the sessions that ended with the membership. */
 export type RemovalOutcome = Refusal | { readonly kind: 'removed'; readonly revoked: readonly string[] };
 
@@ -40,7 +44,7 @@ export interface Addition {
 
 export interface TeamMembers {
   add(request: MembershipRequest, added: Addition): Promise<MemberOutcome>;
-  edit(request: MembershipRequest, change: MemberChange): Promise<MemberOutcome>;
+  edit(request: MembershipRequest, change: MemberChange): Promise<EditOutcome>;
   remove(request: MembershipRequest): Promise<RemovalOutcome>;
 }
 
@@ -76,7 +80,7 @@ const editMember = async (
   transaction: Transaction,
   { teamId, userId, actor }: MembershipRequest,
   change: MemberChange,
-): Promise<MemberOutcome> => {
+): Promise<EditOutcome> => {
   const members = await lockTeam(transaction, teamId);
   if (members === null) return { kind: 'unknown_team' };
   const verdict = judgeEdit(members, actor, { userId, change });
@@ -87,7 +91,8 @@ const editMember = async (
       permissions = coalesce(${permissions as string[] | null}::text[], permissions),
       data_holder = coalesce(${dataHolder}, data_holder), mentionable = coalesce(${mentionable}, mentionable)
     where team_id = ${teamId} and user_id = ${userId}`;
-  return { kind: 'done' };
+  const revoked = permissions === null ? [] : await endBeyond(transaction, { teamId, userId }, permissions);
+  return { kind: 'done', revoked };
 };
 
 const removeMember = async (
@@ -100,7 +105,7 @@ const removeMember = async (
   if (verdict.kind === 'refused') return verdict;
   await transaction`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
   await promote(transaction, teamId, verdict);
-  return { kind: 'removed', revoked: await revokeMinted(transaction, teamId, userId) };
+  return { kind: 'removed', revoked: await endBeyond(transaction, { teamId, userId }, null) };
 };
 
 const promote = async (transaction: Transaction, teamId: string, verdict: Removal): Promise<void> => {
@@ -111,18 +116,4 @@ const promote = async (transaction: Transaction, teamId: string, verdict: Remova
       permissions = case when user_id = coalesce(${nextOwner}, '')
         then array_prepend('owner', permissions) else permissions end
     where team_id = ${teamId} and user_id in (coalesce(${nextOwner}, ''), coalesce(${nextDataHolder}, ''))`;
-};
-
-const revokeMinted = async (
-  transaction: Transaction,
-  teamId: string,
-  userId: string,
-): Promise<readonly string[]> => {
-  const rows = await transaction<{ id: string }[]>`
-    delete from sessions where minted_by = ${userId} and (
-      (target_type = 'team' and target_id = ${teamId})
-      or (target_type = 'bot' and target_id in (select bot_id from bots where team_id = ${teamId}))
-      or (target_type = 'server' and target_id in (select server_id from servers where team_id = ${teamId})))
-    returning id`;
-  return rows.map(({ id }) => id);
 };

@@ -39,10 +39,12 @@ const shareOperatorSide = (operator: OperatorSide, sessions: MirroredSessions): 
   people: {
     ...operator.people,
     setBan: (id, ban, value) =>
-      sessions.around({ target: { kind: 'user', id } }, () => operator.people.setBan(id, ban, value)),
+      sessions.around({ bannable: id }, () => operator.people.setBan(id, ban, value)),
   },
   listings: {
     ...operator.listings,
+    putServer: (id, fields) =>
+      sessions.around({ target: { kind: 'server', id } }, () => operator.listings.putServer(id, fields)),
     remove: (kind, id) => sessions.around({ target: { kind, id } }, () => operator.listings.remove(kind, id)),
   },
 });
@@ -88,6 +90,10 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
       },
       members: {
         ...teams.members,
+        edit: (request, change) =>
+          change.permissions === null
+            ? teams.members.edit(request, change)
+            : sessions.around({ mintedBy: request.userId }, () => teams.members.edit(request, change)),
         remove: (request) =>
           sessions.around({ mintedBy: request.userId }, () => teams.members.remove(request)),
       },

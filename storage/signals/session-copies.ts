@@ -78,13 +78,18 @@ export const replace = async (
   return (await send('EVAL', [replaceScript, 1, keyOf(hash), text, JSON.stringify(written), lastsMs])) === 1;
 };
 
-/** Whose sessions a change concerns. */
-export type Concerned = { readonly target: SessionTarget } | { readonly mintedBy: string };
+/** Whose sessions a change concerns: an entity's, those a user minted, or all that feel a ban of a user. */
+export type Concerned =
+  | { readonly target: SessionTarget }
+  | { readonly mintedBy: string }
+  | { readonly bannable: string };
 
-const changingKeyOf = (concerned: Concerned): string =>
-  'target' in concerned
-    ? `rollcall:changing:${concerned.target.kind}:${concerned.target.id}`
-    : `rollcall:changing:minter:${concerned.mintedBy}`;
+/** Only sessions that a change deletes are looked for by it: a ban deletes some of those the user minted. */
+const changingKeyOf = (concerned: Concerned): string => {
+  if ('target' in concerned) return `rollcall:changing:${concerned.target.kind}:${concerned.target.id}`;
+  const minter = 'mintedBy' in concerned ? concerned.mintedBy : concerned.bannable;
+  return `rollcall:changing:minter:${minter}`;
+};
 
 const changingScript = `
 local running = redis.call('INCRBY', KEYS[1], ARGV[1])

@@ -19,7 +19,12 @@
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/sessions.ts';
+import {
+  feltByBan,
+  type NewSession,
+  type SessionOfToken,
+  type SessionTarget,
+} from '../catalogue/sessions.ts';
 import type { RedisSignals } from '../signals.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -305,12 +310,15 @@ const remove = async (state: State, target: SessionTarget, id: string): Promise<
   }
 };
 
+const areConcerned = (sql: Queryable, concerned: Concerned) => {
+  if ('mintedBy' in concerned) return sql`minted_by = ${concerned.mintedBy}`;
+  if ('bannable' in concerned) return feltByBan(sql, concerned.bannable);
+  return sql`target_type = ${concerned.target.kind} and target_id = ${concerned.target.id}`;
+};
+
 const hashesOf = async (state: State, concerned: Concerned): Promise<readonly string[]> => {
   const { sql } = state;
-  const which =
-    'target' in concerned
-      ? sql`target_type = ${concerned.target.kind} and target_id = ${concerned.target.id}`
-      : sql`minted_by = ${concerned.mintedBy}`;
+  const which = areConcerned(sql, concerned);
   const rows = await asStorage(
     'sessions.hashes',
     () =>

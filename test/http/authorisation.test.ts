@@ -145,15 +145,19 @@ const tryLimited = async (row: AnyRow, { kinds: taken, needs }: Expectation): Pr
 };
 
 const tryBanned = async (row: AnyRow, { kinds: taken, banned }: Expectation): Promise<void> => {
-  if (!taken.includes('user')) return;
-  const people = await settle(world.sql, newPeople());
-  await world.sql`update users set banned = true where id = ${people.user}`;
-  const token = await world.token('user', people.user);
+  for (const kind of ['user', 'bot'] as const) {
+    if (!taken.includes(kind)) continue;
+    const people = await settle(world.sql, newPeople());
+    await world.sql`update users set banned = true where id = ${people.user}`;
+    await world.sql`
+      update bots set owner_id = ${people.user}, team_id = null where bot_id = ${people.bot}`;
+    const token = await world.token(kind, idOf(people, kind));
 
-  const asked = await send(row, { kind: 'user', about: people, token });
+    const asked = await send(row, { kind, about: people, token });
 
-  if (banned === 'may') assertThrough(asked, 'banned');
-  else assert.is(codeOf(asked), 'banned');
+    if (banned === 'may') assertThrough(asked, `banned ${kind}`);
+    else assert.is(codeOf(asked), 'banned', `banned ${kind}`);
+  }
 };
 
 test('the table of expectations and the table of rows name the same operations', () => {

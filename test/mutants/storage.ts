@@ -11,6 +11,7 @@ const flush = 'storage/ledger/flush.ts';
 const hotTest = 'test/storage/hot/lmdb.test.ts';
 const ledgerTest = 'test/storage/ledger/ledger.test.ts';
 const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
+const reachTest = 'test/storage/catalogue/reach.test.ts';
 
 const hotMutants: readonly Mutant[] = [
   {
@@ -156,6 +157,30 @@ const otherMutants: readonly Mutant[] = [
     replace: `    where length(\${tokenHash}::bytea) > 0\`;`,
     killers: [sessionsTest],
     why: 'kind and id of a token are public',
+  },
+  {
+    name: 'a demoted member keeps the sessions they minted',
+    file: 'storage/catalogue/team-members.ts',
+    find: `permissions === null ? [] : await endBeyond`,
+    replace: `permissions !== undefined ? [] : await endBeyond`,
+    killers: [reachTest],
+    why: 'a demoted owner would take the team back by a token',
+  },
+  {
+    name: 'a session holds more than its minter',
+    file: 'storage/catalogue/sessions.ts',
+    find: `(cardinality(\${limits}) > 0 and`,
+    replace: `(cardinality(\${limits}) >= 0 and`,
+    killers: [reachTest],
+    why: 'a session without limits holds everything',
+  },
+  {
+    name: 'a server keeps its sessions in another team',
+    file: 'storage/catalogue/listing-edits.ts',
+    find: `server.team !== fields.teamId`,
+    replace: `server.team === ''`,
+    killers: [reachTest],
+    why: 'members of the old team would go on acting as the server',
   },
   {
     name: 'the cap of sessions',

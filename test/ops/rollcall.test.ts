@@ -36,6 +36,33 @@ test('the demo tokens post stats and vote, and everybody reads the totals', asyn
   assert.match(bot, '"servers":18446744073709551557,');
 });
 
+test('the demo tokens redeem votes of the demo as credits, for which there is a shop', async () => {
+  const { url, demo } = world;
+  const jsonOf = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
+  const read = async (path: string) => jsonOf(await fetch(`${url}${path}`));
+  for (const [target, headers] of [
+    [`bots/${demo.bot.id}`, { 'Bot-Auth': demo.bot.token }],
+    [`bots/${demo.bot.id}`, { 'Team-Auth': demo.team.token }],
+    [`servers/${demo.server.id}`, { 'Server-Auth': demo.server.token }],
+    [`servers/${demo.server.id}`, { 'User-Auth': demo.user.token }],
+  ] as const) {
+    const worth = await read(`/${target}/votes/credit-tiers`);
+    assert.ok(worth.tiers.length > 1 && worth.total_credits > 0, JSON.stringify(worth));
+    const before = await read(`/${target}/votes/credits`);
+    const redeemed = await fetch(`${url}/${target}/votes/credits?votes=2`, { method: 'POST', headers });
+    const { context } = await jsonOf(redeemed);
+    const after = await read(`/${target}/votes/credits`);
+
+    assert.is(redeemed.status, 200, JSON.stringify(context));
+    assert.is(after.available_credits - before.available_credits, Number(context.credits));
+    assert.ok(Number(context.credits) > 0);
+  }
+  const { items } = await read('/shop/items');
+  const { items: benefits } = await read('/shop/item-benefits');
+  const { items: coupons } = await read('/shop/public-coupons');
+  assert.equal([items.length, benefits.length, coupons.length], [2, 1, 1]);
+});
+
 test('demo.json names this node, and only its owner reads it', () => {
   const path = join(world.dataDir, 'demo.json');
 

@@ -107,6 +107,8 @@ export const putServer = async (app: App, id: string, body: ServerBody): Promise
   if (outcome === 'unknown_team') {
     throw invalid('body', { '/team_owner': 'there is no such team' });
   }
+  // With another team its sessions ended.
+  app.sessions.forgetTarget('server', id);
   return changed(app, { kind: 'server', id, found: true }, `is ${outcome}`);
 };
 

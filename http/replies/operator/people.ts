@@ -46,8 +46,9 @@ export const setBan = async (
   id: string,
   { ban, value }: { readonly ban: Ban; readonly value: boolean },
 ): Promise<Reply> => {
-  const stranger = await app.catalogue.operator.people.setBan(id, ban, value);
+  const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
+  app.sessions.forget(...sessions);
   const words = `User ${id} ${banWords[ban][value ? 0 : 1]}.`;
   return message(stranger ? `${words} Nobody knew this id before: is it right?` : words);
 };

@@ -12,7 +12,7 @@ export interface Expectation {
   /** Empty for a public operation. */
   readonly kinds: readonly TokenKind[];
   readonly needs: string;
-  /** A banned user may do it all the same. */
+  /** A banned user, or a banned user's bot, may do it all the same. */
   readonly banned?: 'may';
   /** Acts on no entity of its own, so there is no "somebody else's". */
   readonly target?: 'none';
@@ -37,7 +37,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   getBot: open,
   getBotSeo: open,
   getBotMeta: { kinds: ['user', 'team'], needs: 'add_bots', target: 'none' },
-  postStats: { kinds: ['bot'], needs: 'nothing', target: 'none' },
+  postStats: { kinds: ['bot'], needs: 'nothing', target: 'none', banned: 'may' },
   createBot: { kinds: ['user', 'team'], needs: 'add_bots', target: 'none' },
   editBot: { kinds: ['user', 'bot', 'team'], needs: 'edit_bots' },
   deleteBot: onTeam('delete_bots'),

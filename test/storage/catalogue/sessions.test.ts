@@ -30,7 +30,7 @@ const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewS
     id: uuid(minted),
     type: 'api',
     name: `session ${minted}`,
-    permLimits: [],
+    permLimits: ['edit_bots'],
     tokenHash: hashOf(`token ${minted}`),
     lastsSeconds: 60,
     mintedBy: 'robin',

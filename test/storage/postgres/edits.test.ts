@@ -202,4 +202,94 @@ test('a session minted while its minter is removed does not outlive his membersh
   }
 });
 
+/** Mints as Wren, or with a session that Wren minted. */
+const mintIn = async (teamId: string, permLimits: readonly string[], mintedWith: string | null = null) => {
+  const id = randomUUID();
+  const target = { kind: 'team', id: teamId } as const;
+  const fields = {
+    type: 'api',
+    name: 'x',
+    permLimits,
+    tokenHash: randomBytes(32),
+    lastsSeconds: 600,
+  } as const;
+  const mintedBy = mintedWith === null ? 'wren' : '';
+  const outcome = await catalogue.sessions.insert({ ...fields, id, target, mintedBy, mintedWith }, 100);
+  return { id, outcome };
+};
+
+test('a session minted while its minter is demoted does not outlive the right to it', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin', 'wren']);
+    const parent = await mintIn(teamId, []);
+    const demotion = catalogue.teams.members.edit(
+      { teamId, userId: 'wren', actor: actor('robin') },
+      { ...kept, permissions: ['manage_sessions', 'edit_bots'] },
+    );
+    await Promise.all([
+      mintIn(teamId, []),
+      mintIn(teamId, [], parent.id),
+      mintIn(teamId, ['owner']),
+      mintIn(teamId, ['edit_bots', 'delete_bots'], parent.id),
+    ]);
+
+    assert.is((await demotion).kind, 'done');
+    const rows = await sql`select perm_limits from sessions where target_id = ${teamId}`;
+    assert.is(rows.length, 0, JSON.stringify(rows));
+    assert.is((await mintIn(teamId, [])).outcome, 'refused');
+    assert.is((await mintIn(teamId, ['edit_bots'])).outcome, 'created');
+  }
+});
+
+test('no session lives on when its bot changes teams while its minter is demoted', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const [from, to] = [await newTeam(['robin', 'wren']), await newTeam(['robin', 'wren'])];
+    const target = { kind: 'bot', id: `moving-${from}` } as const;
+    await addBot(sql, target.id, { team_id: from });
+    const mint = () => {
+      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
+      const minted = { tokenHash: randomBytes(32), mintedBy: 'wren', mintedWith: null };
+      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
+    };
+    const demote = (teamId: string) =>
+      catalogue.teams.members.edit(
+        { teamId, userId: 'wren', actor: actor('robin') },
+        { ...kept, permissions: ['manage_sessions'] },
+      );
+    await Promise.all([
+      catalogue.bots.edits.transfer({ botId: target.id, actor: actor('robin') }, to),
+      ...Array.from({ length: 4 }, mint),
+      demote(to),
+      demote(from),
+    ]);
+    const rows = await sql`select from sessions where target_id = ${target.id}`;
+    assert.is(rows.length, 0);
+  }
+});
+
+test('a team token minted while its minter is banned does not outlive the ban', async () => {
+  await addUser(sql, 'banished');
+  for (let round = 0; round < rounds; round++) {
+    const teamId = await newTeam(['robin', 'banished']);
+    await catalogue.operator.people.setBan('banished', 'banned', false);
+    const mint = () => {
+      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
+      const minted = { tokenHash: randomBytes(32), mintedBy: 'banished', mintedWith: null };
+      const target = { kind: 'team', id: teamId } as const;
+      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
+    };
+    await mint();
+    await Promise.all([
+      mint(),
+      catalogue.operator.people.setBan('banished', 'banned', true),
+      mint(),
+      mint(),
+      mint(),
+    ]);
+    const rows = await sql`select from sessions where target_id = ${teamId}`;
+    assert.is(rows.length, 0);
+    assert.is(await mint(), 'refused');
+  }
+});
+
 test.run();

@@ -10,7 +10,7 @@ import type { ServerFields } from '../../../storage/catalogue/listing-edits.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
-import { addBot, addTeam, addUser } from '../catalogue/directory.ts';
+import { addBot, addMember, addTeam, addUser } from '../catalogue/directory.ts';
 
 const test = suite('operators on postgres');
 const server = await startPostgres();
@@ -101,7 +101,7 @@ test('a server put and deleted at once is there whole, or not at all', async () 
 test('a session made while its user is banned is banned, whichever came first', async () => {
   for (let round = 0; round < rounds; round++) {
     const user = `user-${++count}`;
-    const [{ outcome, tokenHash }, stranger] = await Promise.all([
+    const [{ outcome, tokenHash }, { stranger }] = await Promise.all([
       mint('user', user),
       catalogue.operator.people.setBan(user, 'banned', true),
     ]);
@@ -124,6 +124,33 @@ test('no session outlives a bot that is deleted while it is made', async () => {
     assert.ok(removed);
     assert.equal([left.length, (await mint('bot', bot)).outcome], [0, 'refused']);
     for (const { outcome } of minted) assert.ok(['created', 'refused'].includes(outcome));
+  }
+});
+
+test('no session outlives a server that goes to another team while it is made', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const id = newServer();
+    const [old, next] = [`from-${round}`, `to-${round}`];
+    for (const team of [old, next]) await addTeam(sql, team);
+    await catalogue.operator.listings.putServer(id, { ...harbour, teamId: old });
+    await addMember(sql, old, { user: 'robin', permissions: ['owner'] });
+    const mintAsMember = () => {
+      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
+      const minted = { tokenHash: randomBytes(32), mintedBy: 'robin', mintedWith: null };
+      const target = { kind: 'server', id } as const;
+      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
+    };
+    assert.is(await mintAsMember(), 'created');
+    await Promise.all([
+      mintAsMember(),
+      catalogue.operator.listings.putServer(id, { ...harbour, teamId: next }),
+      mintAsMember(),
+      mintAsMember(),
+    ]);
+    const left = await sql`select from sessions where target_type = 'server' and target_id = ${id}`;
+
+    assert.is(left.length, 0);
+    assert.is(await mintAsMember(), 'refused');
   }
 });
 

@@ -6,9 +6,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { SessionTarget } from '../../../storage/catalogue/sessions.ts';
 import { shareCatalogue } from '../../../storage/signals/catalogue.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { addBot, addMember, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
+import { addBot, addMember, addServer, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
 import { type Node, openNode, openSessionSql, until } from './world.ts';
 
 const test = suite('catalogue of a fleet');
@@ -24,7 +25,7 @@ test.before(async () => {
   await addUser(sql, 'wren');
   await addTeam(sql, 'team1');
   await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions'] });
+  await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
   redis = await startRedis();
   nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)];
   const share = ({ signals, sessions }: Node): Catalogue =>
@@ -109,6 +110,76 @@ test('tokens of a bot die on every node when it is given away, and when it is de
     assert.ok(['moved', 'done'].includes((await end()).kind));
     await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
   }
+});
+
+/** A session of wren's that the other node has in its own cache. */
+const known = async (target: SessionTarget, permLimits: readonly string[]) => {
+  const token = formatToken(target, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const fields = { type: 'api', name: 'x', permLimits, lastsSeconds: 600 } as const;
+  const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'wren', mintedWith: null };
+  assert.is(await one.sessions.insert(minted, 10), 'created');
+  const { cache } = nodes[1];
+  await until('it is kept', async () => {
+    await cache.find(token);
+    return !(cache.find(token) instanceof Promise);
+  });
+  return () => cache.find(token);
+};
+
+test('tokens a member made die on every node with the permissions they hold', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team3');
+  for (const user of ['robin', 'wren']) await addMember(sql, 'team3', { user, permissions: ['owner'] });
+  const target = { kind: 'team', id: 'team3' } as const;
+  const [unlimited, limited] = [await known(target, []), await known(target, ['edit_bots'])];
+  const demote = (permissions: readonly ('edit_bots' | 'edit_team')[]) =>
+    one.teams.members.edit(
+      { teamId: 'team3', userId: 'wren', actor: { kind: 'user', id: 'robin', limits: [] } },
+      { permissions, dataHolder: null, mentionable: null },
+    );
+
+  assert.is((await demote(['edit_bots'])).kind, 'done');
+  await until('the unlimited one is dead', async () => (await unlimited()) === null, 1_000);
+  assert.ok(await limited());
+
+  assert.is((await demote(['edit_team'])).kind, 'done');
+  await until('the limited one is dead', async () => (await limited()) === null, 1_000);
+});
+
+test('a ban is felt on every node by the team tokens and the bots of the user', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team4');
+  await addMember(sql, 'team4', { user: 'wren', permissions: ['owner'] });
+  await addBot(sql, 'of-team4', { team_id: 'team4' });
+  await addBot(sql, 'of-wren', { owner_id: 'wren' });
+  const ofTeam = await known({ kind: 'team', id: 'team4' }, []);
+  const ofTeamBot = await known({ kind: 'bot', id: 'of-team4' }, []);
+  const ofOwn = await known({ kind: 'bot', id: 'of-wren' }, []);
+  const { setBan } = one.operator.people;
+
+  await setBan('wren', 'banned', true);
+  await until('the team token is dead', async () => (await ofTeam()) === null, 1_000);
+  await until('the bot is marked', async () => (await ofOwn())?.banned === true, 1_000);
+  await until("the team's bot is marked", async () => (await ofTeamBot())?.banned === true, 1_000);
+
+  await setBan('wren', 'banned', false);
+  await until('the bot is free', async () => (await ofOwn())?.banned === false, 1_000);
+  await until("the team's bot is free", async () => (await ofTeamBot())?.banned === false, 1_000);
+});
+
+test('tokens of a server die on every node when it goes to another team', async () => {
+  const { sql } = directory;
+  for (const team of ['team5', 'team6']) await addTeam(sql, team);
+  await addMember(sql, 'team5', { user: 'wren', permissions: ['owner'] });
+  await addServer(sql, 'server5', { team_id: 'team5' });
+  const ofServer = await known({ kind: 'server', id: 'server5' }, []);
+  const fields = { name: 'Harbour', avatar: '', short: 'Where ships meet.', long: '', invite: '', tags: [] };
+  const counts = { nsfw: false, state: 'public', totalMembers: 0, onlineMembers: 0 } as const;
+
+  await one.operator.listings.putServer('server5', { ...fields, ...counts, teamId: 'team6' });
+
+  await until('it is dead', async () => (await ofServer()) === null, 1_000);
 });
 
 test.run();
