@@ -2,8 +2,8 @@
  * Redis hangs (SIGSTOP) or is killed and started again, under a node without traffic: its `/readyz` turns 503
  * and says in words what is wrong, and 200 again soon after Redis is back.
  *
- * Times are measured from the signal on. Used with short silences in `npm test`, and with long ones and limits
- * in `npm run test:faults`.
+ * Times are measured from the signal on. Used with short silences in `npm test`, and with long ones and
+ * limits in `npm run test:faults`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
