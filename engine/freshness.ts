@@ -135,6 +135,6 @@ const compare = (state: State, { shards, known, versions }: Told): void => {
   state.meters.refreshed(shards.length, moved);
 };
 
-/** In doubt nobody waits for the reply to a batch that is out: what may have moved is loaded again. */
+/** In doubt the reply to a batch that is out comes too late to tell: what may have moved is loaded again. */
 const isUnsure = ({ doubt, gate }: State, shard: Shard, now: ShardVersion): boolean =>
   doubt !== null && hasMoved(now, gate.versionOf(shard));

@@ -11,7 +11,7 @@ import type { MemorySettings } from '../storage/open.ts';
 export interface EvictionWatchParts {
   /** The settings of each primary; `null` where the store is inside this process. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
-  /** Told how many primaries may evict now. */
+  /** Takes how many primaries may evict now. */
   readonly measured: (servers: number) => void;
   readonly log: { error(words: string): void; warn(words: string): void; info(words: string): void };
 }
@@ -19,7 +19,7 @@ export interface EvictionWatchParts {
 export interface EvictionWatch {
   /** The first look. Rejects with words for the operator when a primary may evict. */
   demandNone(): Promise<void>;
-  /** Never rejects: that a store does not answer is told elsewhere. */
+  /** Never rejects: another note says that a store does not answer. */
   look(): Promise<void>;
   /** Words while a primary may evict, would with a memory limit, or does not tell. */
   notes(): readonly string[];
@@ -44,7 +44,7 @@ const wordsOf = (settings: MemorySettings): string => {
   return `Redis at ${server} would evict counters if it had a memory limit: ${found}; ${cure}`;
 };
 
-/** To be told to look every `evictionLookEveryMs`. */
+/** `look` is to be called every `evictionLookEveryMs`. */
 export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch => {
   let notes: readonly string[] = [];
   const ask = parts.memorySettings ?? (async () => []);

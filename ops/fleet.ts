@@ -28,7 +28,7 @@ export interface Plane {
   readonly sessions: SessionCache;
   /** `undefined` when this node counts limits by itself. */
   readonly rates: SharedRates | undefined;
-  /** To be told of every request: see `RedisSignals.runs`. `undefined` where nobody else changes anything. */
+  /** To be called with every request: see `RedisSignals.runs`. `undefined` where this node is alone. */
   readonly runs: ((steadyMs: number) => void) | undefined;
   /** Joins the others, once it is known where operators reach this node. */
   join(node: { readonly name: string; readonly adminUrl: string; readonly engine: Engine }): void;

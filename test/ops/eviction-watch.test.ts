@@ -1,5 +1,5 @@
 /**
- * A Redis that may evict counters: refused at start, and told of when it is changed under way. Real servers,
+ * A Redis that may evict counters: refused at start, and noted when it is changed under way. Real servers,
  * one of them a Cluster; users who may not ask for settings; and a whole node at the end.
  * Time limit: 180 s.
  */
@@ -21,7 +21,7 @@ import { startRedis } from '../support/redis-server.ts';
 
 const test = suite('eviction watch');
 
-interface Told {
+interface Seen {
   readonly measured: number[];
   readonly lines: string[];
 }
@@ -29,19 +29,19 @@ interface Told {
 /** A watch over the servers at these addresses. */
 const onStore = async (
   urls: readonly string[],
-  task: (watch: ReturnType<typeof createEvictionWatch>, told: Told) => Promise<void>,
+  task: (watch: ReturnType<typeof createEvictionWatch>, seen: Seen) => Promise<void>,
 ): Promise<void> => {
   const store = await openRedisStore({ urls });
-  const told: Told = { measured: [], lines: [] };
-  const line = (level: string) => (words: string) => void told.lines.push(`${level}: ${words}`);
+  const seen: Seen = { measured: [], lines: [] };
+  const line = (level: string) => (words: string) => void seen.lines.push(`${level}: ${words}`);
   try {
     await task(
       createEvictionWatch({
         memorySettings: store.memorySettings,
-        measured: (servers) => told.measured.push(servers),
+        measured: (servers) => seen.measured.push(servers),
         log: { error: line('error'), warn: line('warn'), info: line('info') },
       }),
-      told,
+      seen,
     );
   } finally {
     await store.close();
@@ -100,13 +100,13 @@ test('a policy that evicts only keys that expire is refused as well: last votes 
 test('without a limit of memory such a policy is a note and a line of the log', async () => {
   const redis = await startRedis({ settings: ['maxmemory-policy allkeys-lru'] });
   try {
-    await onStore([redis.url], async (watch, told) => {
+    await onStore([redis.url], async (watch, seen) => {
       await watch.demandNone();
       await watch.look();
       assert.match(watch.notes().join(), /would evict counters if it had a memory limit: .*noeviction/);
-      assert.is(told.lines.length, 1);
-      assert.match(told.lines[0] ?? '', /^warn: /);
-      assert.equal(told.measured, [0, 0]);
+      assert.is(seen.lines.length, 1);
+      assert.match(seen.lines[0] ?? '', /^warn: /);
+      assert.equal(seen.measured, [0, 0]);
     });
   } finally {
     await redis.dispose();
@@ -117,22 +117,22 @@ test('changed under way it is a note, one line of the log and a gauge, until cha
   const redis = await startRedis({ settings: ['maxmemory 100mb'] });
   const operator = new Redis(redis.url);
   try {
-    await onStore([redis.url], async (watch, told) => {
+    await onStore([redis.url], async (watch, seen) => {
       await watch.demandNone();
-      assert.equal([watch.notes(), told.lines], [[], []]);
+      assert.equal([watch.notes(), seen.lines], [[], []]);
 
       await operator.config('SET', 'maxmemory-policy', 'allkeys-lfu');
       await watch.look();
       await watch.look();
       assert.match(watch.notes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
-      assert.is(told.lines.length, 1);
-      assert.match(told.lines[0] ?? '', /^error: .*allkeys-lfu/);
+      assert.is(seen.lines.length, 1);
+      assert.match(seen.lines[0] ?? '', /^error: .*allkeys-lfu/);
 
       await operator.config('SET', 'maxmemory-policy', 'noeviction');
       await watch.look();
       assert.equal(watch.notes(), []);
-      assert.match(told.lines[1] ?? '', /^info: /);
-      assert.equal(told.measured, [0, 1, 1, 0]);
+      assert.match(seen.lines[1] ?? '', /^info: /);
+      assert.equal(seen.measured, [0, 1, 1, 0]);
     });
   } finally {
     operator.disconnect();

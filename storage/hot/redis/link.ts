@@ -49,7 +49,7 @@ export interface Link {
   /** Looks for primaries that have no connection, in the background. */
   findPrimaries(): void;
   /** When a call was last answered, by the steady clock; `null` on a Cluster, where that says little. */
-  heardMs(): number | null;
+  lastAnswerMs(): number | null;
   close(): void;
 }
 
@@ -127,10 +127,10 @@ const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
   const load = () => loadLibrary(redis, library).catch(options.onError);
   const { host, port } = redis.options;
   const named = [{ name: `${host}:${port}`, redis }];
-  let heardMs = Number.NEGATIVE_INFINITY;
+  let lastAnswerMs = Number.NEGATIVE_INFINITY;
   const once = async (verb: Verb, words: readonly Argument[]): Promise<Buffer> => {
     const answer = await redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...words);
-    heardMs = performance.now();
+    lastAnswerMs = performance.now();
     return answer as Buffer;
   };
   return {
@@ -141,7 +141,7 @@ const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
     primaries: () => [redis],
     named: () => named,
     findPrimaries: () => {},
-    heardMs: () => heardMs,
+    lastAnswerMs: () => lastAnswerMs,
     close: () => redis.disconnect(),
   };
 };
@@ -244,12 +244,12 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
       const named = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
       const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
-      return withLibrary(async () => (await whileRedirected(once, refresh)) as Buffer, load);
+      return withLibrary(() => whileRedirected(once, refresh) as Promise<Buffer>, load);
     },
     primaries,
     named: () => namedOf(cluster),
     findPrimaries: refresh,
-    heardMs: () => null,
+    lastAnswerMs: () => null,
     close: () => cluster.disconnect(),
   };
 };

@@ -64,18 +64,18 @@ export const startPulse = (link: Link): RunningPulse => {
     timer.unref();
   };
   turn();
-  const oneServer = link.heardMs() !== null;
+  const oneServer = link.lastAnswerMs() !== null;
   return {
-    away: () => wordsOf(states, oneServer ? link.heardMs() : null),
+    away: () => wordsOf(states, oneServer ? link.lastAnswerMs() : null),
     answeredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);
-      return Math.max(link.heardMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));
+      return Math.max(link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));
     },
     stop: () => clearTimeout(timer),
   };
 };
 
-/** A primary that lost its slots to another one is nobody's business. */
+/** A primary that lost its slots to another one does not have to answer. */
 const forgetOthers = (states: Map<string, State>, primaries: readonly Primary[]): void => {
   const names = new Set(primaries.map(({ name }) => name));
   for (const name of states.keys()) if (!names.has(name)) states.delete(name);
@@ -92,9 +92,9 @@ const stateOf = (states: Map<string, State>, { name }: Primary): State => {
 
 const look = (link: Link, state: State, { redis }: Primary): void => {
   const nowMs = performance.now();
-  const heardMs = link.heardMs() ?? Number.NEGATIVE_INFINITY;
-  if (nowMs - heardMs < youngMs) {
-    answered(state, heardMs);
+  const lastAnswerMs = link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY;
+  if (nowMs - lastAnswerMs < youngMs) {
+    answered(state, lastAnswerMs);
   } else if (redis === null) {
     state.failed = true;
     link.findPrimaries();
@@ -123,14 +123,14 @@ const answered = (state: State, atMs: number): void => {
   state.refusal = '';
 };
 
-const wordsOf = (states: ReadonlyMap<string, State>, heardMs: number | null): readonly string[] => {
+const wordsOf = (states: ReadonlyMap<string, State>, lastAnswerMs: number | null): readonly string[] => {
   const nowMs = performance.now();
   const words: string[] = [];
   for (const [name, state] of states) {
-    const silentMs = nowMs - Math.max(state.answeredMs, heardMs ?? Number.NEGATIVE_INFINITY);
+    const silentMs = nowMs - Math.max(state.answeredMs, lastAnswerMs ?? Number.NEGATIVE_INFINITY);
     const unanswered = state.failed || (state.asking !== null && nowMs - state.askedMs >= patienceMs);
     if (silentMs < silenceMsMax || !unanswered) continue;
-    const who = heardMs === null ? `Redis at ${name}` : 'Redis';
+    const who = lastAnswerMs === null ? `Redis at ${name}` : 'Redis';
     const seconds = Math.floor(silentMs / 1_000);
     if (state.refusal === '') words.push(`${who} has not answered for ${seconds} s`);
     else words.push(`${who} has refused everything for ${seconds} s: ${state.refusal}`);
