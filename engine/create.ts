@@ -40,6 +40,7 @@ export const createEngine = (parts: EngineParts): Engine => {
     flushed: (kind, id) => core.flusher.flushed(shardFor(kind, id)),
     refresh: (kind, id) => refresh(core, { kind, id }),
     deliver: (kind, id) => deliver(core, { kind, id }),
+    doubt: () => core.freshness.doubt(),
     health: () => health(core),
     start: () => start(core),
     drain: (deadlineMs) => drain(core, deadlineMs),
@@ -111,12 +112,15 @@ const drain = async (core: Core, deadlineMs: number): Promise<void> => {
   await core.flusher.drain(deadlineMs);
 };
 
-const health = (core: Core): EngineHealth => {
+const health = ({ phase, gate, hot, flusher, votesPaused }: Core): EngineHealth => {
   const notes: string[] = [];
-  if (core.phase !== 'started') notes.push(core.phase === 'new' ? 'starting' : 'draining');
-  if (!core.gate.healthy()) notes.push('the hot store does not answer');
-  const trouble = core.flusher.trouble();
+  if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
+  const away = hot.pulse?.away() ?? [];
+  const healthy = gate.healthy(hot.pulse?.answeredMs());
+  if (away.length > 0) notes.push(...away);
+  else if (!healthy) notes.push('the hot store does not answer');
+  const trouble = flusher.trouble();
   if (trouble !== null) notes.push(`flushing to SQL fails: ${trouble}`);
-  if (core.votesPaused) notes.push('votes are refused until the outbox drains');
-  return { ready: core.phase === 'started' && core.gate.healthy(), notes };
+  if (votesPaused) notes.push('votes are refused until the outbox drains');
+  return { ready: phase === 'started' && healthy && away.length === 0, notes };
 };

@@ -78,6 +78,12 @@ export interface Engine {
    * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
    */
   deliver(kind: EntityKind, id: string): Promise<void>;
+  /**
+   * This process did not run for a while, so other nodes may have changed what is in memory here: every read
+   * from now on waits until the hot store has said what they changed, for `limits.doubtMsMax` at the most.
+   * Does nothing on stores of its own.
+   */
+  doubt(): void;
   health(): EngineHealth;
   /**
    * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores

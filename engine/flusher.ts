@@ -11,7 +11,7 @@
  * - *stopped*: after `stop`.
  * A row the ledger can never store is found by halving the round, buried, and holds up nobody.
  */
-import { DomainError, StorageError } from './errors.ts';
+import { DomainError, StorageError, type StorageReason } from './errors.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
@@ -44,6 +44,8 @@ export interface Flusher {
   size(): BacklogSize;
   /** Words for `/readyz`, or `null` when the last round succeeded. */
   trouble(): string | null;
+  /** What the store said, with all details, or `null` when the last round succeeded. */
+  failure(): string | null;
   /** Flushes until nothing is left or the monotonic deadline passes, then stops. */
   drain(deadlineMs: number): Promise<void>;
   stop(): void;
@@ -61,7 +63,7 @@ interface FlusherState extends FlusherParts {
   working: Promise<void>;
   cancelWait: () => void;
   failures: number;
-  trouble: string | null;
+  failure: unknown;
   /** Monotonic. What waited at this moment, in this node's shards, is in the ledger. */
   caughtUpMs: number;
 }
@@ -75,7 +77,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     working: Promise.resolve(),
     cancelWait: () => {},
     failures: 0,
-    trouble: null,
+    failure: null,
     caughtUpMs: parts.clock.monotonicMs(),
   };
   return {
@@ -86,7 +88,8 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     },
     flushed: (shard) => demand(state, shard),
     size: () => state.size,
-    trouble: () => state.trouble,
+    trouble: () => (state.failure === null ? null : troubles[reasonOf(state.failure)]),
+    failure: () => (state.failure === null ? null : messageOf(state.failure)),
     drain: (deadlineMs) => drain(state, deadlineMs),
     stop: () => {
       state.mode = 'stopped';
@@ -94,6 +97,20 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     },
   };
 };
+
+const troubles: Readonly<Record<StorageReason, string>> = {
+  unreachable: 'a store does not answer',
+  busy: 'a store is too busy',
+  full: 'a store has no room',
+  row: 'a row is refused',
+  uninitialised: 'the hot store lost what it knew',
+  outdated: 'the hot store is behind SQL',
+  closed: 'the stores are closed',
+  bug: 'a store refuses for an unknown reason',
+};
+
+const reasonOf = (error: unknown): StorageReason => (error instanceof StorageError ? error.reason : 'bug');
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const waitThenWork = (state: FlusherState, delayMs: number): void => {
   state.cancelWait = state.clock.after(delayMs, () => work(state));
@@ -123,17 +140,16 @@ const meetAgain = async (state: FlusherState, error: unknown): Promise<never> =>
 
 const succeed = (state: FlusherState): void => {
   state.failures = 0;
-  state.trouble = null;
+  state.failure = null;
   if (state.mode === 'stopped') return;
   state.mode = 'waiting';
   waitThenWork(state, state.demands.length > 0 ? 0 : state.intervalMs);
 };
 
 const fail = (state: FlusherState, error: unknown): void => {
-  const reason = error instanceof StorageError ? error.reason : 'bug';
-  state.meters.flushFailed(reason);
+  state.meters.flushFailed(reasonOf(error));
   state.failures += 1;
-  state.trouble = error instanceof Error ? error.message : String(error);
+  state.failure = error;
   if (state.mode === 'stopped') return;
   state.mode = 'backing off';
   const doubled = state.intervalMs * 2 ** Math.min(state.failures, 8);
@@ -299,7 +315,7 @@ const drain = async (state: FlusherState, deadlineMs: number): Promise<void> => 
     const cancel = state.clock.after(leftMs, resolve);
     drainRounds(state, deadlineMs)
       .catch((error: unknown) => {
-        state.trouble = error instanceof Error ? error.message : String(error);
+        state.failure = error;
       })
       .finally(() => {
         cancel();

@@ -17,7 +17,7 @@
 
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
-import { type Lane, Lanes, list, noteRate } from './lane.ts';
+import { isWell, type Lane, Lanes, list, noteFailure, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
 import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
@@ -66,8 +66,8 @@ export interface Gate {
    * its reply will tell.
    */
   observe(shard: Shard, seen: { readonly known: ShardVersion; readonly now: ShardVersion }): boolean;
-  /** Whether the newest call of every lane was answered. */
-  healthy(): boolean;
+  /** Whether no lane waits for a store that fails; `answeredMs` is when that last answered anything. */
+  healthy(answeredMs?: number): boolean;
   /** Fails what is open, and stops resending. What is sealed ends `unknown`. */
   stop(): void;
   /** New turns fail from now on; what is pending goes its way. */
@@ -112,7 +112,8 @@ export const createGate = (parts: GateParts): Gate => {
       return { generation, version, mark };
     },
     observe: (shard, seen) => observe(gate, shard, seen),
-    healthy: () => [...gate.lanes.all()].every((lane) => lane.failures === 0),
+    healthy: (answeredMs = Number.NEGATIVE_INFINITY) =>
+      [...gate.lanes.all()].every((lane) => isWell(lane, answeredMs)),
     stop: () => stop(gate),
     refuse: () => {
       gate.refusing = true;
@@ -301,7 +302,7 @@ const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void
       rest(gate, lane);
     },
     () => {
-      lane.failures += 1;
+      noteFailure(lane, gate.clock.monotonicMs());
       for (const line of lines) failOpen(gate, line, notApplied);
       sealAndSend(gate, lane);
     },
@@ -319,7 +320,7 @@ const unknown: TurnFailure = { outcome: 'unknown', code: 'store_unavailable' };
 const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
   const outcome = error instanceof StorageError ? error.outcome : 'unknown';
   gate.meters.commitFailed(outcome);
-  lane.failures += 1;
+  noteFailure(lane, gate.clock.monotonicMs());
   if (outcome === 'unknown') lane.doubtful = true;
   if (!lane.doubtful) {
     const sealed = lane.sealed;

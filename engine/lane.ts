@@ -19,6 +19,8 @@ export interface Lane {
   broken: boolean;
   mode: 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
   failures: number;
+  /** When the newest of them came, monotonic ms. */
+  failedAtMs: number;
   /** When the last call was sent, monotonic ms. */
   sentAtMs: number;
   /** Ends the longer wait of a call of which nobody waits for anything; `null` while there is none. */
@@ -34,6 +36,7 @@ const createLane = (): Lane => ({
   broken: false,
   mode: 'quiet',
   failures: 0,
+  failedAtMs: 0,
   sentAtMs: 0,
   hurry: null,
   busy: false,
@@ -65,6 +68,15 @@ export class Lanes {
     return lane;
   }
 }
+
+export const noteFailure = (lane: Lane, nowMs: number): void => {
+  lane.failures += 1;
+  lane.failedAtMs = nowMs;
+};
+
+/** Whether its newest call was answered, or failed well before the store last answered, with nothing left. */
+export const isWell = ({ failures, mode, failedAtMs }: Lane, answeredMs: number): boolean =>
+  failures === 0 || (mode === 'quiet' && answeredMs - failedAtMs > limits.failurePassesMs);
 
 /** Has the lane look at a line when it sends next. */
 export const list = (lane: Lane, line: ShardLine): void => {

@@ -29,6 +29,8 @@ export const limits = {
   /** Pause before a batch of unknown outcome is sent again; doubles from the least to the most. */
   resendPauseMinMs: 10,
   resendPauseMaxMs: 500,
+  /** A store that answers so long after it refused a call is taken for well. */
+  failurePassesMs: 500,
   /** Confirmed work is kept so long where the store may lose it, counted while the store answers. */
   ringKeptMs: 15_000,
   /** Bytes of it, per process; above: 503 `overloaded` until some is old enough. */
@@ -37,6 +39,12 @@ export const limits = {
   ringPollMs: 400,
   /** Pause between two looks at the versions of the shards that other nodes may have changed (I9). */
   freshnessPollMs: 400,
+  /**
+   * After a stall of the process: reads wait at most so long for the hot store to say what others changed,
+   * then show what is known. Pause between two questions while it does not answer.
+   */
+  doubtMsMax: 1_500,
+  doubtPollMs: 20,
   /** After so many looks an actor is loaded again that heard of no flush of its votes. A flush takes less. */
   unflushedLooksMax: 4,
   /** Live actors; the longest unused goes first. */
@@ -99,6 +107,7 @@ export const assertLimits = (): void => {
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
+  assert(limits.doubtMsMax < limits.requestDeadlineMs);
   assert(limits.clockBehindMaxMs >= 2 * limits.requestDeadlineMs);
   // A store that syncs every second is far behind when it answers two seconds late; many polls fit as well.
   assert(limits.ringKeptMs >= 10 * limits.ringPollMs);

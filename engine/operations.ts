@@ -39,8 +39,10 @@ import {
   voteOutcome,
 } from './voting.ts';
 
-/** The committed view: at once when the actor is live, else after its activation. */
+/** The committed view: at once when the actor is live and not in doubt, else after its activation. */
 export const read = (core: Core, target: Target): EntityView | Promise<EntityView> => {
+  const { inDoubt } = core.freshness;
+  if (inDoubt !== null) return inDoubt.then(() => read(core, target));
   const live = core.registry.live(target.kind, target.id);
   if (live !== undefined) return look(core, live);
   return core.registry.open(target.kind, target.id).then((actor) => look(core, actor));

@@ -3,8 +3,7 @@
  *
  * Words used for durability, here and in all doc comments:
  * - *applied*: in the answering store's memory, may be lost with it;
- * - *hot*: as durable as the hot store promises (embedded: synced to disk; Redis `appendfsync always`:
- *   synced);
+ * - *hot*: as durable as the hot store promises (embedded, or Redis `appendfsync always`: synced to disk);
  * - *ledger*: committed in SQL.
  *
  * The hot store decides every fact that can conflict; the ledger keeps history. An adapter owns its
@@ -117,10 +116,7 @@ export interface AdjustItem {
   readonly downvotes: number;
   /** All votes before this no longer hold their voter back; 0 leaves it as it is. It only grows. */
   readonly releaseBeforeMs: number;
-  /**
-   * These votes no longer hold their voter back. Marks of votes the store has swept are skipped, here and in
-   * `hold`.
-   */
+  /** These votes no longer hold their voter back. Here and in `hold`, marks of swept votes are skipped. */
   readonly release: readonly VoteMark[];
   /** These votes hold their voter back whatever `releaseBeforeMs` says (void by redemption, or immutable). */
   readonly hold: readonly VoteMark[];
@@ -228,10 +224,7 @@ export type LoadReply =
       readonly ref: EntityRef;
       readonly state: HotState;
       readonly generation: number;
-      /**
-       * Time of the voter's last vote that is not released, 0 for none. The rules of the window are not
-       * applied.
-       */
+      /** Time of the voter's last vote that is not released, 0 for none, whatever the window is. */
       readonly votedAtMs: number;
     };
 
@@ -280,6 +273,14 @@ export interface Settlement {
   readonly votes: readonly { readonly itag: string; readonly shard: Shard }[];
 }
 
+/** Whether the servers of a hot store answer, known without traffic. */
+export interface Pulse {
+  /** Words for each that does not answer now. */
+  away(): readonly string[];
+  /** When the one that has been silent for longest last answered, monotonic ms. */
+  answeredMs(): number;
+}
+
 /**
  * The hot store. `commit` is the only verb that changes counted facts. Every rejection is a `StorageError`
  * whose `outcome` says whether the call had an effect (`not_applied`) or may have had one (`unknown`).
@@ -289,6 +290,8 @@ export interface HotStore {
   readonly durability: string;
   /** A confirmed commit may be lost by a crash or failover of the store: the engine keeps what is young. */
   readonly mayLoseTail: boolean;
+  /** Absent where the store is inside this process. */
+  readonly pulse?: Pulse;
   /**
    * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
    */
@@ -300,8 +303,7 @@ export interface HotStore {
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
   /**
    * At most one batch per shard, all of one lane. A batch numbered 0 is a question: it changes nothing, and
-   * `lastSequence` of its `duplicate` is the answer. Replies in the order given. Hot when it
-   * resolves.
+   * `lastSequence` of its `duplicate` is the answer. Replies in order. Hot when it resolves.
    */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
   /**

@@ -216,7 +216,7 @@ export const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boole
 };
 
 /** Others wrote to the shard since. */
-export const hasMoved = (now: ShardVersion, line: ShardLine): boolean => isBefore(line, now);
+export const hasMoved = (now: ShardVersion, known: ShardVersion): boolean => isBefore(known, now);
 
 /** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
 export const takeWaiting = (line: ShardLine): readonly Turn[] => {

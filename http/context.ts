@@ -33,6 +33,8 @@ export interface DispatchContext {
   readonly draining: () => boolean;
   /** Every answer closes its connection: the node still works, and is about to go. */
   readonly leaving: () => boolean;
+  /** Says with every request, before anything else, that the process runs at this steady time. */
+  readonly runs?: (steadyMs: number) => void;
   /** Runs after the route is found: the admin listener's operator check. Throws a `DomainError`. */
   readonly guard?: (row: AnyRow, exchange: Exchange) => void;
 }

@@ -263,6 +263,7 @@ const events: CallEvents = { bodyReady: resume, expired: expire, gone: abandon }
 /** Answers one exchange, now or later. Never throws. */
 export const dispatch = (context: DispatchContext, exchange: Exchange): void => {
   const call = new Call(context, exchange, events);
+  context.runs?.(call.startedMs);
   exchange.watch(call);
   try {
     open(call);

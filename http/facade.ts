@@ -34,6 +34,8 @@ export interface FacadeOptions {
   /** Addresses and networks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
   readonly deadlines?: DeadlineTimes;
+  /** Says with every request that the process runs at this steady time. */
+  readonly runs?: (steadyMs: number) => void;
   /** Several workers share the port. */
   readonly shared?: boolean;
 }
@@ -87,6 +89,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     bodyBytesMax: options.app.settings.bodyBytesMax,
     draining: () => server.draining,
     leaving: () => state.leaving || server.draining,
+    ...(options.runs && { runs: options.runs }),
   };
   const server = createServer({
     handle: (exchange) => dispatch(context, exchange),

@@ -19,6 +19,8 @@ export interface Metrics {
   readonly outside: OutsideMeters;
   /** How far this node's clock is ahead of the hot store's, ms; below 0 it is behind. */
   clockAhead(milliseconds: number): void;
+  /** How many primaries of Redis may evict counters. */
+  evicting(servers: number): void;
   /** Prometheus text. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -210,6 +212,15 @@ const clockMeter = (registers: Registry[]): ((milliseconds: number) => void) => 
   return (milliseconds) => ahead.set(milliseconds / 1_000);
 };
 
+const evictionMeter = (registers: Registry[]): ((servers: number) => void) => {
+  const evicting = new Gauge({
+    name: 'rollcall_redis_evicting_servers',
+    help: 'Primaries of Redis that may evict counters: set maxmemory-policy noeviction there.',
+    registers,
+  });
+  return (servers) => evicting.set(servers);
+};
+
 /** Creates the registry and everything in it. `rowNames` in the order of the table. */
 export const createMetrics = (rowNames: readonly string[]): Metrics => {
   const registry = new Registry();
@@ -232,6 +243,7 @@ export const createMetrics = (rowNames: readonly string[]): Metrics => {
     jobs: registerJobMeters(registers),
     outside: registerOutsideMeters(registers),
     clockAhead: clockMeter(registers),
+    evicting: evictionMeter(registers),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

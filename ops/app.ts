@@ -51,6 +51,7 @@ export const createPublic = (
     logger: createSparingLog(logger, systemClock),
     limits: limitSettingsOf(config),
     ...(plane.rates && { rates: plane.rates }),
+    ...(plane.runs && { runs: plane.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
   });

@@ -28,6 +28,8 @@ export interface Plane {
   readonly sessions: SessionCache;
   /** `undefined` when this node counts limits by itself. */
   readonly rates: SharedRates | undefined;
+  /** To be called with every request: see `RedisSignals.runs`. `undefined` where this node is alone. */
+  readonly runs: ((steadyMs: number) => void) | undefined;
   /** Joins the others, once it is known where operators reach this node. */
   join(node: { readonly name: string; readonly adminUrl: string; readonly engine: Engine }): void;
   /** Leaves them and closes the connections. Idempotent. */
@@ -52,7 +54,7 @@ const openAlone = (stores: Stores): Plane => {
     entriesMax: sessionsCachedMax,
     keepMs: sessionsKeptMs,
   });
-  return { catalogue, sessions, rates: undefined, join: () => {}, close: async () => {} };
+  return { catalogue, sessions, rates: undefined, runs: undefined, join: () => {}, close: async () => {} };
 };
 
 interface Joined {
@@ -113,6 +115,7 @@ const openShared = async (stores: Stores, config: PlaneConfig, onTrouble: OnTrou
     catalogue,
     sessions,
     rates: createRates(signals.commands),
+    runs: signals.runs,
     join: ({ name, adminUrl, engine }) => {
       const joined = { signals, stores, onTrouble };
       const library = stores.libraries?.version ?? '';
@@ -121,6 +124,7 @@ const openShared = async (stores: Stores, config: PlaneConfig, onTrouble: OnTrou
       const beat = beatOf(beats, joined);
       beat().catch(failed);
       hearFacts(joined, engine);
+      signals.hear({ stalled: () => engine.doubt() });
       ends.push(every(heartbeatEveryMs, beat, failed), () => beats.leave());
     },
     close: async () => {

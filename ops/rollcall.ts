@@ -32,6 +32,7 @@ import { systemClock } from './clock.ts';
 import { type ClockWatch, clockLookEveryMs, createClockWatch } from './clock-watch.ts';
 import { type Config, commitRulesOf, demoWanted } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
+import { createEvictionWatch, type EvictionWatch, evictionLookEveryMs } from './eviction-watch.ts';
 import { openPlane, type Plane } from './fleet.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
@@ -141,13 +142,14 @@ const nameOf = (stores: Stores, { port }: Config): string => {
 const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<Running> => {
   const { sql } = stores;
   await assertFree(config);
+  const metrics = createMetrics(rows.map((row) => row.name));
+  const watches = await openWatches(stores, { metrics, logger: extras.logger });
   await migrate(sql);
   const node = nameOf(stores, config);
   const fleet = await openFleet(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   const shares: Shares = { node, mine: null };
   if (stores.shared) shares.mine = sharesOf(node, await fleet.nodes(nodeAliveMs));
   const operatorToken = config.adminToken || operatorTokenOf(config.dataDir);
-  const metrics = createMetrics(rows.map((row) => row.name));
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
   const push = await openPush(sql, config);
   const watch = { report: loginReporter(extras.logger), meters: metrics.outside };
@@ -156,14 +158,13 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const app = createApp(plane, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
-  const clockWatch = watchOf(stores, { metrics, logger: extras.logger });
   const admin = createAdmin({
     app,
     metrics,
     logger: extras.logger,
     operatorToken,
     draining: () => state.draining || extras.loss.words !== '',
-    troubles: () => [...stores.troubles(), ...clockWatch.notes()],
+    troubles: () => [...stores.troubles(), ...watches.notes()],
   });
   const prepare = demoMaker(stores, config, operatorToken);
   const expected = addressesOf(config, config.port, config.adminPort);
@@ -171,7 +172,7 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const { url, adminUrl } = await listen(config, facade, admin);
   const known = url === expected.url && adminUrl === expected.adminUrl;
   const demo = known ? early : await prepare({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, fleet, shares, clockWatch, logger: extras.logger });
+  const cancelTimers = startTimers({ stores, fleet, shares, watches, logger: extras.logger });
   const jobs = createJobs({
     engine,
     catalogue: app.catalogue,
@@ -183,32 +184,32 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   });
   jobs.start();
   plane.join({ name: node, adminUrl, engine });
-  const stop = stopper({
-    state,
-    facade,
-    admin,
-    engine,
-    fleet,
-    plane,
-    stores,
-    config,
-    cancelTimers,
-    jobs,
-    loss,
-  });
-  return { url, adminUrl, demo, engine, notes: stores.notes, lost: loss.reported, stop };
+  const parts = { state, facade, admin, engine, fleet, plane, stores, config, cancelTimers, jobs, loss };
+  const notes = [...stores.notes, ...watches.notes()];
+  return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: stopper(parts) };
 };
 
-const watchOf = (
-  { storeClocks }: Stores,
+interface Watches {
+  readonly clock: ClockWatch;
+  readonly eviction: EvictionWatch;
+  notes(): readonly string[];
+}
+
+/** Rejects when the hot store may evict what is counted. */
+const openWatches = async (
+  { storeClocks, memorySettings }: Stores,
   { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
-): ClockWatch =>
-  createClockWatch({
-    storeClocks,
-    clock: systemClock,
-    measured: metrics.clockAhead,
-    log: { warn: (words) => logger.warn(words), info: (words) => logger.info(words) },
-  });
+): Promise<Watches> => {
+  const log = {
+    error: (words: string) => logger.error(words),
+    warn: (words: string) => logger.warn(words),
+    info: (words: string) => logger.info(words),
+  };
+  const clock = createClockWatch({ storeClocks, clock: systemClock, measured: metrics.clockAhead, log });
+  const eviction = createEvictionWatch({ memorySettings, measured: metrics.evicting, log });
+  await eviction.demandNone();
+  return { clock, eviction, notes: () => [...clock.notes(), ...eviction.notes()] };
+};
 
 /** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
 const demoMaker =
@@ -289,19 +290,20 @@ const startTimers = (parts: {
   readonly stores: Stores;
   readonly fleet: Fleet;
   readonly shares: Shares;
-  readonly clockWatch: ClockWatch;
+  readonly watches: Watches;
   readonly logger: Extras['logger'];
 }): (() => void) => {
-  const { stores, fleet, shares, clockWatch } = parts;
+  const { stores, fleet, shares, watches } = parts;
   const beat = async (): Promise<void> => {
     await fleet.heartbeat();
     if (stores.shared) shares.mine = sharesOf(shares.node, await fleet.nodes(nodeAliveMs));
   };
   const failed = (what: string) => (error: Error) =>
     parts.logger.error({ error: error.message }, `${what} failed`);
-  void clockWatch.look();
+  void watches.clock.look();
   const cancels = [
-    every(clockLookEveryMs, clockWatch.look, failed('looking at the clock')),
+    every(clockLookEveryMs, watches.clock.look, failed('looking at the clock')),
+    every(evictionLookEveryMs, watches.eviction.look, failed('looking at the memory settings')),
     every(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
     every(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
   ];

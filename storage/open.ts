@@ -10,10 +10,13 @@
 import { join } from 'node:path';
 import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
+import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis.ts';
 import { openFault } from './open-fault.ts';
 import type { Sql } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
+
+export type { MemorySettings };
 
 export interface StoresConfig {
   readonly dataDir: string;
@@ -40,6 +43,8 @@ export interface Stores {
   readonly libraries: RedisLibraries | null;
   /** Wall times of the servers of a shared hot store, `null` when it is embedded. */
   readonly storeClocks: (() => Promise<readonly number[]>) | null;
+  /** What the servers of a shared hot store say of their memory, `null` when it is embedded. */
+  readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
   /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
@@ -87,6 +92,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       shared: true,
       libraries: hot.libraries,
       storeClocks: hot.clocks,
+      memorySettings: hot.memorySettings,
       reflush: false,
       reflushed: () => {},
       notes: standing,
@@ -125,6 +131,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         shared: false,
         libraries: null,
         storeClocks: null,
+        memorySettings: null,
         reflush: restored,
         reflushed: ledger.caughtUp,
         notes,

@@ -23,6 +23,8 @@ export interface Hearer {
   readonly lost?: () => void;
   /** Messages arrive again; what was cached since the loss may be old. */
   readonly found?: () => void;
+  /** This process did not run for `stallMs` or longer: what others changed meanwhile is not known here. */
+  readonly stalled?: () => void;
 }
 
 export interface RedisSignals {
@@ -35,6 +37,11 @@ export interface RedisSignals {
   hear(hearer: Hearer): () => void;
   /** Whether every message of the past was heard, up to `trustMs` ago. Costs a clock read. */
   trusted(): boolean;
+  /**
+   * Says that this process runs, at this steady time. The first to say so after a stall (a beat, or a request
+   * that lay in its socket) makes the hearers of `stalled` know before it goes on. Costs a comparison.
+   */
+  runs(steadyMs: number): void;
   close(): void;
   readonly commands: Commands;
   readonly listener: Pick<Listener, 'tracks' | 'read'>;
@@ -50,6 +57,11 @@ export interface SignalsOptions {
 export const beatMs = 150;
 /** A revoked token is dead everywhere after this. */
 export const trustMs = 600;
+/**
+ * A gap of this length between two signs of life is a stall. Several beats fit in; and what other nodes wrote
+ * is asked for so often (`limits.freshnessPollMs`) that a shorter gap leaves nothing older than a second.
+ */
+export const stallMs = 500;
 const commandTimeoutMs = 600;
 const channel = 'rollcall:signals';
 
@@ -60,11 +72,19 @@ interface State {
   heardMs: number;
   /** Whether hearers were told of the present loss. */
   lost: boolean;
+  /** When this process last ran for certain. */
+  ranMs: number;
   /** Ends reads that would wait for a silent connection. */
   readonly waiting: Set<() => void>;
 }
 
 const trusted = (state: State): boolean => performance.now() - state.heardMs < trustMs;
+
+const runs = (state: State, steadyMs: number): void => {
+  const gapMs = steadyMs - state.ranMs;
+  state.ranMs = steadyMs;
+  if (gapMs >= stallMs) for (const hearer of state.hearers) hearer.stalled?.();
+};
 
 const lose = (state: State): void => {
   state.heardMs = Number.NEGATIVE_INFINITY;
@@ -105,6 +125,7 @@ export const openRedisSignals = (options: SignalsOptions): RedisSignals => {
     node: randomUUID(),
     heardMs: Number.NEGATIVE_INFINITY,
     lost: true,
+    ranMs: performance.now(),
     waiting: new Set(),
   };
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
@@ -121,8 +142,10 @@ export const openRedisSignals = (options: SignalsOptions): RedisSignals => {
     },
   });
   const beat = (): void => {
+    const nowMs = performance.now();
+    runs(state, nowMs);
     if (!trusted(state)) lose(state);
-    const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: performance.now() });
+    const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs });
     // A beat that did not leave is not heard, and that is the answer.
     commands.send('PUBLISH', [channel, text]).catch(() => undefined);
   };
@@ -142,6 +165,7 @@ export const openRedisSignals = (options: SignalsOptions): RedisSignals => {
       return () => state.hearers.delete(hearer);
     },
     trusted: () => trusted(state),
+    runs: (steadyMs) => runs(state, steadyMs),
     close: () => {
       clearInterval(timer);
       lose(state);

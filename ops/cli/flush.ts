@@ -65,8 +65,8 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   });
   const deadlineMs = systemClock.monotonicMs() + flushMsMax;
   await flusher.drain(deadlineMs);
-  const trouble = flusher.trouble();
-  if (trouble !== null) throw new CommandError(`What is counted could not be flushed to SQL: ${trouble}`);
+  const failure = flusher.failure();
+  if (failure !== null) throw new CommandError(`What is counted could not be flushed to SQL: ${failure}`);
   if (systemClock.monotonicMs() >= deadlineMs) {
     throw new CommandError(
       'What is counted could not be flushed to SQL in ten minutes; no backup was taken.',

@@ -10,13 +10,23 @@ import assert from 'node:assert/strict';
 import { longestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { addressOf, allShards, refAt, type Shard, shardCount, shardOf } from '../../engine/ids.ts';
-import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
+import type {
+  Batch,
+  BatchReply,
+  CommitRules,
+  HotStore,
+  LoadReply,
+  LoadRequest,
+  Pulse,
+} from '../../engine/ports.ts';
 import { peek, readHeads, settle } from './redis/backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './redis/codec.ts';
 import { durabilityOf } from './redis/durability.ts';
 import { toOpenError, toStorageError } from './redis/errors.ts';
+import { type MemorySettings, readMemorySettings } from './redis/eviction.ts';
 import { dropLibraries, readLibrary } from './redis/library.ts';
 import { type Link, openLink } from './redis/link.ts';
+import { startPulse } from './redis/pulse.ts';
 import { takeSlot } from './redis/slots.ts';
 import { type Cursor, cursorOf, takeNumber } from './redis/unpack.ts';
 
@@ -225,8 +235,11 @@ const readers = (store: Store): Pick<HotStore, 'generations' | 'load' | 'peek' |
 
 export interface RedisHotStore extends HotStore {
   readonly libraries: RedisLibraries;
+  readonly pulse: Pulse;
   /** Wall time of each primary, ms. */
   clocks(): Promise<readonly number[]>;
+  /** What each primary says of its memory: whether it may evict what is counted. */
+  memorySettings(): Promise<readonly MemorySettings[]>;
 }
 
 const readClocks = (link: Link): Promise<readonly number[]> =>
@@ -264,6 +277,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
+  const pulse = startPulse(link);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     for (const primary of link.primaries()) await dropLibraries(primary, new Set([...keep, version]));
@@ -271,7 +285,9 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   return {
     durability,
     mayLoseTail,
+    pulse,
     libraries: { version, dropOthers },
+    memorySettings: () => during(store, 'memory settings', () => readMemorySettings(link)),
     clocks: () => during(store, 'clocks', () => readClocks(link)),
     laneOf: (shard) => link.laneOf(shard),
     ...readers(store),
@@ -288,6 +304,9 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
           await link.call('clear', [shard], [shard, generation, version]);
       }),
     sweep: (nowMs) => during(store, 'sweep', () => sweep(store, nowMs)),
-    close: () => close(store),
+    close: () => {
+      pulse.stop();
+      return close(store);
+    },
   };
 };

@@ -54,13 +54,15 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: Sharing): Catalogu
   const { bots, servers, teams } = catalogue;
   const { signals, sessions } = sharing;
   const profiles: Readonly<Record<string, Droppable>> = { bot: bots, server: servers, team: teams };
+  const doubtAll = (): void => {
+    for (const droppable of Object.values(profiles)) droppable.doubtAll();
+  };
   signals.hear({
     message: (message) => {
       if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
     },
-    found: () => {
-      for (const droppable of Object.values(profiles)) droppable.doubtAll();
-    },
+    found: doubtAll,
+    stalled: doubtAll,
   });
   return {
     ...catalogue,

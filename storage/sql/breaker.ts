@@ -24,7 +24,7 @@ export interface BreakerParts {
 export interface Breaker {
   /** Runs the work, or refuses it in well under a millisecond. */
   pass<Result>(work: () => PromiseLike<Result>): Promise<Result>;
-  /** Words while open, else `null`. */
+  /** Words while open, such as "it has not answered for 4 s", else `null`. */
   trouble(): string | null;
   /** Stops its timers; work passes from then on. */
   close(): void;
@@ -40,6 +40,8 @@ interface State extends BreakerParts {
   mode: 'closed' | 'open' | 'ended';
   probing: boolean;
   why: string;
+  /** When it last opened, by the steady clock. */
+  openedMs: number;
   watch: NodeJS.Timeout | undefined;
   retry: NodeJS.Timeout | undefined;
 }
@@ -51,12 +53,13 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     mode: 'closed',
     probing: false,
     why: '',
+    openedMs: 0,
     watch: undefined,
     retry: undefined,
   };
   return {
     pass: (work) => pass(state, work),
-    trouble: () => (state.mode === 'open' ? state.why : null),
+    trouble: () => (state.mode === 'open' ? words(state) : null),
     close: () => {
       state.mode = 'ended';
       clearInterval(state.watch);
@@ -64,6 +67,9 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     },
   };
 };
+
+const words = ({ openedMs }: State): string =>
+  `it has not answered for ${Math.floor((performance.now() - openedMs) / 1_000)} s`;
 
 const pass = <Result>(state: State, work: () => PromiseLike<Result>): Promise<Result> => {
   if (state.mode === 'open') return Promise.reject(away(state, 'not_applied'));
@@ -119,6 +125,7 @@ const open = (state: State, why: string): void => {
   if (state.mode !== 'closed') return;
   state.mode = 'open';
   state.why = why;
+  state.openedMs = performance.now();
   if (!state.probing) askUntilAnswered(state);
 };
 
@@ -144,6 +151,7 @@ const ask = (state: State, answered: () => void): void => {
 
 const silent = (state: State, why: string): void => {
   if (state.mode === 'ended') return;
+  if (state.mode === 'closed') state.openedMs = performance.now();
   state.mode = 'open';
   state.why = why;
   const limitMs = performance.now() - state.suspectMs;

@@ -21,7 +21,12 @@ interface World extends Kit {
   see(engine: Engine, id: string): Promise<EntityView>;
 }
 
-const createWorld = async (options: { hot?: (hot: HotStore) => HotStore } = {}): Promise<World> => {
+interface WorldOptions {
+  readonly hot?: ((hot: HotStore) => HotStore) | undefined;
+  readonly shared?: boolean;
+}
+
+const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const kit = await createKit({ published: false });
   const asked: number[] = [];
   const counted: HotStore = {
@@ -44,7 +49,7 @@ const createWorld = async (options: { hot?: (hot: HotStore) => HotStore } = {}):
       newId: () => `${name}-${++ids}`,
       flushIntervalMs: 1_000,
       actorsMax: 1_000,
-      shared: true,
+      shared: options.shared ?? true,
       reflush: false,
     });
     await kit.until(engine.start());
@@ -160,6 +165,90 @@ test('while the store is away what is known stays readable, and polling goes on 
   away = false;
   await world.pass(900);
   assert.is((await world.see(other, 'a')).state.servers, '9');
+});
+
+/** Two nodes that have seen a bot; the first one posts, and no time passes for the other to look. */
+const createDoubtful = async (hot?: (hot: HotStore) => HotStore) => {
+  const world = await createWorld({ hot });
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  const [seen, second] = sameShard(2) as [string, string];
+  for (const id of [seen, second]) {
+    world.ledger.list('bot', id);
+    await world.see(other, id);
+    await world.see(home, id);
+  }
+  await world.pass(1_000);
+  for (const id of [seen, second]) await world.see(other, id);
+  await world.until(home.postStats(seen, { servers: '5' }));
+  assert.ok(isLive(other, seen), 'it has not looked yet');
+  return { world, other, seen, second };
+};
+
+test('in doubt a read waits for what the store says, also beside a write of ours', async () => {
+  const { world, other, seen, second } = await createDoubtful();
+  const posted = other.postStats(second, { servers: '1' });
+  other.doubt();
+  assert.is((await world.see(other, seen)).state.servers, '5');
+  await world.until(posted);
+  await world.see(other, seen);
+  assert.ok(isLive(other, seen), 'the doubt is over');
+});
+
+test('in doubt the answer to an earlier question says nothing', async () => {
+  let late = (): void => {};
+  let hold = false;
+  const { world, other, seen } = await createDoubtful((hot) => ({
+    ...hot,
+    versions: async (shards) => {
+      const versions = await hot.versions(shards);
+      if (hold) await new Promise<void>((resolve) => (late = resolve));
+      return versions;
+    },
+  }));
+  other.doubt();
+  await world.see(other, seen);
+  hold = true;
+  await world.pass(limits.freshnessPollMs * 2);
+  other.doubt();
+  const early = late;
+  const read = Promise.resolve(other.read('bot', seen));
+  let answered = false;
+  read.then(() => {
+    answered = true;
+  });
+  await world.pass(limits.doubtPollMs);
+  early();
+  await world.pass(limits.doubtPollMs);
+  assert.not(answered);
+  late();
+  await world.until(read);
+});
+
+test('in doubt a store that fails is asked again soon, and readers wait for a bounded time', async () => {
+  let away = false;
+  const { world, other, seen } = await createDoubtful((hot) => ({
+    ...hot,
+    versions: (shards) => (away ? Promise.reject(silence()) : hot.versions(shards)),
+  }));
+  away = true;
+  other.doubt();
+  const beganMs = world.clock.monotonicMs();
+  assert.is((await world.see(other, seen)).state.servers, '0', 'what is known');
+  assert.is(world.clock.monotonicMs() - beganMs, limits.doubtMsMax);
+
+  other.doubt();
+  const read = world.see(other, seen);
+  away = false;
+  assert.is((await read).state.servers, '5');
+});
+
+test('a node alone with its stores never doubts', async () => {
+  const world = await createWorld({ shared: false });
+  const home = await world.start('home');
+  world.ledger.list('bot', 'a');
+  await world.see(home, 'a');
+  home.doubt();
+  assert.ok(isLive(home, 'a'));
 });
 
 test('votes flushed by another node show in the approximate number after a few looks', async () => {

@@ -29,6 +29,13 @@ export interface LinkOptions {
 
 type Argument = string | number | Buffer;
 
+/** A server that has to answer, and the connection to it; `null` while there is none. */
+export interface Primary {
+  /** `host:port`. */
+  readonly name: string;
+  readonly redis: Redis | null;
+}
+
 export interface Link {
   readonly prefix: string;
   laneOf(shard: Shard): number;
@@ -37,10 +44,17 @@ export interface Link {
   /** Calls a function for one such set. Rejects with the client's error. */
   call(verb: Verb, shards: readonly Shard[], words: readonly Argument[]): Promise<Buffer>;
   primaries(): readonly Redis[];
+  /** Every primary with slots, also those that are away. */
+  named(): readonly Primary[];
+  /** Looks for primaries that have no connection, in the background. */
+  findPrimaries(): void;
+  /** When a call was last answered, by the steady clock; `null` on a Cluster, where that says little. */
+  lastAnswerMs(): number | null;
   close(): void;
 }
 
-const reconnectMaxMs = 1_000;
+/** A Redis that is back is used again within a second. */
+const reconnectMaxMs = 500;
 const tryAgainMs = 5;
 const redirectionsMax = 16;
 /** How long redirects are followed: what is refused then is still answered before its deadline. */
@@ -76,14 +90,14 @@ const keysOf = (prefix: string, shard: Shard): readonly string[] => [
  * Calls again after loading the library where it was missing: that refusal is definite. When it cannot be
  * loaded the second call says so once more.
  */
-const withLibrary = async (call: () => Promise<unknown>, load: () => Promise<unknown>): Promise<Buffer> => {
+const withLibrary = async (call: () => Promise<Buffer>, load: () => Promise<unknown>): Promise<Buffer> => {
   try {
-    return (await call()) as Buffer;
+    return await call();
   } catch (error) {
     if (!(error instanceof Error && isFunctionMissing(error))) throw error;
   }
   await load();
-  return (await call()) as Buffer;
+  return await call();
 };
 
 /** Makes a call again that was redirected to and fro: nobody has run it. Rejects when that does not end. */
@@ -111,13 +125,23 @@ const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
     throw error;
   });
   const load = () => loadLibrary(redis, library).catch(options.onError);
+  const { host, port } = redis.options;
+  const named = [{ name: `${host}:${port}`, redis }];
+  let lastAnswerMs = Number.NEGATIVE_INFINITY;
+  const once = async (verb: Verb, words: readonly Argument[]): Promise<Buffer> => {
+    const answer = await redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...words);
+    lastAnswerMs = performance.now();
+    return answer as Buffer;
+  };
   return {
     prefix,
     laneOf: () => 0,
     groups: (shards) => [shards],
-    call: (verb, _shards, words) =>
-      withLibrary(() => redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...words), load),
+    call: (verb, _shards, words) => withLibrary(() => once(verb, words), load),
     primaries: () => [redis],
+    named: () => named,
+    findPrimaries: () => {},
+    lastAnswerMs: () => lastAnswerMs,
     close: () => redis.disconnect(),
   };
 };
@@ -160,6 +184,21 @@ const createRefresh = (cluster: Cluster): (() => void) => {
     askedMs = performance.now();
     cluster.refreshSlotsCache();
   };
+};
+
+/** Who has slots, as far as is known. Slots of one range share their entry, which makes this quick. */
+const namedOf = (cluster: Cluster): readonly Primary[] => {
+  const names = new Set<string>();
+  let last: readonly string[] | undefined;
+  for (const owners of cluster.slots) {
+    if (owners === last) continue;
+    last = owners;
+    if (owners?.[0] !== undefined) names.add(owners[0]);
+  }
+  const connections = new Map(
+    cluster.nodes('master').map((redis) => [`${redis.options.host}:${redis.options.port}`, redis]),
+  );
+  return [...names].map((name) => ({ name, redis: connections.get(name) ?? null }));
 };
 
 const clusterLink = async (options: LinkOptions): Promise<Link> => {
@@ -205,9 +244,12 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
       const named = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
       const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
-      return withLibrary(() => whileRedirected(once, refresh), load);
+      return withLibrary(() => whileRedirected(once, refresh) as Promise<Buffer>, load);
     },
     primaries,
+    named: () => namedOf(cluster),
+    findPrimaries: refresh,
+    lastAnswerMs: () => null,
     close: () => cluster.disconnect(),
   };
 };

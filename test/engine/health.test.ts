@@ -1,0 +1,82 @@
+/**
+ * What an engine says of its health without traffic: the words of a store that tells of its servers, and how
+ * long a refusal of before is remembered.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEngine } from '../../engine/create.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { limits } from '../../engine/limits.ts';
+import { rules } from '../sim/plan.ts';
+import { createKit, type Kit, refusal } from './kit.ts';
+
+const test = suite('health');
+
+interface World extends Kit {
+  readonly engine: Engine;
+  /** What the store says of its servers. */
+  readonly pulse: { away: readonly string[]; answeredMs: number };
+  failPeeks(): void;
+}
+
+const createWorld = async (): Promise<World> => {
+  const kit = await createKit({ published: false });
+  const pulse = { away: [] as readonly string[], answeredMs: 0 };
+  let failing = false;
+  const engine = createEngine({
+    ...kit,
+    hot: {
+      ...kit.hot,
+      pulse: { away: () => pulse.away, answeredMs: () => pulse.answeredMs },
+      peek: (limit) => (failing ? Promise.reject(refusal()) : kit.hot.peek(limit)),
+    },
+    ledger: kit.ledger.port,
+    producer: 'node',
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => 'id',
+    flushIntervalMs: 1_000,
+    actorsMax: 10,
+    reflush: false,
+  });
+  await kit.until(engine.start());
+  const failPeeks = (): void => {
+    failing = true;
+  };
+  return { ...kit, engine, pulse, failPeeks };
+};
+
+test('a server that is away makes the node not ready, in the words of the store', async () => {
+  const { engine, pulse } = await createWorld();
+  pulse.away = ['Redis has not answered for 4 s'];
+  assert.equal(engine.health(), { ready: false, notes: ['Redis has not answered for 4 s'] });
+  pulse.away = [];
+  assert.equal(engine.health(), { ready: true, notes: [] });
+});
+
+test('a refusal is over when the store has answered since: no traffic has to come first', async () => {
+  const world = await createWorld();
+  const { engine, pulse, clock } = world;
+  world.ledger.list('bot', 'a');
+  await world.until(Promise.resolve(engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw refusal();
+  };
+  await world.until(engine.postStats('a', { servers: '1' }).catch(() => {}));
+  pulse.answeredMs = clock.monotonicMs();
+  assert.not(engine.health().ready);
+
+  await world.pass(limits.failurePassesMs * 2);
+  assert.not(engine.health().ready, 'nothing was heard since');
+  pulse.answeredMs = clock.monotonicMs();
+  assert.ok(engine.health().ready);
+});
+
+test('a flush that fails is told in words of ours', async () => {
+  const world = await createWorld();
+  world.failPeeks();
+  await world.pass(2_000);
+  assert.equal(world.engine.health().notes, ['flushing to SQL fails: a store is too busy']);
+});
+
+test.run();
