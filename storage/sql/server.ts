@@ -49,9 +49,9 @@ const fetchTypesNoMore = (pool: Sql): void => {
 };
 
 const damagedWords = (met: string): string =>
-  `Postgres met damaged data (${met}): what needs it is answered 503. Look at the log of the server; if ` +
-  'files are damaged, bring the database back from a backup and run "npm run ops -- reflush" with all nodes ' +
-  'stopped.';
+  `Postgres met damaged data (${met}): what needs it is answered 503. Look at the log of the server. If ` +
+  'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
+  '"npm run ops -- reflush".';
 
 const guarded = (
   pool: Sql,
