@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { count, directory, shown } from '../ops/cli/counting.ts';
 import { importFileOf } from '../support/directory.ts';
-import { spawnNode, startNode } from '../support/node-process.ts';
+import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
 import { runOps } from '../support/ops-process.ts';
 import { damage } from './torn.ts';
 
@@ -17,19 +17,28 @@ const test = suite('torn early');
 const root = mkdtempSync(join(tmpdir(), 'rollcall-torn-early-'));
 const dataDir = join(root, 'data');
 const backup = join(root, 'backup');
-test.after(() => rmSync(root, { recursive: true, force: true }));
+const nodes: StartedNode[] = [];
+const begin = async (folder: string): Promise<StartedNode> => {
+  const node = await startNode({ dataDir: folder });
+  nodes.push(node);
+  return node;
+};
+test.after(async () => {
+  for (const node of nodes) await node.kill();
+  rmSync(root, { recursive: true, force: true });
+});
 
 test('a folder torn after an import is healed from the snapshot of that import', async () => {
   const file = join(root, 'directory.jsonl');
   writeFileSync(file, importFileOf(directory));
   assert.is((await runOps(dataDir, 'import', file)).code, 0);
-  const node = await startNode({ dataDir });
+  const node = await begin(dataDir);
   await count(node.url, 0, '12345678901234567890');
   const before = await shown(node.url);
   await node.kill();
   damage(dataDir);
 
-  const next = await startNode({ dataDir });
+  const next = await begin(dataDir);
   const after = await shown(next.url);
   await next.stop();
 
@@ -39,8 +48,8 @@ test('a folder torn after an import is healed from the snapshot of that import',
 
 test('with a backup, the counters of the lost folder go on', async () => {
   assert.is((await runOps(dataDir, 'backup', backup)).code, 0);
-  const node = await startNode({ dataDir });
-  await count(node.url, 1, '23456789012345678901');
+  const node = await begin(dataDir);
+  await count(node.url, 1, '12345678901234567891');
   const before = await shown(node.url);
   await node.kill();
   for (const name of ['sql', 'snapshots']) rmSync(join(dataDir, name), { recursive: true });
@@ -53,7 +62,7 @@ test('with a backup, the counters of the lost folder go on', async () => {
   renameSync(join(restored, 'hot'), join(root, 'older'));
   cpSync(join(dataDir, 'hot'), join(restored, 'hot'), { recursive: true });
   assert.is((await runOps(restored, 'reflush')).code, 0);
-  const next = await startNode({ dataDir: restored });
+  const next = await begin(restored);
   const after = await shown(next.url);
   await next.stop();
 
