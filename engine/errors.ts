@@ -80,8 +80,8 @@ export type StorageOutcome = 'not_applied' | 'unknown';
 /**
  * `unreachable`: no answer; `busy`: answered, try again later (lock, deadlock, loading, read-only);
  * `full`: no room; `row`: a row can never be stored as it is; `uninitialised`: the store lost its data;
- * `outdated`: what was sent belongs to a generation that is over; `closed`: we are shutting down; `bug`:
- * everything else.
+ * `damaged`: it met data that it cannot read; `outdated`: what was sent belongs to a generation that is over;
+ * `closed`: we are shutting down; `bug`: everything else.
  */
 export type StorageReason =
   | 'unreachable'
@@ -89,6 +89,7 @@ export type StorageReason =
   | 'full'
   | 'row'
   | 'uninitialised'
+  | 'damaged'
   | 'outdated'
   | 'closed'
   | 'bug';

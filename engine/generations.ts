@@ -69,7 +69,8 @@ export const reconcileGenerations = async (
   const hotGenerations = await hot.generations();
   const ledgerGenerations = await ledger.generations();
   const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);
-  if (ledgerEmpty && hotGenerations.some((generation) => generation > 0))
+  // An older copy of SQL may be from before the first start, and is known to be of this directory.
+  if (ledgerEmpty && !reflush && hotGenerations.some((generation) => generation > 0))
     throw new StoresDisagree(ledgerLost);
   const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));
   const isStale = (shard: Shard): boolean =>
@@ -80,6 +81,9 @@ export const reconcileGenerations = async (
 };
 
 const ledgerLost =
-  'The hot store holds counters but the SQL database has never seen this directory. Starting would mix two ' +
-  'directories. If the database was lost, restore its backup first; if the hot store belongs to another ' +
-  'directory, point to an empty one.';
+  'The hot store holds counters, but the SQL database has never seen a directory that they belong to: it ' +
+  'is new, or a copy from before the directory was there, or one of the two belongs to another directory. ' +
+  'Nothing was changed, and the counters (totals of stats, clicks and votes) are still in the hot store. ' +
+  'If the database was lost, restore its backup and run "npm run ops -- reflush"; without a backup, import ' +
+  'the directory into a new database with an empty hot store (a new DATA_DIR). If the hot store belongs to ' +
+  'another directory, point to an empty one.';

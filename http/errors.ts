@@ -30,6 +30,15 @@ export const adviceFor: Readonly<Record<StorageOutcome, string>> = {
   unknown: 'Whether this took effect is not known: look before you send it again.',
 };
 
+const damagedAdvice: Readonly<Record<StorageOutcome, string>> = {
+  not_applied: 'Nothing was changed: try again when the operator has mended it.',
+  unknown: adviceFor.unknown,
+};
+
+/** The adapter logs damage once a minute; a line for each request that meets it would hide the rest. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof StorageError && (error.reason === 'damaged' || isDamage(error.cause));
+
 const ofStorage = (error: StorageError): DomainError => {
   const context = { outcome: error.outcome };
   switch (error.reason) {
@@ -51,6 +60,13 @@ const ofStorage = (error: StorageError): DomainError => {
         `A store cannot be reached at the moment. ${adviceFor[error.outcome]}`,
         context,
         1,
+      );
+    case 'damaged':
+      return new DomainError(
+        'store_unavailable',
+        `A store cannot read a part of its data. ${damagedAdvice[error.outcome]}`,
+        context,
+        60,
       );
     case 'row':
     case 'bug':
@@ -79,6 +95,6 @@ export const errorReply = (error: unknown, requestId: string): ErrorReply => {
     code: known.code,
     text: JSON.stringify({ message: known.message, context }),
     headers,
-    log: status >= 500 && (status === 500 || !(error instanceof DomainError)),
+    log: status >= 500 && (status === 500 || !(error instanceof DomainError)) && !isDamage(error),
   };
 };

@@ -3,8 +3,9 @@
  * with WORKERS above 1 it minds that many processes that each do so.
  *
  * The first SIGINT or SIGTERM drains, also while it still starts; a second one ends at once (nothing
- * acknowledged is lost even then). A node that lost its embedded SQL drains by itself and ends with 1: only a
- * new process helps, and a supervisor starts one.
+ * acknowledged is lost even then). It also drains when its terminal closes or the process that started it is
+ * gone; it goes on when only the reader of its output is. A node that lost its embedded SQL drains by itself
+ * and ends with 1: only a new process helps, and a supervisor starts one.
  */
 import { setFlagsFromString } from 'node:v8';
 import { type Config, misspeltSettings, readConfig } from './config.ts';
@@ -31,7 +32,7 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
   const starting = start(config);
   // A signal may come as soon as the first request is answered, which is before the welcome is printed.
   const drain = drainOnSignals(() => starting.then((running) => running.stop()));
-  if (index !== null) obeySupervisor(drain);
+  obeySupervisor(drain);
   const { notes, url, adminUrl, demo, lost, stop } = await starting;
   void lost.then((words) => {
     process.stderr.write(`Ending, so that a new process can start: ${words}\n`);
@@ -48,14 +49,17 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
 
 const runWorkers = async (config: Config): Promise<void> => {
   const { ready, stop, kill } = supervise(config, import.meta.filename);
+  const drain = (): void => void stop().then((code) => process.exit(code), fail);
   let signals = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       signals += 1;
       if (signals > 1) kill();
-      else stop().then((code) => process.exit(code), fail);
+      else drain();
     });
   }
+  process.on('SIGHUP', drain);
+  obeySupervisor(drain);
   const workers = await ready;
   const [{ url, notes } = { url: '', notes: [] }] = workers;
   for (const note of notes) process.stdout.write(`${note}\n`);
@@ -81,10 +85,18 @@ const drainOnSignals = (stop: () => Promise<void>): (() => void) => {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  // Not counted: of a terminal that closes, this process and its launcher get one each.
+  process.on('SIGHUP', drain);
   return drain;
+};
+
+/** The reader of the output may leave first (`npm start | head`, a closed terminal): only words are lost. */
+const outliveReaders = (): void => {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 };
 
 // The young generation is small and mostly dead: helpers that wait for its collection cost more than they
 // help.
 setFlagsFromString('--no-parallel-scavenge');
+outliveReaders();
 run().catch(fail);

@@ -13,6 +13,7 @@ import { hostname } from 'node:os';
 import { type Logger, pino } from 'pino';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
+import { StorageError } from '../engine/errors.ts';
 import type { Shard } from '../engine/ids.ts';
 import { assertLimits } from '../engine/limits.ts';
 import type { CommitRules, HotStore, Ledger } from '../engine/ports.ts';
@@ -89,13 +90,23 @@ export const start = async (config: Config, hooks: Hooks = {}): Promise<Running>
   let plane: Plane | null = null;
   try {
     plane = await openPlane(stores, config, onTrouble);
-    return await startOn(stores, config, { hooks, logger, loss, plane });
+    const running = await startOn(stores, config, { hooks, logger, loss, plane });
+    // Of a first start, with its generations and, where one is wanted, the demo directory.
+    stores.protect();
+    return running;
   } catch (error) {
+    const troubles = stores.troubles();
     await plane?.close();
     await stores.close();
-    throw error;
+    throw explained(error, troubles);
   }
 };
+
+/** A start that met damage ends with what to do about it. */
+const explained = (error: unknown, troubles: readonly string[]): unknown =>
+  error instanceof StorageError && error.reason === 'damaged'
+    ? new Error([error.message, ...troubles].join('\n'), { cause: error })
+    : error;
 
 interface Loss {
   /** `''` while all is well. */

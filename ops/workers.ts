@@ -152,10 +152,15 @@ export const workerIndex = (words: readonly string[]): number | null => {
   return word === undefined ? null : Number(word.slice(workerWord.length));
 };
 
-/** In a worker: drains when the supervisor says so, or is gone. */
+/**
+ * Drains when the process that started this one says so, or is gone: a worker's supervisor, or the launcher
+ * of `npm start`. Does nothing in a process that was started by itself.
+ */
 export const obeySupervisor = (drain: () => void): void => {
   process.on('message', (message) => {
     if (message === drainMessage) drain();
   });
   process.on('disconnect', drain);
+  // It may have gone while this process was loading.
+  if (process.send !== undefined && !process.connected) drain();
 };

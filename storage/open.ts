@@ -8,6 +8,7 @@
  * line.
  */
 import { join } from 'node:path';
+import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
@@ -49,6 +50,11 @@ export interface Stores {
   readonly reflush: boolean;
   /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
   reflushed(): void;
+  /**
+   * Takes a snapshot of the embedded SQL in the background, unless there is one that the hot store can be
+   * continued from: for the end of a first start.
+   */
+  protect(): void;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
   /** What is weaker than it should be, or away, now: words for `/readyz`. */
@@ -74,7 +80,7 @@ const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis.ts');
-  const server = await openServerSql(config.databaseUrl);
+  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onTrouble });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
@@ -95,10 +101,11 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       memorySettings: hot.memorySettings,
       reflush: false,
       reflushed: () => {},
+      protect: () => {},
       notes: standing,
       troubles: () => {
-        const away = server.trouble();
-        return away === null ? standing : [...standing, `Postgres is away: ${away}`];
+        const trouble = server.trouble();
+        return trouble === null ? standing : [...standing, trouble];
       },
       close: async () => {
         await hot.close();
@@ -111,11 +118,25 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
   }
 };
 
+/** A new database beside counters would never fit them. Throws words when there are any; closes the store. */
+const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> => {
+  const generations = await hot.generations();
+  await hot.close();
+  if (generations.every((generation) => generation === 0)) return;
+  throw new StorageError('open', {
+    outcome: 'not_applied',
+    reason: 'unreachable',
+    detail: `There is neither a database nor a snapshot of one in DATA_DIR. ${lost}`,
+  });
+};
+
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const { openLedgerStore } = await import('./embedded/open.ts');
+  const { isBereft, lostWords, openLedgerStore } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb.ts');
   const lock = await lockDataDirectory(config.dataDir);
+  const openHot = () => openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
   try {
+    if (isBereft(config.dataDir)) await assertNothingCounted(await openHot(), lostWords(config.dataDir));
     const ledger = await openLedgerStore({
       dataDirectory: config.dataDir,
       snapshotEveryMs: config.snapshotIntervalMinutes * 60_000,
@@ -123,8 +144,8 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       onLost: options.onLost,
     });
     try {
-      const hot = await openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
-      const { sql, restored, notes } = ledger;
+      const hot = await openHot();
+      const { sql, restored, holdsDirectory, notes } = ledger;
       return {
         hot,
         sql,
@@ -132,10 +153,11 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         libraries: null,
         storeClocks: null,
         memorySettings: null,
-        reflush: restored,
+        reflush: restored && holdsDirectory,
         reflushed: ledger.caughtUp,
+        protect: ledger.protect,
         notes,
-        troubles: () => [],
+        troubles: () => [ledger.trouble()].filter((words) => words !== null),
         close: async () => {
           await hot.close();
           await ledger.close();

@@ -8,6 +8,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { reconcileGenerations } from '../../engine/generations.ts';
+import { createLedger } from '../../storage/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
@@ -150,6 +152,12 @@ const assertThere = ({ dataDir, databaseUrl }: Config, command: string): void =>
   throw new CommandError(`There is no directory in ${resolve(dataDir)}. Say where it is with DATA_DIR.`);
 };
 
+/** Before an import, so that the snapshot at its end has generations. Throws when the stores do not fit. */
+const beginGenerations = async (stores: Stores): Promise<void> => {
+  await reconcileGenerations(stores.hot, createLedger(stores.sql), stores.reflush);
+  stores.reflushed();
+};
+
 const withStoresOfSettings: WithStores = async (terminal, { command }, task) => {
   const onTrouble = (words: string, error: unknown): void =>
     void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -159,6 +167,7 @@ const withStoresOfSettings: WithStores = async (terminal, { command }, task) => 
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
     await migrate(stores.sql);
+    if (command === 'import' && !stores.shared) await beginGenerations(stores);
     return await task(stores);
   } finally {
     await stores.close();

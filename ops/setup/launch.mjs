@@ -1,10 +1,14 @@
 /**
  * Starts a script or tool on the installed Node and stays out of its way: it owns the terminal, gets every
  * signal once, and its exit (code or signal) becomes ours.
+ *
+ * A channel between us carries no message. It closes when this process ends, however it ends, or when the npm
+ * that started it is gone; a script that listens for `disconnect` then ends as well.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { watchNpm } from './parents.mjs';
 
 /** Before every script. Only Node 22 has what that module needs, so it is named here and never imported. */
 export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
@@ -25,13 +29,15 @@ export const launch = (root, words) => {
   const bin = join(root, 'node_modules', '.bin');
   const child = spawn(join(bin, 'node'), [...nodeFlags, ...preloaded, script, ...rest], {
     cwd: root,
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
   });
   const stopForwarding = forwardSignals(child);
+  const stopWatching = watchNpm(() => child.connected && child.disconnect());
   return new Promise((resolve) => {
     child.once('error', (error) => {
       stopForwarding();
+      stopWatching();
       console.error(
         `The installed Node does not start: ${error.message}.` +
           '\nDelete node_modules and run the same command again.',
@@ -40,6 +46,7 @@ export const launch = (root, words) => {
     });
     child.once('exit', (code, signal) => {
       stopForwarding();
+      stopWatching();
       resolve(code ?? 128 + constants.signals[signal]);
     });
   });

@@ -15,6 +15,8 @@ interface Manifest {
   readonly format: 1;
   readonly takenAt: string;
   readonly contents: PackContents;
+  /** Generations were given out in it: the hot store can be continued from it. Missing in older ones. */
+  readonly generations?: boolean;
 }
 
 export interface SnapshotPlace {
@@ -38,6 +40,13 @@ export const listSnapshots = (snapshots: string): readonly string[] =>
         .reverse()
     : [];
 
+const readManifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as Manifest;
+
+/** Whether one of the snapshots was taken of a database that has met the hot store. */
+export const isProtected = (snapshots: string): boolean =>
+  listSnapshots(snapshots).some((name) => readManifest(join(snapshots, name)).generations === true);
+
 const writeSynced = async (path: string, text: string): Promise<void> => {
   const handle = await open(path, 'w', 0o600);
   try {
@@ -53,13 +62,19 @@ const nameNow = (): string => `${new Date().toISOString().replaceAll(/[:.]/g, '-
 
 const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
+export interface Packing {
+  readonly packInto: (file: string) => Promise<PackContents>;
+  /** Whether the database holds generations. */
+  readonly generations: boolean;
+}
+
 /**
  * Takes a snapshot: `packInto` packs the quiesced database into a new file, which is synced and read again.
  * Durable when it resolves, to the snapshot's name; only then are older ones than the newest two removed.
  */
 export const takeSnapshot = async (
   place: SnapshotPlace,
-  packInto: (file: string) => Promise<PackContents>,
+  { packInto, generations }: Packing,
 ): Promise<string> => {
   mkdirSync(place.snapshots, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(place.snapshots)) {
@@ -72,7 +87,7 @@ export const takeSnapshot = async (
   const contents = await packInto(pack);
   await syncPath(pack, false);
   await checkPack(pack, contents);
-  const manifest: Manifest = { format: 1, takenAt: new Date().toISOString(), contents };
+  const manifest: Manifest = { format: 1, takenAt: new Date().toISOString(), contents, generations };
   await writeSynced(join(draft, manifestName), JSON.stringify(manifest));
   await syncPath(draft, true);
   renameSync(draft, join(place.snapshots, name));
@@ -89,7 +104,7 @@ export const takeSnapshot = async (
  */
 export const putBack = async (place: SnapshotPlace, name: string): Promise<string> => {
   const folder = join(place.snapshots, name);
-  const manifest = JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as Manifest;
+  const manifest = readManifest(folder);
   const draft = `${place.live}${unfinished}`;
   await remove(draft);
   await unpack(join(folder, packName), manifest.contents, draft);

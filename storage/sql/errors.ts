@@ -30,7 +30,12 @@ const reasonsByState: Record<string, StorageReason> = {
   '08': 'unreachable',
   '22': 'row',
   '23': 'row',
+  '58': 'damaged',
+  XX: 'damaged',
 };
+
+/** These are only met in files; the rest of their classes may be a fault of the program that passes. */
+const lastingStates = new Set(['XX001', 'XX002', '58P01', '58030']);
 
 /** The connection ended in the middle of something: the server may have done it. */
 const brokenOff = new Set([
@@ -63,7 +68,11 @@ const codeOf = (error: unknown): string => {
   return typeof error.code === 'string' ? error.code : '';
 };
 
-const classify = (code: string): { outcome: StorageOutcome; reason: StorageReason } => {
+/** A file that cannot be read is damaged; one that cannot be written may only lack room. */
+const unreadable = /^could not (read|open|access|stat) /;
+
+const classify = (code: string, message: string): { outcome: StorageOutcome; reason: StorageReason } => {
+  if (code === '58030' && unreadable.test(message)) return { outcome: 'not_applied', reason: 'damaged' };
   if (code === 'CONNECTION_ENDED') return { outcome: 'not_applied', reason: 'closed' };
   if (neverConnected.has(code)) return { outcome: 'not_applied', reason: 'unreachable' };
   if (brokenOff.has(code)) return { outcome: 'unknown', reason: 'unreachable' };
@@ -77,8 +86,8 @@ const classify = (code: string): { outcome: StorageOutcome; reason: StorageReaso
 export const storageErrorOf = (operation: string, error: unknown): StorageError => {
   if (error instanceof StorageError) return error;
   const code = codeOf(error);
-  const { outcome, reason } = classify(code);
   const message = error instanceof Error ? error.message : String(error);
+  const { outcome, reason } = classify(code, message);
   return new StorageError(operation, {
     outcome,
     reason,
@@ -86,6 +95,10 @@ export const storageErrorOf = (operation: string, error: unknown): StorageError 
     detail: code ? `${code} ${message}` : message,
   });
 };
+
+/** Whether it says that files are damaged, which only another copy of them mends. */
+export const isLastingDamage = (failure: StorageError): boolean =>
+  failure.reason === 'damaged' && lastingStates.has(codeOf(failure.cause));
 
 /** Runs `task` and throws what it throws as a `StorageError`. */
 export const asStorage = async <Result>(operation: string, task: () => Promise<Result>): Promise<Result> => {

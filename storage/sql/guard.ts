@@ -1,5 +1,5 @@
 /**
- * Puts a breaker in front of a pool: every statement and transaction passes it.
+ * Puts a guard (a breaker, a watch for damage) in front of a pool: every statement and transaction passes it.
  *
  * A statement of `postgres` starts when somebody waits for it, so that is the moment that is guarded; as a
  * part of another statement it passes untouched. What runs inside a transaction is guarded by the
@@ -9,9 +9,11 @@ import type { Breaker } from './breaker.ts';
 import type { Sql } from './client.ts';
 
 type Statement = Promise<unknown>;
+/** What each statement and transaction passes. */
+export type Guard = Pick<Breaker, 'pass'>;
 
 /** The same pool, guarded. */
-export const guardSql = (sql: Sql, breaker: Breaker): Sql =>
+export const guardSql = (sql: Sql, breaker: Guard): Sql =>
   new Proxy(sql, {
     apply: (target, self, words) => guardStatement(Reflect.apply(target, self, words), breaker),
     get: (target, name) => {
@@ -24,7 +26,7 @@ export const guardSql = (sql: Sql, breaker: Breaker): Sql =>
   });
 
 /** Identifiers and lists of values, which the same tag makes, are no statements. */
-const guardStatement = <Made>(made: Made, breaker: Breaker): Made => {
+const guardStatement = <Made>(made: Made, breaker: Guard): Made => {
   if (!(made instanceof Promise)) return made;
   const start = made.then.bind(made) as Statement['then'];
   let running: Statement | null = null;

@@ -7,14 +7,20 @@
 import { openFault } from '../open-fault.ts';
 import { createBreaker } from './breaker.ts';
 import { type ConnectOptions, connectSql, type Sql } from './client.ts';
+import { watchDamage } from './damage.ts';
 import { guardSql } from './guard.ts';
 
 export interface ServerSql {
   readonly sql: Sql;
   readonly notes: readonly string[];
-  /** Words while the server is away, else `null`. */
+  /** Words while the server is away or was lately met damaged, else `null`. */
   trouble(): string | null;
   close(): Promise<void>;
+}
+
+export interface ServerOptions extends ConnectOptions {
+  /** Told of damage, at most once a minute. */
+  readonly onTrouble?: (words: string, error: unknown) => void;
 }
 
 const versionMin = 150_000;
@@ -22,12 +28,12 @@ const probeMsMax = 1_000;
 const closeSecondsMax = 5;
 
 /** Connects, and rejects with words for the operator when there is no server or an unfit one. */
-export const openServerSql = async (url: string, options: ConnectOptions = {}): Promise<ServerSql> => {
+export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
   const pool = connectSql(url, options);
   try {
     const notes = await judge(pool, url);
     fetchTypesNoMore(pool);
-    return guarded(url, pool, notes);
+    return guarded(pool, { url, notes, options });
   } catch (error) {
     await pool.end({ timeout: 0 });
     throw error;
@@ -42,16 +48,34 @@ const fetchTypesNoMore = (pool: Sql): void => {
   (pool.options as { fetch_types: boolean }).fetch_types = false;
 };
 
-const guarded = (url: string, pool: Sql, notes: readonly string[]): ServerSql => {
+const damagedWords = (met: string): string =>
+  `Postgres met damaged data (${met}): what needs it is answered 503. Look at the log of the server. If ` +
+  'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
+  '"npm run ops -- reflush".';
+
+const guarded = (
+  pool: Sql,
+  {
+    url,
+    notes,
+    options,
+  }: { readonly url: string; readonly notes: readonly string[]; options: ServerOptions },
+): ServerSql => {
   const breaker = createBreaker({
     probe: () => probe(url),
     retryMs: 1_000,
     suspectMs: 2_000,
   });
+  const damage = watchDamage({ report: (met, error) => options.onTrouble?.(damagedWords(met), error) });
   return {
-    sql: guardSql(pool, breaker),
+    sql: guardSql(pool, { pass: (work) => damage.pass(() => breaker.pass(work)) }),
     notes,
-    trouble: () => breaker.trouble(),
+    trouble: () => {
+      const away = breaker.trouble();
+      if (away !== null) return `Postgres is away: ${away}`;
+      const met = damage.met();
+      return met === '' ? null : damagedWords(met);
+    },
     close: async () => {
       breaker.close();
       await pool.end({ timeout: closeSecondsMax });

@@ -78,9 +78,17 @@ test('a full hot store and a ledger that has never seen one refuse to start, and
     (reason: unknown) => reason,
   );
   assert.instance(error, StoresDisagree);
-  assert.match(String(error), /SQL database has never seen this directory/);
-  assert.match(String(error), /restore its backup first/);
+  assert.match(String(error), /SQL database has never seen a directory that they belong to/);
+  assert.match(String(error), /restore its backup and run .*reflush.*import the directory/);
   assert.equal(generationsOf(kit), [3]);
+});
+
+test('an older ledger from before the first start is continued, under a newer generation', async () => {
+  const kit = await world(3, 0);
+
+  await kit.until(reconcileGenerations(kit.hot, kit.sql, true));
+
+  assert.equal(generationsOf(kit), [4]);
 });
 
 test('a hot store behind the ledger, and one ahead of it, both get a newer generation', async () => {

@@ -48,6 +48,21 @@ for (const [reason, status, code] of reasons) {
   });
 }
 
+test('damage → 503 that asks to wait a minute, and no line of the log for each request', () => {
+  const damaged = new StorageError('find', { outcome: 'not_applied', reason: 'damaged' });
+  for (const error of [
+    damaged,
+    new StorageError('again', { outcome: 'unknown', reason: 'unreachable', cause: damaged }),
+  ]) {
+    const reply = errorReply(error, 'request-1');
+    assert.is(reply.status, 503);
+    assert.is(reply.code, 'store_unavailable');
+    assert.is(JSON.parse(reply.text).context.outcome, error.outcome);
+    assert.not(reply.log);
+  }
+  assert.match(errorReply(damaged, 'request-1').headers, 'Retry-After: 60');
+});
+
 test('a 503 says what to do, by what is known of the effect', () => {
   const words = (outcome: 'not_applied' | 'unknown'): string =>
     JSON.parse(errorReply(new StorageError('find', { outcome, reason: 'unreachable' }), 'request-1').text)

@@ -175,6 +175,59 @@ test('a signal reaches the script, and how it ended reaches the caller', async (
   assert.match(output, /drained/);
 });
 
+/** Real npm on this project, whose script ends when its launcher lets go of it. */
+const startThroughNpm = async (command: string, ...words: string[]) => {
+  appendFileSync(
+    join(root, 'script.ts'),
+    `process.on('disconnect', () => { console.log('let go'); process.exit(); });
+    setTimeout(() => process.exit(), 20_000);
+    console.log('pids', process.ppid, JSON.stringify(process.env.npm_lifecycle_event));`,
+  );
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  manifest.scripts = { start: 'node ops/setup/run.mjs script.ts' };
+  writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
+  await run('--bin', 'node', '--version');
+  rmSync(join(root, 'bin/npm'));
+  const child = spawn(command, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const end = ended(child);
+  const launcher = await new Promise<number>((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const found = /pids (\d+) "start"/.exec(chunk.toString())?.[1];
+      if (found !== undefined) resolve(Number(found));
+    });
+  });
+  return { child, end, launcher };
+};
+const parentOf = (pid: number): number =>
+  Number(/.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]);
+
+for (const [title, signal, pick] of [
+  ['npm gets SIGTERM', 'SIGTERM', (npm: number) => npm],
+  ['npm is killed', 'SIGKILL', (npm: number) => npm],
+  ['the shell of npm is killed', 'SIGKILL', (_npm: number, launcher: number) => parentOf(launcher)],
+  ['the launcher is killed', 'SIGKILL', (_npm: number, launcher: number) => launcher],
+] as const) {
+  test(`when ${title}, the script is let go of and all ends`, async () => {
+    const { child, end, launcher } = await startThroughNpm('npm', 'start');
+    process.kill(pick(child.pid ?? -1, launcher), signal);
+
+    assert.match((await end).output, 'let go');
+  });
+}
+
+test('npm in the background goes on when the shell that started it ends', async () => {
+  const script = 'npm start & echo "npm $!"; wait';
+  const { child, end, launcher } = await startThroughNpm('sh', '-c', script);
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('exit', resolve));
+  // The launcher looks four times a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  process.kill(launcher, 0);
+  process.kill(launcher, 'SIGKILL');
+
+  assert.match((await end).output, /npm \d+/);
+});
+
 test('types are taken off once for a text, and never kept for another one', async () => {
   const kept = join(root, 'node_modules/.rollcall/stripped');
   await run('script.ts');

@@ -113,6 +113,12 @@ const recordsOf = (directory: Directory): ImportRecord[] => {
   ];
 };
 
+const linesOf = (directory: Directory): string[] =>
+  recordsOf(directory).map((record) => JSON.stringify(record));
+
+/** What `npm run ops -- import` takes. */
+export const importFileOf = (directory: Directory): string => `${linesOf(directory).join('\n')}\n`;
+
 /** Opens the stores of a folder that no node has open, for looking at them at rest. */
 export const openAtRest = (dataDir: string): Promise<Stores> =>
   openStores(
@@ -140,10 +146,7 @@ export const makeDataFolder = async (dataDir: string, sizes: Sizes): Promise<Dir
 export const fillDirectory = async (sql: Sql, sizes: Sizes): Promise<Directory> => {
   const directory = directoryOf(sizes);
   await migrate(sql);
-  await importLines(
-    sql,
-    recordsOf(directory).map((record) => JSON.stringify(record)),
-  );
+  await importLines(sql, linesOf(directory));
   return directory;
 };
 

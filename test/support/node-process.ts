@@ -32,13 +32,16 @@ export interface NodeProcess {
   /** What it wrote so far, both streams. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
+  /** Reads no more: whatever it writes from now on meets a closed pipe. */
+  closeOutput(): void;
   /** SIGKILL, and waits for the end. */
   kill(): Promise<Exit>;
   /** SIGTERM, and waits for the end. */
   stop(): Promise<Exit>;
 }
 
-const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEVEL: 'error' };
+/** Settings of every node that a test starts. */
+export const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEVEL: 'error' };
 
 /** Starts a node; does not wait for it. */
 export const spawnNode = (options: NodeOptions): NodeProcess => {
@@ -79,6 +82,10 @@ export const spawnNode = (options: NodeOptions): NodeProcess => {
     exited,
     output: () => text,
     signal,
+    closeOutput: () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };

@@ -10,6 +10,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -148,6 +149,21 @@ test('damage that shows only when rows are read is found after the machine stopp
   scribble(largestFile(join(folder, 'sql')), 8192 * 3 + 100);
   const store = await open(folder);
   assert.is(store.restored, true);
+  assert.is((await numbersIn(store)).length, 59_002);
+  await store.close();
+});
+
+test('a file cut short is found after the machine stopped', async () => {
+  const folder = copyOf('short');
+  const before = await open(folder);
+  await before.sql`insert into numbers select generate_series(1000, 60000)`;
+  await before.close();
+  writeFileSync(join(folder, 'sql.state.json'), JSON.stringify({ open: true, boot: 'an earlier one' }));
+  truncateSync(largestFile(join(folder, 'sql')), 8192 * 3);
+
+  const store = await open(folder);
+
+  assert.match(store.notes[0] ?? '', /could not be used .*XX001|could not read blocks/);
   assert.is((await numbersIn(store)).length, 59_002);
   await store.close();
 });

@@ -30,7 +30,11 @@ const table: readonly (readonly [code: string, outcome: string, reason: string])
   ['23514', 'not_applied', 'row'],
   ['42601', 'not_applied', 'bug'],
   ['42P01', 'not_applied', 'bug'],
-  ['XX000', 'not_applied', 'bug'],
+  ['XX000', 'not_applied', 'damaged'],
+  ['XX001', 'not_applied', 'damaged'],
+  ['XX002', 'not_applied', 'damaged'],
+  ['58000', 'not_applied', 'damaged'],
+  ['58P01', 'not_applied', 'damaged'],
   ['CONNECTION_CLOSED', 'unknown', 'unreachable'],
   ['CONNECTION_DESTROYED', 'unknown', 'unreachable'],
   ['ECONNRESET', 'unknown', 'unreachable'],
@@ -52,6 +56,14 @@ for (const [code, outcome, reason] of table) {
     assert.match(failure.message, 'words');
   });
 }
+
+test('a file that cannot be read is damaged, one that cannot be written lacks room', () => {
+  const reasonOf = (message: string): string =>
+    storageErrorOf('ledger.flush', Object.assign(new Error(message), { code: '58030' })).reason;
+
+  assert.is(reasonOf('could not read blocks 0..0 in file "base/5/1": Input/output error'), 'damaged');
+  assert.is(reasonOf('could not extend file "base/5/1": Input/output error'), 'full');
+});
 
 test('a StorageError passes through, anything else thrown is wrapped', async () => {
   const inner = new StorageError('inner', { outcome: 'unknown', reason: 'closed' });

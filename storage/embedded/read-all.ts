@@ -1,0 +1,32 @@
+/**
+ * Reads all of a database, so that damage shows: pages carry checksums, and an index knows of rows that a
+ * file cut short does not hold any more. Called by open.ts after the machine stopped.
+ */
+import type { Sql } from '../sql/client.ts';
+
+interface Table {
+  readonly name: string;
+  /** Columns of its primary key, as SQL writes them; empty when it has none. */
+  readonly key: string;
+}
+
+const ownTables = (sql: Sql) => sql<Table[]>`
+  select pg_class.oid::regclass::text as name, coalesce((
+    select string_agg(quote_ident(attname), ', ' order by array_position(indkey::int[], attnum::int))
+    from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+    where indrelid = pg_class.oid and indisprimary), '') as key
+  from pg_class where relkind = 'r' and relpersistence = 'p'`;
+
+/** Reads every row of every table, by itself and by its primary key. Rejects at the first damage. */
+export const readAll = async (sql: Sql): Promise<void> => {
+  for (const { name, key } of await ownTables(sql)) {
+    await sql.unsafe(`select count(*) from ${name}`);
+    if (key === '') continue;
+    await sql.begin(async (transaction) => {
+      await transaction`set local enable_seqscan = off`;
+      await transaction`set local enable_bitmapscan = off`;
+      await transaction`set local enable_indexonlyscan = off`;
+      await transaction.unsafe(`select count(*) from (select * from ${name} order by ${key}) as all_rows`);
+    });
+  }
+};

@@ -1,0 +1,80 @@
+/**
+ * A table of the embedded SQL that lost its file's content while the node was stopped: what needs it is 503
+ * with its outcome, `/readyz` and one line of the log say what to do, and doing that heals.
+ */
+import { mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeDataFolder, openAtRest, tokenOf } from '../support/directory.ts';
+import { type StartedNode, startNode } from '../support/node-process.ts';
+
+const test = suite('a damaged table');
+const root = mkdtempSync(join(tmpdir(), 'rollcall-damaged-'));
+const dataDir = join(root, 'data');
+const sql = join(dataDir, 'sql');
+let bots: readonly string[] = [];
+test.before(async () => {
+  ({ bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 }));
+  const stores = await openAtRest(dataDir);
+  const [file] = await stores.sql<{ path: string }[]>`select pg_relation_filepath('totals') as path`;
+  await stores.close();
+  truncateSync(join(sql, file?.path ?? ''), 0);
+});
+test.after(() => rmSync(root, { recursive: true, force: true }));
+
+const post = (node: StartedNode): Promise<Response> =>
+  fetch(`${node.url}/bots/stats`, {
+    method: 'POST',
+    headers: { 'Bot-Auth': tokenOf('bot', bots[0] ?? '') },
+    body: '{"servers":4242}',
+  });
+const readiness = async (node: StartedNode): Promise<{ status: number; notes: string }> => {
+  const reply = await fetch(`${node.adminUrl}/readyz`);
+  const { notes } = (await reply.json()) as { notes: readonly string[] };
+  return { status: reply.status, notes: notes.join('\n') };
+};
+const howTo = /The embedded SQL is damaged \(XX001: .*\).* answered 503.*move .*sql away and start it again/;
+
+test('what needs it is 503 with its outcome, said once in the log and in /readyz', async () => {
+  const node = await startNode({ dataDir });
+  const replies = [];
+  for (let count = 0; count < 5; count++) replies.push(await post(node));
+  const body = (await replies[0]?.json()) as { context: Record<string, string> };
+  const { status, notes } = await readiness(node);
+  const { code } = await node.stop();
+
+  assert.equal(new Set(replies.map((reply) => reply.status)), new Set([503]));
+  assert.is(body.context.code, 'store_unavailable');
+  assert.is(body.context.outcome, 'not_applied');
+  assert.is(replies[0]?.headers.get('retry-after'), '60');
+  assert.is(status, 200, 'other listings are counted and shown');
+  assert.match(notes, howTo);
+  assert.is(code, 0);
+  const lines = node
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"level":50'));
+  assert.is(lines.length, 1, lines.join('\n'));
+  assert.match(lines[0] ?? '', howTo);
+});
+
+test('the next start knows of it, and what the words say heals it', async () => {
+  const again = await startNode({ dataDir });
+  const { notes } = await readiness(again);
+  await again.stop();
+  renameSync(sql, join(root, 'damaged'));
+
+  const healed = await startNode({ dataDir });
+  const posted = await post(healed);
+  const after = await readiness(healed);
+  await healed.stop();
+
+  assert.match(notes, howTo);
+  assert.match(healed.output(), /The snapshot .* was put in its place/);
+  assert.is(posted.status, 200);
+  assert.equal(after, { status: 200, notes: '' });
+});
+
+test.run();

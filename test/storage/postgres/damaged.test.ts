@@ -1,0 +1,53 @@
+/**
+ * A real Postgres whose table lost its file's content: the failure is definite, and told once.
+ */
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { asStorage } from '../../../storage/sql/errors.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+
+const test = suite('a damaged Postgres');
+const server = await startPostgres();
+test.after(() => server.close());
+
+test('damage is a definite failure that /readyz and one line of the log tell', async () => {
+  const url = await server.database('damaged');
+  const told: string[] = [];
+  const { sql, trouble, close } = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  await sql`create table numbers (number bigint primary key)`;
+  await sql`insert into numbers values (1)`;
+  const [file] = await sql<{ path: string }[]>`select pg_relation_filepath('numbers') as path`;
+  await close();
+  await server.stop('fast');
+  truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
+  await server.start();
+  const again = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  assert.is(again.trouble(), null);
+
+  const failures: unknown[] = [];
+  for (let count = 0; count < 3; count++) {
+    await asStorage('look', () => again.sql`select * from numbers where number = 1`).catch((error: unknown) =>
+      failures.push(error),
+    );
+  }
+  const words = again.trouble();
+  const [other] = await again.sql`select 1 as one`;
+  await again.close();
+
+  assert.is(failures.length, 3);
+  for (const failure of failures) {
+    assert.instance(failure, StorageError);
+    const { reason, outcome } = failure as StorageError;
+    assert.equal({ reason, outcome }, { reason: 'damaged', outcome: 'not_applied' });
+  }
+  assert.match(words ?? '', /Postgres met damaged data \(XX001: .*reflush/);
+  assert.equal(told, [words]);
+  assert.is(trouble(), null);
+  assert.equal({ ...other }, { one: 1 });
+});
+
+test.run();
