@@ -9,6 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { formatToken } from '../../engine/rules/token.ts';
+import { type SlowKind, slowKinds } from '../http/hostile/slow-clients.ts';
 import { type Drip, drip, type Flood, flood, type Harvest, pour, type Target } from './attackers.ts';
 
 export interface Attack {
@@ -149,7 +150,7 @@ export const attacks: readonly Attack[] = [
     answers: ['200', ...refusals],
     waitMsMax: 250,
     run: (target) => {
-      const one = request({ path: `/bots/${target.bot}`, headers: 'X-Pad: 0\r\n' });
+      const one = request({ path: `/bots/${target.bot}`, headers: 'X-Pad: 0000000\r\n' });
       return pour(target, Buffer.concat(Array.from({ length: 500 }, () => one)));
     },
   },
@@ -192,10 +193,23 @@ export const attacks: readonly Attack[] = [
     answers: ['400', '408'],
     closedMsMax: 10_000,
     run: (target) =>
-      drip(target, [
-        { opening: 'GET /bots/', piece: Buffer.from('1'), everyMs: 1_000, piecesMax: 1_000 },
-        { opening: '', piece: Buffer.from(''), everyMs: 1_000, piecesMax: 0 },
-      ]),
+      drip(target, [{ opening: 'GET /bots/', piece: Buffer.from('1'), everyMs: 1_000, piecesMax: 1_000 }]),
+  },
+  {
+    name: 'requests drop by drop, and connections without a byte',
+    connections: 3_000,
+    answers: ['400', '404', '408', ...refusals],
+    closedMsMax: 10_000,
+    run: (target) => {
+      const kinds = slowKinds('', '/auth/test').filter(({ deaf }) => deaf !== true);
+      const dripOf = ({ opening, drop }: SlowKind): Drip => ({
+        opening,
+        piece: Buffer.from(drop),
+        everyMs: 1_000,
+        piecesMax: drop === '' ? 0 : 1_000,
+      });
+      return drip(target, kinds.map(dripOf));
+    },
   },
   {
     name: 'headers just over 16 KiB',

@@ -63,7 +63,7 @@ for (const { stores, open } of arenas) {
 }
 
 test.after(() => {
-  for (const [name, cells] of rows) console.log(`figures: | ${name} | ${cells.join(' | ')} |`);
+  for (const [name, cells] of rows) console.log(`\nfigures: | ${name} | ${cells.join(' | ')} |`);
 });
 
 test.run();

@@ -168,11 +168,15 @@ const calmFor = async (arena: Arena, attack: Attack): Promise<Waits> => {
   return waits;
 };
 
-/** Runs the attack. The arena has a node that lives afterwards. */
+/** A node that an attack leaves with so much more memory hides what the next one takes. */
+const swollenMiB = 200;
+
+/** Runs the attack. The arena has a node fit for the next one afterwards. */
 export const runAttack = async (arena: Arena, attack: Attack): Promise<Outcome> => {
   const calm = await calmFor(arena, attack);
   const outcome = await run(arena, attack, attackSeconds);
-  if (!outcome.lived) await arena.replace();
+  const { before, after } = outcome.memory;
+  if (!outcome.lived || after - before > swollenMiB) await arena.replace();
   return { ...outcome, calm };
 };
 
