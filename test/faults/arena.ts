@@ -30,12 +30,15 @@ export interface Arena {
   close(): Promise<void>;
 }
 
+/** Transactions all the time: an attack must not meet one in a bad moment. */
+const flushing = { FLUSH_INTERVAL_MS: '50' };
+
 const openEmbedded = async (): Promise<Arena> => {
   const startedMs = performance.now();
   const template = await makeFaultTemplate();
   const run = createRun(planOn(template));
   const start = (): Promise<StartedNode> =>
-    startNode({ dataDir: run.dataDir, settings: { ...settings, ADMIN_TOKEN: operatorToken } });
+    startNode({ dataDir: run.dataDir, settings: { ...settings, ...flushing, ADMIN_TOKEN: operatorToken } });
   let node = await start();
   return {
     stores: 'embedded',
@@ -69,12 +72,16 @@ const openShared = async (): Promise<Arena> => {
     await postgres.close();
   };
   const databaseUrl = await postgres.database('attacks');
-  const stack = await openStack({ redisUrls: [redis.url], databaseUrl, nodes: 1, seed }).catch(
-    async (error: unknown) => {
-      await closeStores();
-      throw error;
-    },
-  );
+  const stack = await openStack({
+    redisUrls: [redis.url],
+    databaseUrl,
+    nodes: 1,
+    seed,
+    settings: flushing,
+  }).catch(async (error: unknown) => {
+    await closeStores();
+    throw error;
+  });
   const alive = (): Life => stack.alive()[0] as Life;
   return {
     stores: 'Redis + Postgres',
