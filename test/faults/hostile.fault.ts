@@ -1,7 +1,7 @@
 /**
- * Hostile clients by the thousand against a real node: slow ones, endless bodies, idle connections, churn,
- * clients that leave, and a list of all voters of a bot. Figures are memory of the whole process, the
- * embedded SQL included. VOTERS and SLOW change the sizes.
+ * Hostile clients by the thousand against a real node: endless bodies, idle connections, churn, clients that
+ * leave, and a list of all voters of a bot (slow ones and floods are in attacks.fault.ts). Figures are memory
+ * of the whole process, the embedded SQL included. VOTERS changes the sizes.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openSlowClients, slowKinds } from '../http/hostile/slow-clients.ts';
 import { askOnce, openSocket, pour, startVictim, type Victim } from './hostile.ts';
 
 const test = suite('hostile');
 const voters = Number(process.env.VOTERS ?? 100_000);
-const slowOnes = Number(process.env.SLOW ?? 1_000);
 const idleOnes = 10_000;
 const churned = 20_000;
 let victim: Victim;
@@ -55,29 +53,6 @@ test('all voters of a bot are streamed, and memory does not grow with them', asy
 
   assert.ok(bytes > voters * 10, String(bytes));
   assert.ok(grown < 64, `${grown} MiB`);
-});
-
-test('slow clients are closed, and others are answered meanwhile', async () => {
-  // Who does not read an answer is tried where answers have no end: test/http/hostile.
-  const kinds = slowKinds('', '/auth/test').filter(({ deaf }) => deaf !== true);
-  await measured('slow clients', async () => {
-    const slow = openSlowClients(victim.port, kinds, Math.ceil(slowOnes / kinds.length));
-    await slow.connected;
-    const untilMs = performance.now() + 120_000;
-    let slowestMs = 0;
-    let served = 0;
-    while (slow.open() > 0 && performance.now() < untilMs) {
-      const askedMs = performance.now();
-      await victim.answers();
-      slowestMs = Math.max(slowestMs, performance.now() - askedMs);
-      served += 1;
-      await sleep(50);
-    }
-    const left = slow.open();
-    slow.close();
-    assert.is(left, 0);
-    return [`clients ${slowOnes}`, `others answered ${served}`, `slowest ${slowestMs.toFixed(0)} ms`];
-  });
 });
 
 test('a body of 1 GiB, said or not, is refused at the cap', async () => {

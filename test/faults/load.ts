@@ -93,7 +93,7 @@ const close = (op: ReturnType<typeof begin>, answer: Answer | NoAnswer, done: re
 
 type Step = (parts: LoadParts) => Promise<Answer | NoAnswer>;
 
-const postStats: Step = async (parts) => {
+export const postStats: Step = async (parts) => {
   const { log, dice, directory } = parts;
   const op = { ...begin(log), op: 'stats' as const, bot: dice.pick(directory.bots) };
   log.stats.push(op);
@@ -110,7 +110,7 @@ const sightOf = (text: string, seen: Omit<Sight, 'post' | 'clicks' | 'uniqueClic
   uniqueClicks: Number(field(text, 'unique_clicks')),
 });
 
-const click: Step = async (parts) => {
+export const click: Step = async (parts) => {
   const { log, dice, directory } = parts;
   const address = `10.1.2.${dice.below(visitorAddresses)}`;
   const op = { ...begin(log), op: 'click' as const, bot: dice.pick(directory.bots), address };

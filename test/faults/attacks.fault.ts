@@ -1,0 +1,69 @@
+/**
+ * Every attack of attack-list.ts on either kind of stores, while an ordinary client reads and posts: it is
+ * answered, in time; the node lives, and nothing acknowledged is lost. Prints a row per attack for
+ * docs/reliability.md. ATTACK_SECONDS is their length, ATTACK a part of the names to run.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Arena, arenas } from './arena.ts';
+import { attacks } from './attack-list.ts';
+import { faultsOf, type Outcome, runAttack } from './attacks.ts';
+import { printFigures } from './figures.ts';
+
+const test = suite('attacks');
+const part = process.env.ATTACK ?? '';
+const chosen = attacks.filter(({ name }) => name.includes(part));
+const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
+
+const cellsOf = ({ waits, calm, memory, lived }: Outcome): string[] => {
+  const [worst, p99, beside] = [waits.worstMs, waits.p99Ms, calm.worstMs].map((each) => each.toFixed(0));
+  const [before, most, after] = [memory.before, memory.most, memory.after].map((each) => each.toFixed(0));
+  return [
+    `${worst} ms (p99 ${p99}; ${beside} beside harmless clients)`,
+    lived ? `${before} → ${after} MiB (at most ${most})` : `${before} → ${most} MiB`,
+    lived ? 'yes' : 'no',
+  ];
+};
+
+const secondsOf = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
+
+const print = (arena: Arena, outcome: Outcome): void => {
+  const { answers, closed, closedMsMax, openMsMax } = outcome.harvest;
+  const words = [
+    ...cellsOf(outcome),
+    `served ${outcome.waits.answered}`,
+    Object.entries(answers)
+      .map(([label, count]) => `${label}: ${count}`)
+      .join(', '),
+    `closed ${closed}, the oldest after ${secondsOf(closedMsMax)}, left after ${secondsOf(openMsMax)}`,
+  ];
+  console.log(`\nfigures: ${arena.stores}, ${outcome.attack.name} | ${words.join(' | ')}`);
+};
+
+for (const { stores, open } of arenas) {
+  let arena: Arena;
+  test(`${stores}: a node starts`, async () => {
+    arena = await open();
+  });
+  for (const attack of chosen) {
+    test(`${stores}, ${attack.name}: an ordinary client is served as always`, async () => {
+      const outcome = await runAttack(arena, attack);
+      rows.get(attack.name)?.push(...cellsOf(outcome));
+      print(arena, outcome);
+      assert.equal(faultsOf(outcome), []);
+    });
+  }
+  test(`${stores}: all that was acknowledged meanwhile is there, once`, async () => {
+    try {
+      printFigures(`after all attacks, ${stores}`, await arena.judge());
+    } finally {
+      await arena.close();
+    }
+  });
+}
+
+test.after(() => {
+  for (const [name, cells] of rows) console.log(`\nfigures: | ${name} | ${cells.join(' | ')} |`);
+});
+
+test.run();
