@@ -1,9 +1,9 @@
 /**
  * From the body of a stats post to the engine's post, with every integer to the digit.
  *
- * Parsing rounds integers beyond 2^53. Only then is the text parsed a second time, with its numbers as strings
- * (a reviver that is given the source of each takes five times as long); the ordinary post never pays for it.
- * Throws `validation_failed`.
+ * Parsing rounds integers beyond 2^53. Only then is the text parsed a second time, with its numbers as
+ * strings (a reviver, which sees the source of each, takes twice as long); the ordinary post never pays for
+ * it. Throws `validation_failed`.
  */
 import type { StatsPost } from '../../engine/engine.ts';
 import { statsIntegerMax } from '../../engine/limits.ts';

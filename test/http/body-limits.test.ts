@@ -39,7 +39,7 @@ const valuesMaxOf = (shape: Shape, path: string): number => {
 const withBodies = [...rows, ...operations.map(({ row }) => row)].filter(({ body }) => body !== undefined);
 
 for (const row of withBodies) {
-  test(`${row.name}: every body that the schema allows is within the bounds, and 64 unknown fields too`, () => {
+  test(`${row.name}: a body that the schema allows is within the bounds, with 64 unknown fields`, () => {
     const limits = row.bodyLimits ?? usualBodyLimits;
     const schema: TSchema & Shape = row.body;
     const fields = Object.keys(schema.properties ?? {}).length;
@@ -52,7 +52,8 @@ for (const row of withBodies) {
 test('a full stats post has 384 KiB of room', () => {
   const limits = rows.find(({ name }) => name === 'postStats')?.bodyLimits;
   const integer = '18446744073709552000';
-  const full = `{"servers":${integer},"shards":${integer},"users":${integer},"status":"offline","shard_list":[`;
+  const counts = `"servers":${integer},"shards":${integer},"users":${integer}`;
+  const full = `{${counts},"status":"offline","shard_list":[`;
 
   assert.ok(full.length + 16_384 * (integer.length + 2) + 2 <= (limits?.bytesMax ?? 0));
 });
