@@ -17,7 +17,7 @@ import { type CompiledRow, checkBody, checkParams, nameParams, readQuery } from 
 import type { DispatchContext } from './context.ts';
 import { preflightLines } from './cors.ts';
 import { adviceFor, errorReply } from './errors.ts';
-import type { Exchange } from './exchange.ts';
+import type { BodyFault, Exchange } from './exchange.ts';
 import { RateLimited } from './limits/limiter.ts';
 import { wireError, wireReply } from './reply.ts';
 import type { Reply } from './route.ts';
@@ -127,21 +127,27 @@ const faultWords = {
   too_slow: ['malformed_request', 'The body did not arrive in time.'],
 } as const;
 
+const refuseBody = (fault: BodyFault): DomainError => {
+  if (fault === 'no_room') {
+    const words = `Too many bodies are arriving at the moment. ${adviceFor.not_applied}`;
+    return new DomainError('overloaded', words, { outcome: 'not_applied' }, 1);
+  }
+  const [code, words] = faultWords[fault];
+  return new DomainError(code, words);
+};
+
 /** Size, JSON and validation; everything of the request itself is in order afterwards. */
 const examine = (call: Call): void => {
   const compiled = call.compiled as CompiledRow;
   const { headers } = call.exchange;
-  if (call.bodyFault !== null) {
-    const [code, words] = faultWords[call.bodyFault];
-    throw new DomainError(code, words);
-  }
   if (headers.contentEncoding !== '' && headers.contentEncoding.toLowerCase() !== 'identity') {
     throw new DomainError('content_encoding_unsupported', 'Compressed request bodies are not read.');
   }
+  if (call.bodyFault !== null) throw refuseBody(call.bodyFault);
   checkParams(compiled, call.params);
   call.query = readQuery(compiled, call.exchange.queryText);
   if (compiled.row.body !== undefined) {
-    call.body = parseBody(call.bodyText);
+    call.body = parseBody(call.bodyText, compiled.row.bodyLimits);
     checkBody(compiled, call.body, call.bodyText.length);
   }
   compiled.row.check?.(call);
@@ -218,7 +224,9 @@ const open = (call: Call): void => {
   const { row } = found.row;
   call.compiled = found.row;
   call.params = nameParams(found.row, found.values);
-  if (row.body !== undefined) exchange.collect(context.bodyBytesMax, call);
+  if (row.body !== undefined) {
+    exchange.collect(Math.min(context.bodyBytesMax, row.bodyLimits?.bytesMax ?? context.bodyBytesMax), call);
+  }
   context.guard?.(row, exchange);
   if (row.limit === undefined || row.limit === 'stats') {
     identify(call);

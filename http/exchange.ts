@@ -15,7 +15,8 @@ export interface ExchangeOwner {
   gone(): void;
 }
 
-export type BodyFault = 'too_large' | 'not_utf8' | 'too_slow';
+/** `no_room`: the open bodies of all requests hold as much as they may. */
+export type BodyFault = 'too_large' | 'not_utf8' | 'too_slow' | 'no_room';
 
 /** An answer ready to be written. */
 export interface WireReply {

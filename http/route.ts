@@ -15,6 +15,7 @@ import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { BodyLimits } from './body.ts';
 import type { BotLookup } from './clients/bot-lookup.ts';
 import type { PushClient } from './clients/push.ts';
 
@@ -129,6 +130,8 @@ export interface Row<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Bounds of its body where they are not the usual ones. */
+  readonly bodyLimits?: BodyLimits;
   /** Success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
   /** Codes beyond those every row has (see `errorsOf` in openapi.ts). */

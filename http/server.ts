@@ -6,15 +6,19 @@
  * answered at once has an abort handler (the process would die without); a reply that closes its connection
  * is written outside the parser's call, because uWebSockets.js would otherwise go on to serve the bytes
  * behind it. Requests that a client pipelines behind one that has to wait cost it the connection: the
- * parser below drops it.
+ * parser below drops it. turn.ts makes use of that against clients that pipeline a lot, open-body.ts bounds
+ * what slow bodies hold.
  */
+import './header-limit.ts'; // Before the next one, which reads what it sets.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
 import { bindFault } from './listen-fault.ts';
+import { type OpenBodies, OpenBody } from './open-body.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
 import { pump, type StreamSink } from './stream.ts';
+import { Turn } from './turn.ts';
 
 export interface Server {
   /** Resolves to the port; rejects with words for the operator (port taken, no such address). */
@@ -39,6 +43,8 @@ export interface ServerOptions {
 
 interface State extends ServerOptions {
   readonly app: uws.TemplatedApp;
+  readonly turn: Turn;
+  readonly openBodies: OpenBodies;
   socket: us_listen_socket | null;
   draining: boolean;
   inFlight: number;
@@ -102,7 +108,7 @@ class UwsExchange implements Exchange {
   #held = false;
   #counted = false;
   /** What came of a body that did not come at once. */
-  #chunks: Buffer[] | null = null;
+  #body: OpenBody | null = null;
   #bytes = 0;
   #bytesMax = 0;
   #sink: StreamSink | null = null;
@@ -140,7 +146,7 @@ class UwsExchange implements Exchange {
   #abort(): void {
     this.#aborted = true;
     this.open = false;
-    this.#chunks = null;
+    this.#dropBody();
     this.#settle();
     this.#sink?.gone();
     this.#owner?.gone();
@@ -179,17 +185,24 @@ class UwsExchange implements Exchange {
       this.#deliver(null, 'too_large');
       return;
     }
-    if (last && this.#chunks === null) {
+    if (last && this.#body === null) {
       this.#deliver(chunk, null);
       return;
     }
-    this.#chunks ??= [];
-    this.#chunks.push(Buffer.from(chunk.slice(0)));
-    if (last) this.#deliver(Buffer.concat(this.#chunks), null);
+    this.#body ??= new OpenBody(this.#server.openBodies);
+    if (!this.#body.add(chunk)) {
+      this.#bytes = Number.POSITIVE_INFINITY; // What still comes is passed over.
+      this.#deliver(null, 'no_room');
+    } else if (last) this.#deliver(this.#body.whole(), null);
+  }
+
+  #dropBody(): void {
+    this.#body?.drop();
+    this.#body = null;
   }
 
   #deliver(bytes: ArrayBuffer | Buffer | null, fault: BodyFault | null): void {
-    this.#chunks = null;
+    this.#dropBody();
     const text = bytes === null ? '' : textOf(bytes);
     if (text === null) this.#owner?.bodyReady('', 'not_utf8');
     else this.#owner?.bodyReady(text, fault);
@@ -198,7 +211,9 @@ class UwsExchange implements Exchange {
   send(reply: WireReply): void {
     if (!this.open) return;
     this.open = false;
-    if (parsing && !reply.close && reply.stream === undefined) {
+    this.#dropBody();
+    const atOnce = parsing && !reply.close && reply.stream === undefined;
+    if (atOnce && this.#server.turn.mayAnswerAtOnce()) {
       this.#write(reply);
       return;
     }
@@ -331,6 +346,8 @@ export const createServer = (options: ServerOptions): Server => {
   const state: State = {
     ...options,
     app: uws.App(),
+    turn: new Turn(),
+    openBodies: { bytes: 0 },
     socket: null,
     draining: false,
     inFlight: 0,

@@ -2,7 +2,9 @@
  * Rows of bots (contract §4.2): the lists, one bot, the stats post. Handlers only pass on to replies/.
  */
 
+import { limits } from '../../engine/limits.ts';
 import { perPage } from '../../engine/rules/pages.ts';
+import type { BodyLimits } from '../body.ts';
 import { showBot, showBotSeo } from '../replies/bots.ts';
 import { showBotPage, showFrontPage, showRandomBots } from '../replies/lists.ts';
 import { pageOf } from '../replies/request.ts';
@@ -13,6 +15,13 @@ import { ApiResponse, NoParams, PageQuery, pageOf as pageSchema, Seo } from '../
 import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
 
 const section = 'Bots';
+
+/** A full `shard_list` with 20 digits each takes 344,000 bytes; real clients send unknown fields, too. */
+const statsBodyLimits: BodyLimits = {
+  bytesMax: 393_216,
+  fieldsMax: 64,
+  valuesMax: limits.shardListEntriesMax + 1_024,
+};
 
 export const botRows: readonly AnyRow[] = [
   route({
@@ -98,6 +107,7 @@ export const botRows: readonly AnyRow[] = [
     caching: 'no-store',
     params: NoParams,
     body: StatsBody,
+    bodyLimits: statsBodyLimits,
     replies: { 200: ApiResponse },
     errors: ['not_found'],
     handle: (app, request) => recordStats(app, request),

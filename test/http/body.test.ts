@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError } from '../../engine/errors.ts';
-import { bodyDepthMax, parseBody } from '../../http/body.ts';
+import { type BodyLimits, bodyDepthMax, parseBody } from '../../http/body.ts';
 
 const test = suite('body');
 
@@ -50,6 +50,51 @@ test('what is no JSON is told where it fails', () => {
 
 test('32 levels are read', () => {
   assert.not.throws(() => parseBody(nested(bodyDepthMax)));
+});
+
+const limits: BodyLimits = { bytesMax: 1_000_000, fieldsMax: 3, valuesMax: 8 };
+const counted: readonly [string, boolean][] = [
+  ['{"a":1,"b":2,"c":3}', true],
+  ['{"a":1,"b":2,"c":3,"d":4}', false],
+  ['{"a":1,"a":2,"a":3,"a":4}', false],
+  ['{"a":{"b":1,"c":2,"d":3,"e":4}}', true],
+  ['{"a":"1,2,3,4,5,6,7,8,9 [[[[ {{{{ ::::","b":"\\\\\\",,,,,,,,,"}', true],
+  ['[0,0,0,0,0,0,0,0]', true],
+  ['[0,0,0,0,0,0,0,0,0]', false],
+  ['[[],[],[],[],[]]', false],
+  ['{"a":[1,2,3],"b":{"c":[4,5]}}', true],
+];
+for (const [text, fits] of counted) {
+  test(`at most 3 fields and 8 values: ${text} is ${fits ? 'read' : 'refused'}`, () => {
+    if (fits) assert.equal(parseBody(text, limits), JSON.parse(text));
+    else assert.throws(() => parseBody(text, limits), /^The body has more than (3 fields|8 values)\.$/);
+  });
+}
+
+/** Members and entries at all levels, and lists and objects without any. */
+const valuesOf = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0;
+  const members = Object.values(value);
+  return Math.max(1, members.length) + members.reduce((sum, member) => sum + valuesOf(member), 0);
+};
+
+test('any JSON value is refused exactly when it has more values or fields than it may', () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue({ maxDepth: 6 }),
+      fc.nat({ max: 40 }),
+      fc.nat({ max: 10 }),
+      (value, most, fields) => {
+        const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+        const fits = valuesOf(value) <= most && (!isObject || Object.keys(value).length <= fields);
+        const text = JSON.stringify(value, null, most % 2);
+        const read = (): unknown =>
+          parseBody(text, { bytesMax: 1_000_000, fieldsMax: fields, valuesMax: most });
+        if (fits) assert.not.throws(read, /more than/);
+        else assert.throws(read, /more than/);
+      },
+    ),
+  );
 });
 
 test('of duplicate keys the last counts', () => {

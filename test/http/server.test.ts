@@ -166,11 +166,32 @@ test('a body behind a GET is passed over; one above the cap costs the connection
   assert.ok(huge.closed);
 });
 
-test('an 8 KiB path is refused and the server goes on', async () => {
-  const answer = await raw(world.port, `GET /${'a'.repeat(8_192)} HTTP/1.1\r\n${host}\r\n`, untilClosed);
+test('16 KiB of request line and headers are read, a byte more is 431, and the server goes on', async () => {
+  const sizedTo = (bytes: number): string[] => {
+    const path = `GET /things/a?${'x'.repeat(8_000)} HTTP/1.1\r\n${host}`;
+    const filled = `${path}X-Filler: ${'x'.repeat(bytes - path.length - 14)}\r\n\r\n`;
+    assert.is(filled.length, bytes);
+    return [filled];
+  };
+  const most = await raw(world.port, sizedTo(16_384));
+  const more = await raw(world.port, sizedTo(16_385), untilClosed);
 
-  assert.match(answer.text, /^HTTP\/1\.1 431 /);
+  assert.is(answersIn(most.text)[0]?.status, 200);
+  assert.match(more.text, /^HTTP\/1\.1 431 /);
+  assert.ok(more.closed);
   assert.is(answersIn((await raw(world.port, get)).text)[0]?.status, 200);
+});
+
+test('a compressed body is 415 whatever its bytes, and whatever else is wrong with it', async () => {
+  for (const body of ['\x1f\x8b\x08\xff\xff', '{}', '{', 'x'.repeat(5_000)]) {
+    for (const coding of ['gzip', 'br', 'identity, gzip', 'unknown']) {
+      const headers = `Content-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n`;
+      const answer = await raw(world.port, post(headers, body));
+      const [only] = answersIn(answer.text);
+      assert.is(only?.status, 415, coding);
+      assert.is(JSON.parse(only?.body ?? '{}').context.code, 'content_encoding_unsupported');
+    }
+  }
 });
 
 test('unknown methods and TRACE on a known path → 405, an upgrade is served as plain HTTP', async () => {

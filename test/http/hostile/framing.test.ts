@@ -98,6 +98,44 @@ for (const method of ['GET', 'OPTIONS', 'POST', 'CONNECT', 'TRACE']) {
   });
 }
 
+const headers = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `X-${index}: b\r\n`).join('');
+/** What the parser below answers in HTML, as docs/behaviour.md has it. */
+const improper: readonly [string, number, string][] = [
+  ['no Host', 400, 'GET /things/a HTTP/1.1\r\n\r\n'],
+  ['two Hosts', 400, `GET /things/a HTTP/1.1\r\n${host}${host}\r\n`],
+  ['a length that is no number', 400, `POST /echo HTTP/1.1\r\n${host}Content-Length: 1x\r\n\r\n1`],
+  ['a length with a sign', 400, `POST /echo HTTP/1.1\r\n${host}Content-Length: +1\r\n\r\n1`],
+  ['a header without a colon', 400, `GET /things/a HTTP/1.1\r\n${host}X-A\r\n\r\n`],
+  ['a space before the colon', 400, `GET /things/a HTTP/1.1\r\n${host}X-A : b\r\n\r\n`],
+  ['a header on two lines', 400, `GET /things/a HTTP/1.1\r\n${host}X-A: b\r\n c\r\n\r\n`],
+  ['a bracket in a name', 400, `GET /things/a HTTP/1.1\r\n${host}X(A): b\r\n\r\n`],
+  ['a control character', 400, `GET /things/a HTTP/1.1\r\n${host}X-A: \x01\r\n\r\n`],
+  ['99 headers', 431, `GET /things/a HTTP/1.1\r\n${host}${headers(98)}\r\n`],
+  ['HTTP/1.0', 505, `GET /things/a HTTP/1.0\r\n${host}\r\n`],
+  ['HTTP/2.0', 505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['no version', 505, 'GET /things/a\r\n\r\n'],
+  ['two spaces', 505, `GET  /things/a HTTP/1.1\r\n${host}\r\n`],
+  ['a whole address', 505, `GET http://a/things/a HTTP/1.1\r\n${host}\r\n`],
+  ['an asterisk', 505, `OPTIONS * HTTP/1.1\r\n${host}\r\n`],
+  ['line feeds alone', 505, 'GET /things/a HTTP/1.1\nHost: a\n\n'],
+  ['TLS', 505, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+];
+for (const [name, status, bytes] of improper) {
+  test(`${name}: ${status} in HTML, and the connection closes`, async () => {
+    const answer = await raw(world.port, bytes, untilClosed);
+
+    assert.match(answer.text, new RegExp(`^HTTP/1\\.1 ${status} [^]*<h1>`));
+    assert.ok(answer.closed);
+  });
+}
+
+test('98 headers are read', async () => {
+  const answer = await raw(world.port, `GET /things/a HTTP/1.1\r\n${host}${headers(97)}\r\n`);
+
+  assert.is(answersIn(answer.text)[0]?.status, 200);
+});
+
 test('a parameter of a segment is part of the id, and a fragment names nothing else', async () => {
   for (const [target, id] of [
     ['/things/a;b=c', 'a;b=c'],

@@ -54,8 +54,8 @@ const integers: readonly [string, string | null][] = [
   ['1e400', null],
   ['-1e400', null],
   ['9'.repeat(400), null],
-  ['9'.repeat(500_000), null],
-  [`0.${'0'.repeat(500_000)}1e500001`, '1'],
+  ['9'.repeat(380_000), null],
+  [`0.${'0'.repeat(380_000)}1e380001`, '1'],
   ['"5"', null],
   ['""', null],
   ['null', null],
@@ -93,16 +93,17 @@ test('integers of a list come back to the digit, side by side', async () => {
   assert.match((await world.ask('GET', '/bots/bot1')).text, `"shard_list":${list}`);
 });
 
-test('a body of 80,000 keys, or of as many as fit into it, is read or refused like any other', async () => {
-  const many = Array.from({ length: 80_000 }, (_, index) => `"k${index}":1`).join(',');
-  const same = Array.from({ length: 250_000 }, () => '"":0').join(',');
+test('a body of 30,000 keys or 100,000 values is refused like any other', async () => {
+  const many = Array.from({ length: 30_000 }, (_, index) => `"k${index}":1`).join(',');
+  const same = Array.from({ length: 60_000 }, () => '"":0').join(',');
   for (const [text, status] of [
-    [`{${many},"servers":7}`, 200],
-    [`{${same},"servers":8}`, 413],
+    [`{${many},"servers":7}`, 400],
+    [`{${same},"servers":8}`, 400],
     [`{"servers":{${many}}}`, 400],
-    [`{"shard_list":[${'0,'.repeat(400_000)}0]}`, 400],
-    [`{"shard_list":[${'-1,'.repeat(300_000)}-1]}`, 400],
-    [`[${'{},'.repeat(300_000)}{}]`, 400],
+    [`{"shard_list":[${'0,'.repeat(150_000)}0]}`, 400],
+    [`{"shard_list":[${'-1,'.repeat(120_000)}-1]}`, 400],
+    [`[${'{},'.repeat(100_000)}{}]`, 400],
+    [`{"shard_list":[${'0,'.repeat(400_000)}0]}`, 413],
   ] as const) {
     const reply = await world.ask('POST', '/bots/stats', { token: botToken, text });
     assert.is(reply.status, status, text.slice(0, 30));

@@ -67,6 +67,46 @@ test('POST /bots/stats → 200: integers beyond 2^53 come back to the digit', as
   assert.match(text, '"shard_list":[9007199254740993]');
 });
 
+test('POST /bots/stats takes 16,384 shards of 20 digits, and gives them back to the digit', async () => {
+  const digits = Array.from({ length: 16_384 }, (_, index) => 18_446_744_073_709_551_999n - BigInt(index));
+
+  const posted = await world.ask('POST', '/bots/stats', {
+    token: botToken,
+    text: `{"shard_list":[${digits}],"servers":1,"shards":16384,"users":2,"status":"online"}`,
+  });
+
+  assert.is(posted.status, 200);
+  const { text } = await world.ask('GET', '/bots/bot1');
+  assert.ok(text.includes(`"shard_list":[${digits}]`));
+  assert.is((await post({ shard_list: [7] })).status, 200);
+});
+
+test('POST /bots/stats → 413 above 384 KiB, 400 with more than 64 fields or too many values', async () => {
+  const fields = (count: number): string =>
+    `{${Array.from({ length: count }, (_, index) => `"k${index}":0`)}}`;
+  const answers = [];
+  for (const text of [
+    fields(64),
+    fields(65),
+    fields(30_000),
+    `{"x":[${Array(100_000).fill(0)}]}`,
+    `{"x":"${'x'.repeat(393_216 - 8)}"}`,
+    `{"x":"${'x'.repeat(393_217 - 8)}"}`,
+  ]) {
+    const reply = await world.ask('POST', '/bots/stats', { token: botToken, text });
+    answers.push([reply.status, reply.json.context.code ?? '']);
+  }
+
+  assert.equal(answers, [
+    [200, ''],
+    [400, 'validation_failed'],
+    [400, 'validation_failed'],
+    [400, 'validation_failed'],
+    [200, ''],
+    [413, 'body_too_large'],
+  ]);
+});
+
 test('POST /bots/stats → 400 names the fields and changes nothing', async () => {
   await post({ servers: 5 });
   for (const [body, pointer] of [

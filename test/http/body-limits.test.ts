@@ -1,0 +1,61 @@
+/**
+ * The bounds of bodies against the schemas: whatever a schema allows, the bounds before it let through.
+ */
+import type { TSchema } from 'typebox';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { usualBodyLimits } from '../../http/body.ts';
+import { operations } from '../../http/routes/admin/table.ts';
+import { rows } from '../../http/table.ts';
+
+const test = suite('body limits');
+
+interface Shape {
+  readonly anyOf?: readonly Shape[];
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly maxProperties?: number;
+  readonly items?: Shape;
+  readonly maxItems?: number;
+}
+
+/** The most values that a body of this schema has, counted as http/body.ts counts them. */
+const valuesMaxOf = (shape: Shape, path: string): number => {
+  if (shape.anyOf !== undefined) return Math.max(...shape.anyOf.map((one) => valuesMaxOf(one, path)));
+  if (shape.items !== undefined) {
+    assert.ok(shape.maxItems !== undefined, `${path} is a list without a bound`);
+    return Math.max(1, shape.maxItems * (1 + valuesMaxOf(shape.items, `${path}/0`)));
+  }
+  if (shape.patternProperties !== undefined) {
+    assert.ok(shape.maxProperties !== undefined, `${path} is a map without a bound`);
+    const each = Object.values(shape.patternProperties).map((one) => valuesMaxOf(one, `${path}/*`));
+    return Math.max(1, shape.maxProperties * (1 + Math.max(...each)));
+  }
+  const members = Object.entries(shape.properties ?? {});
+  return members.reduce((sum, [name, one]) => sum + 1 + valuesMaxOf(one, `${path}/${name}`), 0);
+};
+
+const withBodies = [...rows, ...operations.map(({ row }) => row)].filter(({ body }) => body !== undefined);
+
+for (const row of withBodies) {
+  test(`${row.name}: a body that the schema allows is within the bounds, with 64 unknown fields`, () => {
+    const limits = row.bodyLimits ?? usualBodyLimits;
+    const schema: TSchema & Shape = row.body;
+    const fields = Object.keys(schema.properties ?? {}).length;
+
+    assert.ok(fields > 0 && fields <= limits.fieldsMax / 4, `${fields} fields`);
+    assert.ok(valuesMaxOf(schema, '') + 64 <= limits.valuesMax, `${valuesMaxOf(schema, '')} values`);
+  });
+}
+
+test('a full stats post has 384 KiB of room', () => {
+  const limits = rows.find(({ name }) => name === 'postStats')?.bodyLimits;
+  const integer = '18446744073709552000';
+  const counts = `"servers":${integer},"shards":${integer},"users":${integer}`;
+  const full = `{${counts},"status":"offline","shard_list":[`;
+
+  assert.ok(full.length + 16_384 * (integer.length + 2) + 2 <= (limits?.bytesMax ?? 0));
+});
+
+test.run();

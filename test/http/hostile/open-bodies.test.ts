@@ -1,0 +1,95 @@
+/**
+ * Large bodies that never end: what they hold together is bounded, the others are refused in words, bodies in
+ * one piece are not concerned, and all is given back when they are gone.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatToken } from '../../../engine/rules/token.ts';
+import { openBodiesBytesMax } from '../../../http/open-body.ts';
+import type { App } from '../../../http/route.ts';
+import { answersIn, raw } from '../raw.ts';
+import { ask, openWorld, realClock } from '../world.ts';
+
+const test = suite('hostile open bodies');
+const bytesMax = 2_097_152;
+const app = { clock: realClock, settings: { bodyBytesMax: bytesMax } } as unknown as App;
+const world = await openWorld({ app });
+test.after(() => world.close());
+
+const head = (length: number): string =>
+  `POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
+const unfinished = head(bytesMax) + `"${'x'.repeat(bytesMax - 4_096)}`;
+
+/** Resolves to what the server says before it closes. */
+const openOne = (sockets: Socket[]): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(world.port, '127.0.0.1');
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+    socket.write(unfinished);
+  });
+
+/** The status of a large body that comes in two pieces. */
+const askInTwoPieces = async (): Promise<number> => {
+  const socket = connect(world.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.write(head(bytesMax) + `"${'x'.repeat(bytesMax - 1_002)}`);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.write(`${'x'.repeat(1_000)}"`);
+  await new Promise<void>((resolve) => {
+    socket.on('close', resolve);
+    socket.on('data', () => answersIn(text).length > 0 && resolve());
+  });
+  socket.destroy();
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+};
+
+test('bodies that would hold more than 64 MiB together are 503, and their memory is given back', async () => {
+  const sockets: Socket[] = [];
+  const refused = Array.from({ length: 3 * (openBodiesBytesMax / bytesMax) }, () => openOne(sockets));
+
+  const first = await Promise.race(refused);
+  const { context } = JSON.parse(answersIn(first)[0]?.body ?? '{}');
+  assert.equal([context.code, context.outcome], ['overloaded', 'not_applied']);
+  assert.match(first, /\r\nRetry-After: 1\r\n/);
+  const whole = await raw(world.port, `${head(2)}{}`);
+  assert.is(answersIn(whole.text)[0]?.status, 200);
+
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(refused);
+  while (world.facade.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.is(await askInTwoPieces(), 200);
+  assert.is((await ask(world, 'GET', '/things/a')).status, 200);
+});
+
+test('a request that is refused when some of its body is there gives that back', async () => {
+  // Looking for the session takes long enough for the first piece of the body.
+  const unknown = formatToken({ kind: 'bot', id: 'bot1' }, Buffer.alloc(32, 9));
+  const refused = unfinished
+    .replace('/echo', '/things/stats')
+    .replace('Host: a\r\n', `Host: a\r\nBot-Auth: ${unknown}\r\n`);
+  const sockets: Socket[] = [];
+  const answered = Array.from({ length: 2 * (openBodiesBytesMax / bytesMax) }, async () => {
+    const socket = connect(world.port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.write(refused);
+    await once(socket, 'data');
+  });
+  await Promise.all(answered);
+
+  assert.is(await askInTwoPieces(), 200);
+  for (const socket of sockets) socket.destroy();
+});
+
+test.run();
