@@ -12,7 +12,7 @@ import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { RedisLibraries } from './hot/redis.ts';
 import { openFault } from './open-fault.ts';
-import type { Sql } from './sql/client.ts';
+import type { Pool } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
 
 export interface StoresConfig {
@@ -31,9 +31,8 @@ export interface StoresOptions {
   readonly onLost?: (words: string, error: unknown) => void;
 }
 
-export interface Stores {
+export interface Stores extends Pool {
   readonly hot: HotStore;
-  readonly sql: Sql;
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
   /** The functions that decide inside a shared hot store, `null` when it is embedded. */
@@ -84,6 +83,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     return {
       hot,
       sql: server.sql,
+      requestSql: server.requestSql,
       shared: true,
       libraries: hot.libraries,
       storeClocks: hot.clocks,
@@ -118,10 +118,11 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
     });
     try {
       const hot = await openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
-      const { sql, restored, notes } = ledger;
+      const { sql, requestSql, restored, notes } = ledger;
       return {
         hot,
         sql,
+        requestSql,
         shared: false,
         libraries: null,
         storeClocks: null,

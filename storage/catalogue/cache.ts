@@ -10,7 +10,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { StorageError } from '../../engine/errors.ts';
+import { StorageError, type StorageReason } from '../../engine/errors.ts';
 import { createTogether } from './together.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
@@ -28,8 +28,9 @@ export interface Snapshots {
 
 export const staleMaxMs = 3_600_000;
 
+const awayReasons: readonly string[] = ['unreachable', 'busy', 'full'] satisfies StorageReason[];
 const isAway = (failure: unknown): boolean =>
-  failure instanceof StorageError && (failure.reason === 'unreachable' || failure.reason === 'busy');
+  failure instanceof StorageError && awayReasons.includes(failure.reason);
 
 const createLastShown = (entriesMax: number): Snapshots['show'] => {
   const shown = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });

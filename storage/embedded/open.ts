@@ -12,7 +12,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
 import { beginLineage } from '../ledger/generations.ts';
-import type { Sql } from '../sql/client.ts';
+import type { Pool, Sql } from '../sql/client.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../sql/embedded.ts';
 import { syncFolder } from './copy.ts';
 import { bootId } from './lock.ts';
@@ -32,8 +32,7 @@ export interface LedgerStoreOptions {
   readonly onLost?: ((words: string, error: unknown) => void) | undefined;
 }
 
-export interface LedgerStore {
-  readonly sql: Sql;
+export interface LedgerStore extends Pool {
   /**
    * The database is older than the hot store: the engine must be started with all its entities marked dirty
    * (`reflush`), so that totals are written anew. Every opening says so until `caughtUp`.
@@ -196,7 +195,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   const { embedded, restored, notes } = await openOrRestore(place, options);
   let older = restored;
   writeStanding(place, { open: true, older });
-  const { sql } = embedded;
+  const { sql, requestSql } = embedded;
   let snapshots: Promise<unknown> = Promise.resolve();
   const snapshot = (): Promise<string> => {
     const next = snapshots.then(async () => {
@@ -218,6 +217,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   };
   return {
     sql,
+    requestSql,
     restored,
     notes,
     caughtUp: () => {

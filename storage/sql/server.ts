@@ -6,11 +6,10 @@
  */
 import { openFault } from '../open-fault.ts';
 import { createBreaker } from './breaker.ts';
-import { type ConnectOptions, connectSql, type Sql } from './client.ts';
+import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
 import { guardSql } from './guard.ts';
 
-export interface ServerSql {
-  readonly sql: Sql;
+export interface ServerSql extends Pool {
   readonly notes: readonly string[];
   /** Words while the server is away, else `null`. */
   trouble(): string | null;
@@ -23,13 +22,13 @@ const closeSecondsMax = 5;
 
 /** Connects, and rejects with words for the operator when there is no server or an unfit one. */
 export const openServerSql = async (url: string, options: ConnectOptions = {}): Promise<ServerSql> => {
-  const pool = connectSql(url, options);
+  const pool = connectPool(url, options);
   try {
-    const notes = await judge(pool, url);
-    fetchTypesNoMore(pool);
+    const notes = await judge(pool.sql, url);
+    fetchTypesNoMore(pool.sql);
     return guarded(url, pool, notes);
   } catch (error) {
-    await pool.end({ timeout: 0 });
+    await pool.sql.end({ timeout: 0 });
     throw error;
   }
 };
@@ -38,23 +37,24 @@ export const openServerSql = async (url: string, options: ConnectOptions = {}): 
  * The driver asks for the array types on every new connection, and when that one breaks meanwhile, nobody
  * hears of it but the process, which ends. The types do not change, so the first connection's are kept.
  */
-const fetchTypesNoMore = (pool: Sql): void => {
-  (pool.options as { fetch_types: boolean }).fetch_types = false;
+const fetchTypesNoMore = (sql: Sql): void => {
+  (sql.options as { fetch_types: boolean }).fetch_types = false;
 };
 
-const guarded = (url: string, pool: Sql, notes: readonly string[]): ServerSql => {
+const guarded = (url: string, pool: Pool, notes: readonly string[]): ServerSql => {
   const breaker = createBreaker({
     probe: () => probe(url),
     retryMs: 1_000,
     suspectMs: 2_000,
   });
   return {
-    sql: guardSql(pool, breaker),
+    sql: guardSql(pool.sql, breaker),
+    requestSql: guardSql(pool.requestSql, breaker),
     notes,
     trouble: () => breaker.trouble(),
     close: async () => {
       breaker.close();
-      await pool.end({ timeout: closeSecondsMax });
+      await pool.sql.end({ timeout: closeSecondsMax });
     },
   };
 };
