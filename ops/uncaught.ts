@@ -27,7 +27,10 @@ export const endOnUncaught = ({ stop, limitMs }: UncaughtParts): Uncaught => {
     const cause = error instanceof Error ? error : new Error(String(error));
     const isFirst = !uncaught.happened;
     uncaught.happened = true;
-    pino({ name: 'rollcall' }).fatal({ err: cause, origin }, 'an error that nothing caught: this process ends');
+    pino({ name: 'rollcall' }).fatal(
+      { err: cause, origin },
+      'an error that nothing caught: this process ends',
+    );
     if (!isFirst) return;
     setTimeout(end, limitMs);
     stop().then(end, end);
