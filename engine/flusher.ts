@@ -104,6 +104,7 @@ const troubles: Readonly<Record<StorageReason, string>> = {
   full: 'a store has no room',
   row: 'a row is refused',
   uninitialised: 'the hot store lost what it knew',
+  damaged: 'a store met damaged data',
   outdated: 'the hot store is behind SQL',
   closed: 'the stores are closed',
   bug: 'a store refuses for an unknown reason',

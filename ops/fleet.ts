@@ -47,7 +47,7 @@ const sessionsKeptMs = 60_000;
 const sessionCopiesMs = 3_600_000;
 
 const openAlone = (stores: Stores): Plane => {
-  const catalogue = createCatalogue(stores.sql);
+  const catalogue = createCatalogue(stores.requestSql);
   const sessions = createSessionCache({
     source: catalogue.sessions,
     clock: systemClock,
@@ -90,10 +90,10 @@ const openShared = async (stores: Stores, config: PlaneConfig, onTrouble: OnTrou
     urls: config.redisUrl,
     onError: (error) => onTrouble('the signal connection to Redis', error),
   });
-  const plain = createCatalogue(stores.sql);
+  const plain = createCatalogue(stores.requestSql);
   const mirror = mirrorSessions({
     signals,
-    sql: stores.sql,
+    sql: stores.requestSql,
     sessions: plain.sessions,
     entriesMax: sessionsCachedMax,
     copyMs: sessionCopiesMs,

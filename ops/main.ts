@@ -4,14 +4,16 @@
  *
  * The first SIGINT or SIGTERM drains, also while it still starts; a second one ends at once (nothing
  * acknowledged is lost even then). It also drains when its terminal closes or the process that started it is
- * gone; it goes on when only the reader of its output is. A node that lost its embedded SQL drains by itself
- * and ends with 1: only a new process helps, and a supervisor starts one.
+ * gone; it goes on when only the reader of its output is. A node that lost its embedded SQL, and any process
+ * with an error that nothing caught, drains by itself and ends with 1: only a new process helps, and a
+ * supervisor starts one.
  */
 import { setFlagsFromString } from 'node:v8';
 import { type Config, misspeltSettings, readConfig } from './config.ts';
 import { welcomeText } from './demo/welcome.ts';
 import { start } from './rollcall.ts';
-import { obeySupervisor, supervise, type WorkerReady, workerIndex } from './workers.ts';
+import { endOnUncaught, type Uncaught } from './uncaught.ts';
+import { obeySupervisor, stopMsMax, supervise, type WorkerReady, workerIndex } from './workers.ts';
 
 const fail = (error: unknown): never => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -31,7 +33,9 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
   const starting = start(config);
   // A signal may come as soon as the first request is answered, which is before the welcome is printed.
-  const drain = drainOnSignals(() => starting.then((running) => running.stop()));
+  const stopNode = () => starting.then((running) => running.stop());
+  const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config) });
+  const drain = drainOnSignals(stopNode, uncaught);
   obeySupervisor(drain);
   const { notes, url, adminUrl, demo, lost, stop } = await starting;
   void lost.then((words) => {
@@ -49,7 +53,8 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
 
 const runWorkers = async (config: Config): Promise<void> => {
   const { ready, stop, kill } = supervise(config, import.meta.filename);
-  const drain = (): void => void stop().then((code) => process.exit(code), fail);
+  const uncaught = endOnUncaught({ stop, limitMs: stopMsMax(config) });
+  const drain = (): void => void stop().then((code) => process.exit(uncaught.happened ? 1 : code), fail);
   let signals = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -69,13 +74,13 @@ const runWorkers = async (config: Config): Promise<void> => {
 };
 
 /** Gives what the first signal does: starts the drain, once. */
-const drainOnSignals = (stop: () => Promise<void>): (() => void) => {
+const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught): (() => void) => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;
     draining = true;
     process.stdout.write('Draining: no new work, answers first, then the stores …\n');
-    stop().then(() => process.exit(0), fail);
+    stop().then(() => process.exit(uncaught.happened ? 1 : 0), fail);
   };
   let signals = 0;
   const onSignal = (): void => {

@@ -53,6 +53,10 @@ export interface Supervisor {
   kill(): void;
 }
 
+/** A node of these settings that is asked to stop and still lives after this hangs. */
+export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainMs'>): number =>
+  leaveMs + 2 * drainMs + closingMs;
+
 /** Starts the workers. `program` is the file that each of them runs. */
 export const supervise = (config: Config, program: string): Supervisor => {
   // Made before there are several that would make it.
@@ -76,7 +80,7 @@ export const supervise = (config: Config, program: string): Supervisor => {
       resolve([...told].sort(([one], [other]) => one - other).map(([, one]) => one));
     },
   };
-  const limitMs = config.leaveMs + 2 * config.drainMs + closingMs;
+  const limitMs = stopMsMax(config);
   let stopped: Promise<number> | null = null;
   const stop = (): Promise<number> => {
     stopped ??= end(state, limitMs, lives);

@@ -14,7 +14,7 @@ import { lockDataDirectory } from './embedded/lock.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis.ts';
 import { openFault } from './open-fault.ts';
-import type { Sql } from './sql/client.ts';
+import type { Pool } from './sql/client.ts';
 import { openServerSql } from './sql/server.ts';
 
 export type { MemorySettings };
@@ -35,9 +35,8 @@ export interface StoresOptions {
   readonly onLost?: (words: string, error: unknown) => void;
 }
 
-export interface Stores {
+export interface Stores extends Pool {
   readonly hot: HotStore;
-  readonly sql: Sql;
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
   /** The functions that decide inside a shared hot store, `null` when it is embedded. */
@@ -95,6 +94,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     return {
       hot,
       sql: server.sql,
+      requestSql: server.requestSql,
       shared: true,
       libraries: hot.libraries,
       storeClocks: hot.clocks,
@@ -145,10 +145,11 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
     });
     try {
       const hot = await openHot();
-      const { sql, restored, holdsDirectory, notes } = ledger;
+      const { sql, requestSql, restored, holdsDirectory, notes } = ledger;
       return {
         hot,
         sql,
+        requestSql,
         shared: false,
         libraries: null,
         storeClocks: null,

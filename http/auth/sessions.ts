@@ -62,7 +62,8 @@ interface State extends SessionCacheOptions {
 }
 
 const refusedEntriesMax = 10_000;
-const refusedMs = 10_000;
+/** A token that another node has minted meanwhile works there and here within a second. */
+const refusedMs = 500;
 /** Pause between two questions about one token to a store that does not answer. */
 const awayMs = 1_000;
 const tokenLengthMax = 160;
@@ -84,14 +85,20 @@ const unreachable = (cause: unknown): never => {
 interface Finding {
   readonly hash: string;
   readonly record: SessionRecord | null;
+  /** From before the look-up, monotonic. */
+  readonly askedMs: number;
 }
 
 const isOver = ({ clock }: State, { expiresAtMs }: SessionRecord): boolean => expiresAtMs <= clock.nowMs();
 
-const adopt = (state: State, token: string, { hash: key, record }: Finding): SessionRecord | null => {
+const adopt = (
+  state: State,
+  token: string,
+  { hash: key, record, askedMs }: Finding,
+): SessionRecord | null => {
   const steadyMs = state.clock.monotonicMs();
   if (record === null || isOver(state, record)) {
-    state.refused.set(token, steadyMs + refusedMs);
+    state.refused.set(token, askedMs + refusedMs);
     return null;
   }
   if (state.keepable?.(key) === false) return record;
@@ -102,12 +109,13 @@ const adopt = (state: State, token: string, { hash: key, record }: Finding): Ses
 };
 
 const lookUp = async (state: State, token: string): Promise<SessionRecord | null> => {
-  const epoch = state.epoch;
+  const { epoch } = state;
+  const askedMs = state.clock.monotonicMs();
   try {
     const digest = hash('sha256', token, 'buffer');
     const record = await state.source.byTokenHash(digest);
     if (record === null) state.kept.delete(token);
-    if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record });
+    if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record, askedMs });
     return record === null || isOver(state, record) ? null : record;
   } catch (cause) {
     return fromBefore(state, token, cause);

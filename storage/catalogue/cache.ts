@@ -10,8 +10,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { StorageError } from '../../engine/errors.ts';
+import { StorageError, type StorageReason } from '../../engine/errors.ts';
 import { createTogether } from './together.ts';
+import type { UnknownNames } from './unknown.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
 export interface Listing<Rows> {
@@ -28,8 +29,9 @@ export interface Snapshots {
 
 export const staleMaxMs = 3_600_000;
 
+const awayReasons: readonly string[] = ['unreachable', 'busy', 'full'] satisfies StorageReason[];
 const isAway = (failure: unknown): boolean =>
-  failure instanceof StorageError && (failure.reason === 'unreachable' || failure.reason === 'busy');
+  failure instanceof StorageError && awayReasons.includes(failure.reason);
 
 const createLastShown = (entriesMax: number): Snapshots['show'] => {
   const shown = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });
@@ -74,7 +76,7 @@ export interface Cacheable {
 }
 
 export interface RowCache<Row extends Cacheable> {
-  /** By id or vanity code: at once when cached. `null` (never cached) when there is no such entity. */
+  /** By id or vanity code: at once when cached. `null` when there is no such entity. */
   get(word: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
   /** Call after an edit or deletion is committed. Loads that began earlier are not kept. */
   drop(id: string): void;
@@ -89,6 +91,8 @@ interface Bound {
 export interface RowCacheOptions<Row> extends Bound {
   /** Reads rows by id, many at once; what is gone is left out. Without it rows just grow old. */
   readonly readMany?: (ids: readonly string[]) => Promise<readonly Row[]>;
+  /** Where words that name nothing are kept for a moment. Without it they are asked for each time. */
+  readonly unknown?: UnknownNames;
   /** Monotonic; a test's own. */
   readonly monotonicMs?: () => number;
 }
@@ -159,7 +163,7 @@ const createRows = <Row extends Cacheable>(
 };
 
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
-  const { readMany, monotonicMs: nowMs = () => performance.now() } = options;
+  const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = new Map<string, Promise<Row | null>>();
   const together = readMany === undefined ? null : createTogether(readMany);
   let drops = 0;
@@ -170,6 +174,7 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     });
   };
   const rows = createRows<Row>(options, { nowMs, ahead });
+  unknown?.whenForgotten(() => loading.clear());
 
   /** An old row for a failure; nothing is left of one that was dropped. */
   const fromBefore = (word: string, failure: unknown): Row => {
@@ -189,6 +194,15 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
     return row !== null && drops === dropsBefore ? rows.keep(row, beganMs) : row;
   };
+  /** Of a search by id and code alike: a row that is read by its id may be gone while that is a code. */
+  const noting = (word: string, load: () => Promise<Row | null>) => {
+    const isUnknown = unknown?.asking(word);
+    return async (): Promise<Row | null> => {
+      const row = await load();
+      if (row === null) isUnknown?.();
+      return row;
+    };
+  };
   const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const filling = fill(word, load).finally(() => {
       if (loading.get(word) === filling) loading.delete(word);
@@ -200,20 +214,24 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     get: (word, load) => {
       const row = rows.find(word);
       if (row !== undefined) return row;
+      if (unknown?.has(word)) return null;
       const underway = loading.get(word);
       if (underway !== undefined) return underway;
-      if (together === null || !rows.holds(word)) return start(word, load);
-      return start(word, async () => (await together(word)) ?? load());
+      const search = noting(word, load);
+      if (together === null || !rows.holds(word)) return start(word, search);
+      return start(word, async () => (await together(word)) ?? search());
     },
     drop: (id) => {
       drops += 1;
       rows.delete(id);
       loading.clear();
+      unknown?.forgetAll();
     },
     doubtAll: () => {
       drops += 1;
       rows.doubt();
       loading.clear();
+      unknown?.forgetAll();
     },
   };
 };

@@ -59,6 +59,13 @@ import {
   type TeamProfile,
   type TeamWishes,
 } from './teams.ts';
+import {
+  createLookUp,
+  createUnknownNames,
+  forgetOnCommit,
+  namesOfKind,
+  type UnknownNames,
+} from './unknown.ts';
 import { createVanities, type Vanities } from './vanity.ts';
 import { createVoterOrders } from './voter-order.ts';
 import {
@@ -209,8 +216,14 @@ const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams']
   members: createTeamMembers(sql),
 });
 
-const createPacks = (sql: Sql, lists: Lists): Catalogue['packs'] => ({
-  find: (url) => asStorage('packs.find', () => findPack(sql, url)),
+const noPacks: PackPage = { packs: [], bots: new Map(), servers: new Map() };
+
+const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames): Catalogue['packs'] => ({
+  find: createLookUp(namesOfKind(unknown, 'pack'), {
+    none: noPacks,
+    isNone: ({ packs }) => packs.length === 0,
+    load: (url) => asStorage('packs.find', () => findPack(sql, url)),
+  }),
   summary: (word) => asStorage('packs.summary', () => findPackSummary(sql, word)),
   edits: createPackEdits(sql),
   page: lists.packs,
@@ -247,7 +260,9 @@ const createCredits = (sql: Sql): Catalogue['credits'] => ({
 });
 
 /** The catalogue over one SQL client. Holds caches, so one per process. */
-export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catalogue => {
+export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Catalogue => {
+  const unknown = createUnknownNames();
+  const sql = forgetOnCommit(pool, unknown);
   const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs } = { ...defaults, ...options };
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
   const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
@@ -256,7 +271,11 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     sql,
     bots: createBots(
       sql,
-      createRowCache({ ...cacheBound, readMany: readingMany((ids) => findBots(sql, ids)) }),
+      createRowCache({
+        ...cacheBound,
+        unknown: namesOfKind(unknown, 'bot'),
+        readMany: readingMany((ids) => findBots(sql, ids)),
+      }),
       {
         lists,
         snapshots,
@@ -264,12 +283,16 @@ export const createCatalogue = (sql: Sql, options: CatalogueOptions = {}): Catal
     ),
     servers: createServers(
       sql,
-      createRowCache({ ...cacheBound, readMany: readingMany((ids) => findServers(sql, ids)) }),
+      createRowCache({
+        ...cacheBound,
+        unknown: namesOfKind(unknown, 'server'),
+        readMany: readingMany((ids) => findServers(sql, ids)),
+      }),
       lists,
     ),
-    teams: createTeams(sql, createRowCache(cacheBound)),
-    packs: createPacks(sql, lists),
-    vanity: createVanities(sql),
+    teams: createTeams(sql, createRowCache({ ...cacheBound, unknown: namesOfKind(unknown, 'team') })),
+    packs: createPacks(sql, lists, unknown),
+    vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),
     push: createPushBox(sql),
     sessions: createSessions(sql),

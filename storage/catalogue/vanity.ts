@@ -11,6 +11,7 @@ import { foldVanityCode, type VanityKind, vanityCandidates } from '../../engine/
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { repeated } from '../sql/retry.ts';
+import { createLookUp, namesOfKind, type UnknownNames } from './unknown.ts';
 
 export interface VanityRow {
   readonly code: string;
@@ -34,11 +35,18 @@ export interface Vanities {
   change(target: VanityTarget, code: string): Promise<VanityOutcome>;
 }
 
-export const createVanities = (sql: Sql): Vanities => ({
-  byCode: (word) => asStorage('vanity.byCode', () => findByCode(sql, word)),
-  byItag: (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag)),
-  change: (target, code) => asStorage('vanity.change', () => repeated(() => changeVanity(sql, target, code))),
-});
+export const createVanities = (sql: Sql, unknown: UnknownNames): Vanities => {
+  const lookUp = (kind: string, load: (name: string) => Promise<VanityRow | null>) =>
+    createLookUp(namesOfKind(unknown, kind), { none: null, isNone: (row) => row === null, load });
+  return {
+    byCode: lookUp('code', (word) => asStorage('vanity.byCode', () => findByCode(sql, word))),
+    byItag: lookUp('itag', (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag))),
+    change: (target, code) =>
+      asStorage('vanity.change', () => repeated(() => changeVanity(sql, target, code))).finally(
+        unknown.forgetAll,
+      ),
+  };
+};
 
 const findByCode = async (sql: Queryable, word: string): Promise<VanityRow | null> => {
   const code = foldVanityCode(word);

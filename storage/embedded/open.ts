@@ -13,7 +13,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
 import { beginLineage } from '../ledger/generations.ts';
-import type { Sql } from '../sql/client.ts';
+import type { Pool, Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../sql/embedded.ts';
 import { storageErrorOf } from '../sql/errors.ts';
@@ -37,8 +37,7 @@ export interface LedgerStoreOptions {
   readonly onLost?: ((words: string, error: unknown) => void) | undefined;
 }
 
-export interface LedgerStore {
-  readonly sql: Sql;
+export interface LedgerStore extends Pool {
   /**
    * The database is older than the hot store: the engine must be started with all its entities marked dirty
    * (`reflush`), so that totals are written anew. Every opening says so until `caughtUp`.
@@ -250,6 +249,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
     },
   });
   const sql = guardSql(embedded.sql, damage);
+  const requestSql = guardSql(embedded.requestSql, damage);
   const snapshot = snapshotsOf(place, embedded);
   const next = async (): Promise<unknown> => (damage.isLasting() ? null : snapshot());
   const stopTimers = startTimers({ snapshot: next, upkeep: createUpkeep(sql) }, options);
@@ -269,6 +269,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   };
   return {
     sql,
+    requestSql,
     restored,
     holdsDirectory: await holdsDirectory(sql),
     notes,

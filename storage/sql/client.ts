@@ -8,6 +8,8 @@
  * `storageErrorOf` (errors.ts); this file never does, so that SQLSTATEs stay readable.
  */
 import postgres from 'postgres';
+import { createAdmission } from './admission.ts';
+import { admitSql } from './guard.ts';
 import { withSafeTransactions } from './transactions.ts';
 
 /** Values our own parsers give for SQL types that `postgres` would leave as text. */
@@ -18,6 +20,14 @@ export type Sql = postgres.Sql<SqlTypes>;
 export type Transaction = postgres.TransactionSql<SqlTypes>;
 /** Whatever runs statements: a pool or a transaction. */
 export type Queryable = postgres.ISql<SqlTypes>;
+
+/** Two ways to the same connections: each has a line of its own in which work waits for its turn. */
+export interface Pool {
+  /** For what the node does by itself. */
+  readonly sql: Sql;
+  /** For what clients ask for: as many as there are, they leave every other turn to the node's own work. */
+  readonly requestSql: Sql;
+}
 
 export interface ConnectOptions {
   /** Connections of this process. */
@@ -49,13 +59,29 @@ export const commonOptions = {
  * A pool on a Postgres server (version 15 or later). Connects on first use and again after a loss; a
  * statement in flight at a loss is rejected, never repeated.
  */
-export const connectSql = (url: string, options: ConnectOptions = {}): Sql =>
-  withSafeTransactions(connect(url, options));
+export const connectSql = (url: string, options: ConnectOptions = {}): Sql => connectPool(url, options).sql;
 
-const connect = (url: string, options: ConnectOptions): Sql =>
+/** The same pool, also with the line of clients' requests. */
+export const connectPool = (url: string, options: ConnectOptions = {}): Pool => {
+  const connections = options.connectionsMax ?? 10;
+  return admitted(withSafeTransactions(connect(url, connections, options)), connections);
+};
+
+/** Work that waits for a connection in one line; a process has as much memory for many more. */
+export const waitingMax = 1_000;
+/** Enough that a connection never waits for this process. */
+const pipelineMax = 4;
+
+/** Puts the admission before the connections of a driver's pool. */
+export const admitted = (sql: Sql, connections: number): Pool => {
+  const admission = createAdmission({ connections, pipelineMax, waitingMax });
+  return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
+};
+
+const connect = (url: string, connections: number, options: ConnectOptions): Sql =>
   postgres(url, {
     ...commonOptions,
-    max: options.connectionsMax ?? 10,
+    max: connections,
     connect_timeout: options.connectSecondsMax ?? 3,
     // The breaker paces attempts; a longer pause here would only prolong an outage.
     backoff: () => 0.05,

@@ -15,7 +15,7 @@ import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import type { PackContents } from '../embedded/copy.ts';
-import { commonOptions, type Sql } from './client.ts';
+import { admitted, commonOptions, type Pool, type Sql } from './client.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 
 export interface EmbeddedOptions {
@@ -26,8 +26,7 @@ export interface EmbeddedOptions {
   /** Called once when the thread ends without having been asked: every later statement fails. */
   readonly onCrash?: (error: StorageError) => void;
 }
-export interface EmbeddedSql {
-  readonly sql: Sql;
+export interface EmbeddedSql extends Pool {
   /** Whether the folder was made by this call. */
   readonly initialised: boolean;
   /**
@@ -147,18 +146,21 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
     cleanUp();
     throw error;
   }
-  return superviseWorker({ worker, ready, sql: connect(address, ready.port), cleanUp }, options);
+  return superviseWorker(
+    { worker, ready, pool: admitted(connect(address, ready.port), 1), cleanUp },
+    options,
+  );
 };
 
 interface Running {
   readonly worker: Worker;
   readonly ready: Extract<WorkerReply, { kind: 'ready' }>;
-  readonly sql: Sql;
+  readonly pool: Pool;
   readonly cleanUp: () => void;
 }
 
 const superviseWorker = (running: Running, options: EmbeddedOptions): EmbeddedSql => {
-  const { worker, sql } = running;
+  const { worker, pool } = running;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
   let reason = '';
   let alive = true;
@@ -176,7 +178,7 @@ const superviseWorker = (running: Running, options: EmbeddedOptions): EmbeddedSq
     if (!closing) options.onCrash?.(failure('run', reason || 'the database thread ended'));
   });
   const close = async (): Promise<void> => {
-    await sql.end({ timeout: 5 });
+    await pool.sql.end({ timeout: 5 });
     send({ kind: 'close' });
     // A backend that lost its protocol spins for ever and hears nothing.
     const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs);
@@ -184,7 +186,7 @@ const superviseWorker = (running: Running, options: EmbeddedOptions): EmbeddedSq
     clearTimeout(timer);
   };
   return {
-    sql,
+    ...pool,
     initialised: running.ready.initialised,
     async packInto(file) {
       if (!alive) throw failure('copy', reason || 'the database thread ended');

@@ -6,12 +6,11 @@
  */
 import { openFault } from '../open-fault.ts';
 import { createBreaker } from './breaker.ts';
-import { type ConnectOptions, connectSql, type Sql } from './client.ts';
+import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
 import { watchDamage } from './damage.ts';
-import { guardSql } from './guard.ts';
+import { type Guard, guardSql } from './guard.ts';
 
-export interface ServerSql {
-  readonly sql: Sql;
+export interface ServerSql extends Pool {
   readonly notes: readonly string[];
   /** Words while the server is away or was lately met damaged, else `null`. */
   trouble(): string | null;
@@ -29,13 +28,13 @@ const closeSecondsMax = 5;
 
 /** Connects, and rejects with words for the operator when there is no server or an unfit one. */
 export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
-  const pool = connectSql(url, options);
+  const pool = connectPool(url, options);
   try {
-    const notes = await judge(pool, url);
-    fetchTypesNoMore(pool);
+    const notes = await judge(pool.sql, url);
+    fetchTypesNoMore(pool.sql);
     return guarded(pool, { url, notes, options });
   } catch (error) {
-    await pool.end({ timeout: 0 });
+    await pool.sql.end({ timeout: 0 });
     throw error;
   }
 };
@@ -44,8 +43,8 @@ export const openServerSql = async (url: string, options: ServerOptions = {}): P
  * The driver asks for the array types on every new connection, and when that one breaks meanwhile, nobody
  * hears of it but the process, which ends. The types do not change, so the first connection's are kept.
  */
-const fetchTypesNoMore = (pool: Sql): void => {
-  (pool.options as { fetch_types: boolean }).fetch_types = false;
+const fetchTypesNoMore = (sql: Sql): void => {
+  (sql.options as { fetch_types: boolean }).fetch_types = false;
 };
 
 const damagedWords = (met: string): string =>
@@ -54,7 +53,7 @@ const damagedWords = (met: string): string =>
   '"npm run ops -- reflush".';
 
 const guarded = (
-  pool: Sql,
+  pool: Pool,
   {
     url,
     notes,
@@ -67,8 +66,10 @@ const guarded = (
     suspectMs: 2_000,
   });
   const damage = watchDamage({ report: (met, error) => options.onTrouble?.(damagedWords(met), error) });
+  const guard: Guard = { pass: (work) => damage.pass(() => breaker.pass(work)) };
   return {
-    sql: guardSql(pool, { pass: (work) => damage.pass(() => breaker.pass(work)) }),
+    sql: guardSql(pool.sql, guard),
+    requestSql: guardSql(pool.requestSql, guard),
     notes,
     trouble: () => {
       const away = breaker.trouble();
@@ -78,7 +79,7 @@ const guarded = (
     },
     close: async () => {
       breaker.close();
-      await pool.end({ timeout: closeSecondsMax });
+      await pool.sql.end({ timeout: closeSecondsMax });
     },
   };
 };

@@ -101,6 +101,20 @@ test('a revoked session is asked for again, and stays refused', async () => {
   assert.is(world.state.lookups.length, 2);
 });
 
+test('a refused token is asked for again half a second after it was first asked for', async () => {
+  const world = open();
+  const finding = world.cache.find(token);
+  world.state.offsetMs += 300;
+  world.state.lookups[0]?.resolve(null);
+  assert.is(await finding, null);
+  world.state.offsetMs += 199;
+  assert.is(world.cache.find(token), null);
+  assert.is(world.state.lookups.length, 1);
+
+  world.state.offsetMs += 1;
+  assert.equal(await fill(world), record);
+});
+
 test('a look-up that began before a revoke is not kept', async () => {
   const world = open();
   const finding = world.cache.find(token);

@@ -149,10 +149,13 @@ test('the cache holds no more than its bytes', async () => {
 });
 
 test('an unknown word is null and asked again', async () => {
-  assert.is(await catalogue.bots.profile('nobody'), null);
-  await addBot(directory.sql, 'nobody');
+  assert.is(await catalogue.bots.profile('late'), null);
+  await addBot(directory.sql, 'late');
 
-  assert.is((await catalogue.bots.profile('nobody'))?.id, 'nobody');
+  const other = createCatalogue(directory.sql);
+  assert.is((await other.bots.profile('late'))?.id, 'late');
+  catalogue.bots.drop('late');
+  assert.is((await catalogue.bots.profile('late'))?.id, 'late');
 });
 
 test('a failure of SQL is a storage error and is not cached', async () => {

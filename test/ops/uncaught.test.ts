@@ -1,0 +1,72 @@
+/**
+ * An error that nothing catches, in a real process: it is logged, the node drains, and the process ends with 1.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { DemoFile } from '../../ops/demo/access.ts';
+import { startNode } from '../support/node-process.ts';
+import { makeBareFolder } from '../support/sql-template.ts';
+
+const test = suite('an uncaught error');
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-uncaught-'));
+const dataDir = join(folder, 'data');
+test.before(() => makeBareFolder(dataDir));
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+const preload = new URL('./uncaught-preload.ts', import.meta.url).href;
+const begin = () =>
+  startNode({
+    dataDir,
+    settings: { DEMO: 'on', NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}` },
+  });
+const demo = (): DemoFile => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+const post = async (url: string, servers: number): Promise<number> => {
+  const { bot } = demo();
+  const headers = { 'Bot-Auth': bot.token };
+  const body = JSON.stringify({ servers });
+  return (await fetch(`${url}/bots/stats`, { method: 'POST', headers, body })).status;
+};
+
+test('the node logs it, drains, ends with 1, and what it acknowledged is there afterwards', async () => {
+  const node = await begin();
+  assert.is(await post(node.url, 31_337), 200);
+  node.signal('SIGUSR2');
+  const { code, signal } = await node.exited;
+
+  assert.is(signal, null);
+  assert.is(code, 1);
+  assert.match(node.output(), /"level":60.*an error that nothing caught/);
+  assert.match(node.output(), /a fault of the test, thrown/);
+  const state = JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8'));
+  assert.is(state.open, false, 'the stores were closed');
+
+  const next = await begin();
+  const shown = await (await fetch(`${next.url}/bots/${demo().bot.id}`)).json();
+  assert.is((await next.stop()).code, 0);
+  assert.is((shown as { servers: number }).servers, 31_337);
+});
+
+test('further errors and a signal during the drain neither stop it nor make it end with 0', async () => {
+  const node = await begin();
+  for (const name of ['SIGUSR2', 'SIGUSR2', 'SIGTERM'] as const) node.signal(name);
+  const { code } = await node.exited;
+
+  assert.is(code, 1);
+  assert.match(node.output(), /a fault of the test, thrown/);
+  assert.is(JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open, false);
+});
+
+test('a stop that does not end is cut off', () => {
+  const child = fileURLToPath(new URL('./uncaught-child.ts', import.meta.url));
+  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, child], { encoding: 'utf8' });
+
+  assert.is(status, 1);
+  assert.match(stdout, /an error that nothing caught/);
+});
+
+test.run();

@@ -1,0 +1,187 @@
+/**
+ * Names that are unknown for a moment: what they spare, and that nothing that was created stays unknown.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRowCache } from '../../../storage/catalogue/cache.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import {
+  createLookUp,
+  createUnknownNames,
+  namesOfKind,
+  unknownMs,
+} from '../../../storage/catalogue/unknown.ts';
+import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+
+const test = suite('unknown names');
+let directory: Directory;
+test.before(async () => {
+  directory = await openDirectory();
+  await addUser(directory.sql, 'robin');
+  await addTeam(directory.sql, 'team1', 'keepers');
+});
+test.after(() => directory.close());
+
+/** A look-up whose answers the test gives, on a clock of its own. */
+const makeWorld = () => {
+  const state = { nowMs: 0 };
+  const asked: { name: string; resolve(row: string | null): void; reject(error: Error): void }[] = [];
+  const unknown = createUnknownNames(() => state.nowMs);
+  const load = (name: string): Promise<string | null> =>
+    new Promise((resolve, reject) => asked.push({ name, resolve, reject }));
+  const find = createLookUp(namesOfKind(unknown, 'code'), {
+    none: null,
+    isNone: (row) => row === null,
+    load,
+  });
+  return { state, asked, unknown, find };
+};
+
+test('simultaneous look-ups share one, and an unknown name is not asked for again for a moment', async () => {
+  const { state, asked, find } = makeWorld();
+  const both = [find('mill'), find('mill')];
+  asked[0]?.resolve(null);
+
+  assert.equal(await Promise.all(both), [null, null]);
+  state.nowMs = unknownMs - 1;
+  assert.is(await find('mill'), null);
+  assert.is(asked.length, 1);
+  state.nowMs = unknownMs;
+  const again = find('mill');
+  asked[1]?.resolve('bot1');
+  assert.is(await again, 'bot1');
+});
+
+test('the moment begins before the statement, however long that takes', async () => {
+  const { state, asked, find } = makeWorld();
+  const first = find('mill');
+  state.nowMs = unknownMs;
+  asked[0]?.resolve(null);
+  await first;
+
+  void find('mill');
+  assert.is(asked.length, 2);
+});
+
+test('a look-up that began before a commit is neither kept nor shared after it', async () => {
+  const { asked, unknown, find } = makeWorld();
+  const before = find('mill');
+  unknown.forgetAll();
+  const after = find('mill');
+  asked[1]?.resolve('bot1');
+  assert.is(await after, 'bot1');
+  asked[0]?.resolve(null);
+  assert.is(await before, null);
+
+  const later = find('mill');
+  asked[2]?.resolve('bot1');
+  assert.is(await later, 'bot1');
+});
+
+test('a failure is not an unknown name', async () => {
+  const { asked, find } = makeWorld();
+  const first = find('mill');
+  asked[0]?.reject(new Error('away'));
+  assert.is(await first.catch((error: Error) => error.message), 'away');
+
+  void find('mill');
+  assert.is(asked.length, 2);
+});
+
+test('names of one kind say nothing of another, long ones are not kept, and the oldest go', async () => {
+  const unknown = createUnknownNames(() => 0);
+  const [bots, teams] = [namesOfKind(unknown, 'bot'), namesOfKind(unknown, 'team')];
+  bots.asking('mill')();
+  assert.is(bots.has('mill'), true);
+  assert.is(teams.has('mill'), false);
+  bots.asking('x'.repeat(10_000))();
+  assert.is(bots.has('x'.repeat(10_000)), false);
+
+  for (let number = 0; number < 30_000; number++) teams.asking(`team${number}`)();
+  assert.is(bots.has('mill'), false);
+  assert.is(teams.has('team29999'), true);
+});
+
+test('a row that is read ahead and is gone does not make its id an unknown word', async () => {
+  const unknown = createUnknownNames();
+  const nowMs = { value: 0 };
+  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+    bytesMax: 1_000,
+    ageMaxMs: 1_000,
+    unknown,
+    monotonicMs: () => nowMs.value,
+    readMany: async () => [],
+  });
+  await cache.get('mill', async () => ({ id: 'mill', vanity: '', weightBytes: 1 }));
+  nowMs.value = 800;
+  void cache.get('mill', async () => null);
+  await new Promise(setImmediate);
+
+  assert.is(unknown.has('mill'), false);
+  const other = { id: 'bot2', vanity: 'mill', weightBytes: 1 };
+  assert.is(await cache.get('mill', async () => other), other);
+});
+
+/** Counts what really asks SQL: each look-up takes one statement. */
+const counted = async (task: (catalogue: Catalogue) => Promise<unknown>): Promise<number> => {
+  let statements = 0;
+  const sql = new Proxy(directory.sql, {
+    apply: (target, self, words) => {
+      if (Array.isArray(words[0]) && words[0].join('').includes('where ')) statements += 1;
+      return Reflect.apply(target, self, words);
+    },
+  });
+  await task(createCatalogue(sql));
+  return statements;
+};
+
+test('a thousand look-ups of unknown names of each kind cost a handful of statements', async () => {
+  const looks: ((catalogue: Catalogue) => unknown)[] = [
+    ({ bots }) => bots.profile('missing'),
+    ({ servers }) => servers.profile('missing'),
+    ({ teams }) => teams.profile('missing'),
+    ({ packs }) => packs.find('missing'),
+    ({ vanity }) => vanity.byCode('missing'),
+  ];
+  for (const look of looks) {
+    const count = await counted(async (catalogue) => {
+      for (let number = 0; number < 1_000; number++) await look(catalogue);
+    });
+    assert.ok(count > 0 && count < 100, `${count} statements: ${look}`);
+  }
+});
+
+test('what this node creates or renames is there at once, and soon at another', async () => {
+  const here = createCatalogue(directory.sql);
+  const there = createCatalogue(directory.sql);
+  await addBot(directory.sql, 'bot7', { vanity: 'lantern' });
+  for (const { vanity, bots } of [here, there]) {
+    assert.is(await vanity.byCode('windmill'), null);
+    assert.is(await bots.profile('windmill'), null);
+  }
+
+  assert.is(await here.vanity.change({ kind: 'bot', id: 'bot7' }, 'windmill'), 'changed');
+  assert.is((await here.vanity.byCode('windmill'))?.target_id, 'bot7');
+  assert.is((await here.bots.profile('windmill'))?.id, 'bot7');
+  while (
+    (await there.vanity.byCode('windmill')) === null ||
+    (await there.bots.profile('windmill')) === null
+  ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
+test('a transaction makes what it created known before it is acknowledged', async () => {
+  const { teams, sql } = createCatalogue(directory.sql);
+  assert.is(await teams.profile('team9'), null);
+  const reading = teams.profile('team9');
+  await sql.begin(async (transaction) => {
+    await addTeam(transaction as unknown as typeof sql, 'team9', 'menders');
+  });
+
+  assert.is((await teams.profile('team9'))?.id, 'team9');
+  await reading;
+  assert.is((await teams.profile('team9'))?.id, 'team9');
+});
+
+test.run();
