@@ -9,22 +9,12 @@
  */
 
 import { held } from './entity/held.ts';
+import type { CommitRules, InitItem, Item, VoteMark } from './entity/items.ts';
 import { longestWaitMs } from './entity/votes.ts';
 import { StorageError } from './errors.ts';
 import { addressOf, type EntityKind, type Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type {
-  Clock,
-  CommitRules,
-  HotStore,
-  InitItem,
-  Item,
-  Ledger,
-  LedgerEntity,
-  LoadReply,
-  LoadRequest,
-  VoteMark,
-} from './ports.ts';
+import type { Clock, HotStore, Ledger, LedgerEntity, LoadReply, LoadRequest } from './ports.ts';
 import type { Found } from './registry.ts';
 import type { Decided } from './shard.ts';
 

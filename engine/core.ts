@@ -8,6 +8,7 @@ import { initOf, type Loader } from './activation.ts';
 import type { Actor } from './actor.ts';
 import type { DeliveryParts } from './delivery.ts';
 import type { HeldState } from './entity/held.ts';
+import type { Batch, BatchReply, CommitRules, Decision, Item } from './entity/items.ts';
 import { DomainError, StorageError } from './errors.ts';
 import type { Flusher } from './flusher.ts';
 import type { Freshness } from './freshness.ts';
@@ -15,17 +16,7 @@ import type { Gate } from './gate.ts';
 import type { EntityAddress, EntityKind, EntityRef, Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type {
-  Batch,
-  BatchReply,
-  Clock,
-  CommitRules,
-  Decision,
-  HotStore,
-  Item,
-  Ledger,
-  Settlement,
-} from './ports.ts';
+import type { Clock, HotStore, Ledger, Settlement } from './ports.ts';
 import { notFound, type Registry } from './registry.ts';
 import type { Decided, Turn, TurnFailure } from './shard.ts';
 

@@ -7,11 +7,13 @@
  * Nothing is ever decided on a version read here, and discarding loses nothing. Bound: one question at a
  * time, `shardCount` shards. Off where a node is alone with its stores. Started and stopped by create.ts.
  */
+
+import type { ShardVersion } from './entity/items.ts';
 import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Clock, HotStore, ShardVersion } from './ports.ts';
+import type { Clock, HotStore } from './ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface FreshnessParts {

@@ -15,11 +15,11 @@
  * answered by its deadline. Only the engine uses this file.
  */
 
+import type { Batch, BatchReply, ShardVersion } from './entity/items.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
 import { type Lane, Lanes, list, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
-import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   addOpen,

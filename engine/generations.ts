@@ -6,8 +6,9 @@
  * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
  */
 import { isBefore } from './entity/history.ts';
+import type { Place } from './entity/items.ts';
 import { allShards, type Shard } from './ids.ts';
-import type { HotStore, Ledger, Place } from './ports.ts';
+import type { HotStore, Ledger } from './ports.ts';
 
 /** Stores that contradict each other: words for the operator, who must decide. */
 export class StoresDisagree extends Error {}

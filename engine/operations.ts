@@ -21,12 +21,12 @@ import {
 import { deliverAdjustments, factsOf } from './delivery.ts';
 import type { EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
 import type { HeldState } from './entity/held.ts';
+import type { StatsItem, VoteItem } from './entity/items.ts';
 import type { HotState } from './entity/state.ts';
 import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { StatsItem, VoteItem } from './ports.ts';
 import { notFound } from './registry.ts';
 import type { Decided, Turn, TurnFailure } from './shard.ts';
 import {

@@ -7,10 +7,12 @@
  * what took effect is kept. Bounds: `limits.ringKeptMs`, counted while the store
  * answers, and `limits.ringBytesMax`, above which the gate takes no new work. Only the gate uses this file.
  */
+
+import type { Batch, BatchReply, CommitRules, Item, Place } from './entity/items.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Batch, BatchReply, Clock, CommitRules, HotStore, Item, Place } from './ports.ts';
+import type { Clock, HotStore } from './ports.ts';
 import type { Decided, ShardLine, Turn } from './shard.ts';
 
 export interface RingParts {

@@ -9,9 +9,9 @@
 import assert from 'node:assert/strict';
 import type { HeldState } from './entity/held.ts';
 import { isBefore, markAfter } from './entity/history.ts';
+import type { Batch, BatchReply, Decision, Item, ShardVersion } from './entity/items.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Shard } from './ids.ts';
-import type { Batch, BatchReply, Decision, Item, ShardVersion } from './ports.ts';
 
 /**
  * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.

@@ -8,8 +8,8 @@
  * Bound: `limits.parkedVotesMax` per user and entity. Pure but for the callbacks it is given.
  */
 import type { VoteOutcome } from './engine.ts';
+import type { Decision } from './entity/items.ts';
 import { limits } from './limits.ts';
-import type { Decision } from './ports.ts';
 import type { TurnFailure } from './shard.ts';
 
 export interface ParkedVote {

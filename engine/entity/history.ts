@@ -7,7 +7,7 @@
  * `storage/hot/functions/1-slots.lua`, and the conformance suite holds the two together. Pure.
  */
 
-import type { Place } from '../ports.ts';
+import type { Place } from './items.ts';
 
 /** By generation, then by version. */
 export const isBefore = (one: Place, other: Place): boolean =>

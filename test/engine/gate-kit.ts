@@ -3,8 +3,9 @@
  *
  * Not a test file. The store misbehaves through the model's hooks only.
  */
+
+import type { Batch, BatchReply } from '../../engine/entity/items.ts';
 import { createGate, type Gate } from '../../engine/gate.ts';
-import type { Batch, BatchReply } from '../../engine/ports.ts';
 import { rules } from '../sim/plan.ts';
 import {
   botRef,

@@ -4,13 +4,14 @@
  *
  * Not a test file. It replaces no module of the product: time and stores come in through their ports.
  */
+
+import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { addressOf, entityRef, shardCount, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import type { CommitRules, InitItem, Item } from '../../engine/ports.ts';
 import type { Decided, Turn, TurnFailure } from '../../engine/shard.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
