@@ -13,11 +13,11 @@ import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Clock, HotStore } from './ports.ts';
+import type { Clock, HotReader } from './ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface FreshnessParts {
-  readonly hot: Pick<HotStore, 'versions'>;
+  readonly hot: Pick<HotReader, 'versions'>;
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly gate: Pick<Gate, 'versionOf' | 'observe'>;

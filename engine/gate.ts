@@ -15,31 +15,36 @@
  * answered by its deadline. Only the engine uses this file.
  */
 
+import assert from 'node:assert/strict';
+import { follows, hasFallen, hasMoved } from './entity/history.ts';
 import type { Batch, BatchReply, ShardVersion } from './entity/items.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
-import { type Lane, Lanes, list, noteRate } from './lane.ts';
 import { limits } from './limits.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   addOpen,
   answerTurns,
+  assertReplies,
   createLine,
-  expireOpen,
-  expireTurn,
+  expireLane,
   failTurn,
-  follows,
-  hasFallen,
-  hasMoved,
   hasWork,
+  isAnswered,
   isAwaited,
+  type Lane,
+  Lanes,
+  list,
+  noteRate,
   putBack,
   restartLine,
   type SealedBatch,
   type ShardLine,
-  seal,
+  sealLines,
+  setMode,
   type Turn,
   type TurnFailure,
+  takeSealed,
   takeWaiting,
 } from './shard.ts';
 
@@ -130,10 +135,16 @@ const submit = (gate: GateState, turn: Turn): void => {
   const lane = gate.lanes.of(shard);
   addOpen(line, turn);
   list(lane, line);
-  gate.pendingCount += 1;
+  countPending(gate, 1);
   if (!gate.sweeping) sweepLater(gate);
   if (lane.mode === 'quiet') gather(gate, lane, !turn.answered);
   else if (!turn.answered) hurry(gate, lane);
+};
+
+/** The only writer of the number of pending turns. */
+const countPending = (gate: GateState, change: number): void => {
+  gate.pendingCount += change;
+  assert(gate.pendingCount >= 0, 'a pending turn leaves the gate once');
 };
 
 /** Lost work goes before what is open. */
@@ -141,7 +152,7 @@ const resendLost = (gate: GateState, shard: Shard, turns: readonly Turn[]): bool
   if (gate.stopped) return false;
   const line = gate.lineOf[shard] as ShardLine;
   line.lost.push(...turns);
-  gate.pendingCount += turns.length;
+  countPending(gate, turns.length);
   wake(gate, line);
   return true;
 };
@@ -160,27 +171,31 @@ const wake = (gate: GateState, line: ShardLine): void => {
   else hurry(gate, lane);
 };
 
+const gather = (gate: GateState, lane: Lane, awaited: boolean): void => {
+  setMode(lane, 'gathering');
+  sealLater(gate, lane, awaited);
+};
+
 /**
  * Until the end of the tick; under load a little longer, for a call costs more than what it carries, and
- * longer still while nobody waits for any of it (`awaited`).
+ * longer still while no caller waits for any of it (`awaited`).
  */
-const gather = (gate: GateState, lane: Lane, awaited: boolean): void => {
-  lane.mode = 'gathering';
+const sealLater = (gate: GateState, lane: Lane, awaited: boolean): void => {
   const go = (): void => {
     lane.hurry = null;
-    if (lane.mode === 'gathering') sealAndSend(gate, lane);
+    sealAndSend(gate, lane);
   };
   if (!lane.busy) gate.clock.endOfTick(go);
   else if (awaited) gate.clock.after(limits.gatherMs, go);
   else lane.hurry = gate.clock.after(limits.gatherUnawaitedMs, go);
 };
 
-/** Somebody waits for what a lane gathers. */
+/** A caller waits for what a lane gathers: the short gather timer replaces the long one. */
 const hurry = (gate: GateState, lane: Lane): void => {
   if (lane.hurry === null) return;
   lane.hurry();
   lane.hurry = null;
-  gather(gate, lane, true);
+  sealLater(gate, lane, true);
 };
 
 const sealAndSend = (gate: GateState, lane: Lane): void => {
@@ -189,24 +204,19 @@ const sealAndSend = (gate: GateState, lane: Lane): void => {
     recover(gate, lane, broken);
     return;
   }
-  for (const line of lane.lines) {
-    const sealed = seal(line, limits.batchItemsMax);
-    if (sealed !== null) lane.sealed.push(sealed);
-    line.listed = hasWork(line);
-  }
-  lane.lines = lane.lines.filter((line) => line.listed);
+  sealLines(lane, limits.batchItemsMax);
   if (lane.sealed.length > 0) send(gate, lane);
   else rest(gate, lane);
 };
 
 /** After a call: gather again when something waits, else be quiet. */
 const rest = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'quiet';
+  setMode(lane, 'quiet');
   if (lane.lines.length > 0) gather(gate, lane, lane.lines.some(isAwaited));
 };
 
 const send = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'in flight';
+  setMode(lane, 'in flight');
   const startedMs = gate.clock.monotonicMs();
   const batches = lane.sealed.map((sealed) => sealed.batch);
   const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
@@ -221,16 +231,17 @@ const send = (gate: GateState, lane: Lane): void => {
 };
 
 const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): void => {
-  const { sealed, doubtful } = lane;
-  lane.sealed = [];
+  assertReplies(lane.sealed, replies);
+  const { doubtful } = lane;
+  const sealed = takeSealed(lane);
   lane.doubtful = false;
   lane.failures = 0;
   const broken: ShardLine[] = [];
   for (let index = 0; index < sealed.length; index++) {
     const one = sealed[index] as SealedBatch;
     const reply = replies[index] as BatchReply;
-    const line = gate.lineOf[one.batch.shard] as ShardLine;
-    const answered = reply.outcome === 'applied' || reply.outcome === 'duplicate';
+    const { line } = one;
+    const answered = isAnswered(reply);
     if (answered && !gate.ring?.misses(one.batch, reply)) {
       settleBatch(gate, one, reply);
       if (line.broken) broken.push(line);
@@ -255,7 +266,7 @@ const observe = (
 ): boolean => {
   const line = gate.lineOf[shard] as ShardLine;
   const lane = gate.lanes.of(shard);
-  if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
+  if (line.sealed) return false;
   const { now } = seen;
   const fell = hasFallen(now, seen.known);
   if (fell) {
@@ -270,7 +281,7 @@ const observe = (
 };
 
 const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): void => {
-  const line = gate.lineOf[sealed.batch.shard] as ShardLine;
+  const { line } = sealed;
   // Of the time before the first reply nothing is known, so others may have written then.
   const foreign = !follows(reply, line, sealed.batch);
   const fell = hasFallen(reply, line);
@@ -287,13 +298,13 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
   if (isQuestion) return;
   line.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
-  gate.pendingCount -= sealed.turns.length;
+  countPending(gate, -sealed.turns.length);
   answerTurns(sealed.turns, reply);
 };
 
 /** Takes new generations. Without one the turns of those shards fail, and the other shards go on. */
 const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void => {
-  lane.mode = 'recovering';
+  setMode(lane, 'recovering');
   lane.broken = true;
   renew(gate, lines).then(
     () => {
@@ -322,9 +333,7 @@ const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
   lane.failures += 1;
   if (outcome === 'unknown') lane.doubtful = true;
   if (!lane.doubtful) {
-    const sealed = lane.sealed;
-    lane.sealed = [];
-    for (const one of sealed) failBatch(gate, one, notApplied);
+    for (const one of takeSealed(lane)) failBatch(gate, one, notApplied);
     rest(gate, lane);
   } else if (gate.stopped) {
     giveUp(gate, lane);
@@ -334,31 +343,31 @@ const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
 };
 
 const resendLater = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'resending';
+  setMode(lane, 'resending');
   const pauseMs = Math.min(
     limits.resendPauseMaxMs,
     limits.resendPauseMinMs * 2 ** Math.min(lane.failures, 10),
   );
-  gate.clock.after(pauseMs, () => (gate.stopped ? giveUp(gate, lane) : send(gate, lane)));
+  gate.clock.after(pauseMs, () => {
+    if (!gate.stopped) send(gate, lane);
+  });
 };
 
 const failBatch = (gate: GateState, sealed: SealedBatch, failure: TurnFailure): void => {
-  gate.pendingCount -= sealed.turns.length;
+  countPending(gate, -sealed.turns.length);
   for (const turn of sealed.turns) failTurn(turn, failure);
 };
 
 const failOpen = (gate: GateState, line: ShardLine, failure: TurnFailure): void => {
   for (const turn of takeWaiting(line)) {
-    gate.pendingCount -= 1;
+    countPending(gate, -1);
     failTurn(turn, failure);
   }
 };
 
 const giveUp = (gate: GateState, lane: Lane): void => {
-  const sealed = lane.sealed;
-  lane.sealed = [];
-  for (const one of sealed) failBatch(gate, one, unknown);
-  lane.mode = 'quiet';
+  for (const one of takeSealed(lane)) failBatch(gate, one, unknown);
+  setMode(lane, 'quiet');
 };
 
 const stop = (gate: GateState): void => {
@@ -384,10 +393,5 @@ const sweepLater = (gate: GateState): void => {
 };
 
 const sweep = (gate: GateState, nowMs: number): void => {
-  for (const lane of gate.lanes.all()) {
-    for (const sealed of lane.sealed) {
-      for (const turn of sealed.turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
-    }
-    for (const line of lane.lines) gate.pendingCount -= expireOpen(line, nowMs);
-  }
+  for (const lane of gate.lanes.all()) countPending(gate, -expireLane(lane, nowMs));
 };

@@ -50,7 +50,7 @@ const createWorld = async (): Promise<World> => {
       };
       const send = (item: Item): Promise<Decided> => commitOne(world, item);
       return activate(
-        { ledger: kit.ledger.port, clock: kit.clock, hot: hotStore, rules: () => rules, renew, send },
+        { ledger: kit.ledger.port, clock: kit.clock, rules: () => rules, renew, send },
         load,
         bot(id),
       );

@@ -14,7 +14,7 @@ import { calm, hotOverWire, ledgerOverWire, type Wire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
 import { createKit, epochMs, initOf, type Kit, silence, stateIn } from './kit.ts';
 
-const test = suite('operations');
+const test = suite('commands');
 
 interface World extends Kit {
   readonly engine: Engine;
