@@ -9,28 +9,17 @@
  */
 
 import { held } from './entity/held.ts';
+import type { CommitRules, InitItem, Item, VoteMark } from './entity/items.ts';
 import { longestWaitMs } from './entity/votes.ts';
 import { StorageError } from './errors.ts';
 import { addressOf, type EntityKind, type Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type {
-  Clock,
-  CommitRules,
-  HotStore,
-  InitItem,
-  Item,
-  Ledger,
-  LedgerEntity,
-  LoadReply,
-  LoadRequest,
-  VoteMark,
-} from './ports.ts';
+import type { Clock, HotReader, LedgerEntity, LedgerReader, LoadReply, LoadRequest } from './ports.ts';
 import type { Found } from './registry.ts';
 import type { Decided } from './shard.ts';
 
 export interface ActivationParts {
-  readonly hot: HotStore;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerReader;
   readonly clock: Clock;
   /** Sends one item through the gate; rejects with a `DomainError` when there is no decision. */
   readonly send: (item: Item) => Promise<Decided>;
@@ -42,7 +31,7 @@ export interface ActivationParts {
 export type Loader = (request: LoadRequest) => Promise<LoadReply>;
 
 /** Gathers requests until the end of the tick, then reads them in calls of at most `limits.loadBatchMax`. */
-export const createLoader = (hot: HotStore, clock: Clock): Loader => {
+export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader => {
   let waiting: {
     request: LoadRequest;
     resolve: (reply: LoadReply) => void;

@@ -6,13 +6,14 @@
  * reader can never see what a crash takes back. Invariant (I8): within one generation the version never
  * falls.
  */
+import assert from 'node:assert/strict';
 import type { EntityView } from './engine.ts';
 import { type HeldState, held } from './entity/held.ts';
 import type { HotState } from './entity/state.ts';
 import { foldUptime } from './entity/uptime.ts';
 import type { UptimeRules } from './entity/windows.ts';
 import type { EntityRef } from './ids.ts';
-import type { Ballots } from './voting.ts';
+import type { PendingVotes } from './voting.ts';
 
 export class Actor {
   readonly ref: EntityRef;
@@ -20,14 +21,14 @@ export class Actor {
   private state: HeldState;
   private view: EntityView | null;
   private viewTick: number;
-  /** Turns on their way; an actor with any is not passivated. */
+  /** Commands whose turns are in the gate; an actor with any is not passivated. */
   turns: number;
   /** Set by every use, cleared by the passivation hand. */
   used: boolean;
   /** Its votes are not flushed, as far as is known: the registry's note. */
   unflushed: boolean;
-  /** Votes on their way; `null` while there are none. */
-  ballots: Ballots | null;
+  /** Votes whose turns are in the gate; `null` while there are none. */
+  pendingVotes: PendingVotes | null;
 
   constructor(ref: EntityRef, generation: number, state: HeldState) {
     this.ref = ref;
@@ -38,7 +39,7 @@ export class Actor {
     this.turns = 0;
     this.used = true;
     this.unflushed = false;
-    this.ballots = null;
+    this.pendingVotes = null;
   }
 
   committed(): HotState {
@@ -56,10 +57,11 @@ export class Actor {
   }
 
   /**
-   * Takes the store's word, unless it is older than what is known; says whether. At an equal version the
-   * word counts, too: a store that fell back gives a version twice.
+   * Adopts the state of a reply, unless the version is lower than that of the committed state; returns
+   * whether it did. A state of an equal version is adopted: a store that fell back gives a version twice.
    */
-  adopt(state: HeldState): boolean {
+  adopt(generation: number, state: HeldState): boolean {
+    assert(generation === this.generation, 'versions of two generations cannot be compared');
     if (state === this.state || state.version < this.state.version) return false;
     this.state = state;
     this.view = null;

@@ -6,12 +6,14 @@
  * sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the flusher
  * after each round, and by `engine.deliver` at once.
  */
+
+import type { Decision, FactsItem, Item } from './entity/items.ts';
 import type { EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Adjustment, Decision, FactsItem, Item, Ledger, LedgerEntity } from './ports.ts';
+import type { Adjustment, AdjustmentLedger, EditLedger, LedgerEntity, LedgerReader } from './ports.ts';
 
 export interface DeliveryParts {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<LedgerReader, 'find'> & EditLedger & AdjustmentLedger;
   /** Sends one item, activating its entity first when the store does not know it. */
   readonly send: (item: Item) => Promise<Decision>;
 }

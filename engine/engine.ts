@@ -5,10 +5,11 @@
  * in the client's words: `not_found`, `overloaded`, `deadline_passed`, `store_unavailable`, `draining` (the
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
+
+import type { VoteRefusal } from './entity/items.ts';
 import type { HotState, PresenceStatus } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
-import type { VoteRefusal } from './ports.ts';
 
 /** What readers see: committed state only, uptime folded to now. */
 export interface EntityView {

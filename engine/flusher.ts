@@ -5,21 +5,22 @@
  * One round at a time: peek → one ledger transaction → settle. A crash between any two steps repeats a
  * harmless round (absolute totals under a guard, votes by their own id). It never changes a number.
  * Modes:
- * - *waiting*: until the interval passes or somebody asks (`flushed`, `wake`);
- * - *working*: rounds without pause while the last was full or somebody asked;
+ * - *waiting*: until the interval passes or a caller asks (`flushed`);
+ * - *working*: rounds without pause while the last was full or a caller asked;
  * - *backing off*: the ledger failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
  * - *stopped*: after `stop`.
  * A row the ledger can never store is found by halving the round, buried, and holds up nobody.
  */
+import assert from 'node:assert/strict';
 import { DomainError, StorageError, type StorageReason } from './errors.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Backlog, BacklogSize, Clock, HotStore, Ledger, Settlement } from './ports.ts';
+import type { Backlog, BacklogSize, Clock, FlushSink, FlushSource, Settlement } from './ports.ts';
 
 export interface FlusherParts {
-  readonly hot: HotStore;
-  readonly ledger: Ledger;
+  readonly hot: FlushSource;
+  readonly ledger: FlushSink;
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly intervalMs: number;
@@ -56,10 +57,13 @@ interface Demand {
   resolve(): void;
 }
 
+type Mode = 'waiting' | 'working' | 'backing off' | 'stopped';
+
 interface FlusherState extends FlusherParts {
   size: BacklogSize;
   demands: Demand[];
-  mode: 'waiting' | 'working' | 'backing off' | 'stopped';
+  /** Written by `setMode` alone. */
+  readonly mode: Mode;
   working: Promise<void>;
   cancelWait: () => void;
   failures: number;
@@ -82,7 +86,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
   };
   return {
     start: () => {
-      state.mode = 'waiting';
+      setMode(state, 'waiting');
       state.caughtUpMs = state.clock.monotonicMs();
       waitThenWork(state, state.intervalMs);
     },
@@ -92,7 +96,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     failure: () => (state.failure === null ? null : messageOf(state.failure)),
     drain: (deadlineMs) => drain(state, deadlineMs),
     stop: () => {
-      state.mode = 'stopped';
+      setMode(state, 'stopped');
       state.cancelWait();
     },
   };
@@ -113,13 +117,26 @@ const troubles: Readonly<Record<StorageReason, string>> = {
 const reasonOf = (error: unknown): StorageReason => (error instanceof StorageError ? error.reason : 'bug');
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+const modesAfter: Readonly<Record<Mode, readonly Mode[]>> = {
+  waiting: ['working', 'stopped'],
+  working: ['waiting', 'backing off', 'stopped'],
+  'backing off': ['working', 'stopped'],
+  stopped: ['waiting', 'stopped'],
+};
+
+/** Changes the mode. Throws on a transition that cannot be: at most one run of rounds is under way. */
+const setMode = (state: FlusherState, mode: Mode): void => {
+  if (!modesAfter[state.mode].includes(mode))
+    assert.fail(`a flusher cannot go from ${state.mode} to ${mode}`);
+  (state as { mode: Mode }).mode = mode;
+};
+
 const waitThenWork = (state: FlusherState, delayMs: number): void => {
   state.cancelWait = state.clock.after(delayMs, () => work(state));
 };
 
 const work = (state: FlusherState): void => {
-  if (state.mode === 'stopped' || state.mode === 'working') return;
-  state.mode = 'working';
+  setMode(state, 'working');
   state.working = rounds(state)
     .catch((error: unknown) => meetAgain(state, error))
     .finally(() => measure(state))
@@ -143,7 +160,7 @@ const succeed = (state: FlusherState): void => {
   state.failures = 0;
   state.failure = null;
   if (state.mode === 'stopped') return;
-  state.mode = 'waiting';
+  setMode(state, 'waiting');
   waitThenWork(state, state.demands.length > 0 ? 0 : state.intervalMs);
 };
 
@@ -152,7 +169,7 @@ const fail = (state: FlusherState, error: unknown): void => {
   state.failures += 1;
   state.failure = error;
   if (state.mode === 'stopped') return;
-  state.mode = 'backing off';
+  setMode(state, 'backing off');
   const doubled = state.intervalMs * 2 ** Math.min(state.failures, 8);
   waitThenWork(state, Math.min(limits.flushBackoffMaxMs, doubled));
 };
@@ -308,7 +325,7 @@ const flushLate = (): DomainError =>
  * Rounds until nothing is left, one fails, or the deadline passes: then a round on its way is left to itself.
  */
 const drain = async (state: FlusherState, deadlineMs: number): Promise<void> => {
-  state.mode = 'stopped';
+  setMode(state, 'stopped');
   state.cancelWait();
   const leftMs = deadlineMs - state.clock.monotonicMs();
   if (leftMs <= 0) return;

@@ -9,16 +9,18 @@
  * question asked after that is answered. Bound: one question at a time, `shardCount` shards. Off where a node
  * is alone with its stores. Started and stopped by create.ts.
  */
+
+import { hasMoved } from './entity/history.ts';
+import type { ShardVersion } from './entity/items.ts';
 import type { Gate } from './gate.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Clock, HotStore, ShardVersion } from './ports.ts';
+import type { Clock, HotReader } from './ports.ts';
 import type { Registry } from './registry.ts';
-import { hasMoved } from './shard.ts';
 
 export interface FreshnessParts {
-  readonly hot: Pick<HotStore, 'versions'>;
+  readonly hot: Pick<HotReader, 'versions'>;
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly gate: Pick<Gate, 'versionOf' | 'observe'>;

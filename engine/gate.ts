@@ -11,33 +11,41 @@
  *   while no earlier copy can still take effect;
  * - *recovering*: a shard's store lost data. Nothing of that shard is sent before it has a new generation;
  *   first then goes what `ring.ts` kept of the lost work.
- * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, and every waiter is
- * answered by its deadline. Only the engine uses this file.
+ * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
 
+import assert from 'node:assert/strict';
+import { follows, hasFallen, hasMoved } from './entity/history.ts';
+import type { Batch, BatchReply, ShardVersion } from './entity/items.ts';
 import { StorageError } from './errors.ts';
 import { type Shard, shardCount, toShard } from './ids.ts';
-import { isWell, type Lane, Lanes, list, noteFailure, noteRate } from './lane.ts';
+import {
+  expireLane,
+  isWell,
+  type Lane,
+  Lanes,
+  list,
+  noteFailure,
+  noteRate,
+  sealLines,
+  setMode,
+  takeSealed,
+} from './lane.ts';
 import { limits } from './limits.ts';
-import type { Batch, BatchReply, ShardVersion } from './ports.ts';
 import { createRing, type Ring, type RingParts } from './ring.ts';
 import {
   addOpen,
   answerTurns,
+  assertReplies,
   createLine,
-  expireOpen,
-  expireTurn,
   failTurn,
-  follows,
-  hasFallen,
-  hasMoved,
   hasWork,
+  isAnswered,
   isAwaited,
   putBack,
   restartLine,
   type SealedBatch,
   type ShardLine,
-  seal,
   type Turn,
   type TurnFailure,
   takeWaiting,
@@ -46,9 +54,7 @@ import {
 export interface GateParts extends Omit<RingParts, 'resend' | 'ask'> {
   /** Unique for the life of this process: node name and start. */
   readonly producer: string;
-  /**
-   * Adopts the states of a reply before any answer goes out. `foreign`: others wrote to the shard meanwhile.
-   */
+  /** Adopts a reply's states before any answer goes out. `foreign`: others wrote to the shard meanwhile. */
   readonly adopt: (batch: Batch, reply: BatchReply, foreign: boolean) => void;
   /** Takes a new generation for shards whose store lost or never had data. */
   readonly recover: (shards: readonly Shard[]) => Promise<void>;
@@ -131,10 +137,16 @@ const submit = (gate: GateState, turn: Turn): void => {
   const lane = gate.lanes.of(shard);
   addOpen(line, turn);
   list(lane, line);
-  gate.pendingCount += 1;
+  countPending(gate, 1);
   if (!gate.sweeping) sweepLater(gate);
   if (lane.mode === 'quiet') gather(gate, lane, !turn.answered);
   else if (!turn.answered) hurry(gate, lane);
+};
+
+/** The only writer of the number of pending turns. */
+const countPending = (gate: GateState, change: number): void => {
+  gate.pendingCount += change;
+  assert(gate.pendingCount >= 0, 'a pending turn leaves the gate once');
 };
 
 /** Lost work goes before what is open. */
@@ -142,7 +154,7 @@ const resendLost = (gate: GateState, shard: Shard, turns: readonly Turn[]): bool
   if (gate.stopped) return false;
   const line = gate.lineOf[shard] as ShardLine;
   line.lost.push(...turns);
-  gate.pendingCount += turns.length;
+  countPending(gate, turns.length);
   wake(gate, line);
   return true;
 };
@@ -161,27 +173,31 @@ const wake = (gate: GateState, line: ShardLine): void => {
   else hurry(gate, lane);
 };
 
+const gather = (gate: GateState, lane: Lane, awaited: boolean): void => {
+  setMode(lane, 'gathering');
+  sealLater(gate, lane, awaited);
+};
+
 /**
  * Until the end of the tick; under load a little longer, for a call costs more than what it carries, and
- * longer still while nobody waits for any of it (`awaited`).
+ * longer still while no caller waits for any of it (`awaited`).
  */
-const gather = (gate: GateState, lane: Lane, awaited: boolean): void => {
-  lane.mode = 'gathering';
+const sealLater = (gate: GateState, lane: Lane, awaited: boolean): void => {
   const go = (): void => {
     lane.hurry = null;
-    if (lane.mode === 'gathering') sealAndSend(gate, lane);
+    sealAndSend(gate, lane);
   };
   if (!lane.busy) gate.clock.endOfTick(go);
   else if (awaited) gate.clock.after(limits.gatherMs, go);
   else lane.hurry = gate.clock.after(limits.gatherUnawaitedMs, go);
 };
 
-/** Somebody waits for what a lane gathers. */
+/** A caller waits for what a lane gathers: the short gather timer replaces the long one. */
 const hurry = (gate: GateState, lane: Lane): void => {
   if (lane.hurry === null) return;
   lane.hurry();
   lane.hurry = null;
-  gather(gate, lane, true);
+  sealLater(gate, lane, true);
 };
 
 const sealAndSend = (gate: GateState, lane: Lane): void => {
@@ -190,24 +206,19 @@ const sealAndSend = (gate: GateState, lane: Lane): void => {
     recover(gate, lane, broken);
     return;
   }
-  for (const line of lane.lines) {
-    const sealed = seal(line, limits.batchItemsMax);
-    if (sealed !== null) lane.sealed.push(sealed);
-    line.listed = hasWork(line);
-  }
-  lane.lines = lane.lines.filter((line) => line.listed);
+  sealLines(lane, limits.batchItemsMax);
   if (lane.sealed.length > 0) send(gate, lane);
   else rest(gate, lane);
 };
 
 /** After a call: gather again when something waits, else be quiet. */
 const rest = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'quiet';
+  setMode(lane, 'quiet');
   if (lane.lines.length > 0) gather(gate, lane, lane.lines.some(isAwaited));
 };
 
 const send = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'in flight';
+  setMode(lane, 'in flight');
   const startedMs = gate.clock.monotonicMs();
   const batches = lane.sealed.map((sealed) => sealed.batch);
   const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
@@ -222,16 +233,17 @@ const send = (gate: GateState, lane: Lane): void => {
 };
 
 const settle = (gate: GateState, lane: Lane, replies: readonly BatchReply[]): void => {
-  const { sealed, doubtful } = lane;
-  lane.sealed = [];
+  assertReplies(lane.sealed, replies);
+  const { doubtful } = lane;
+  const sealed = takeSealed(lane);
   lane.doubtful = false;
   lane.failures = 0;
   const broken: ShardLine[] = [];
   for (let index = 0; index < sealed.length; index++) {
     const one = sealed[index] as SealedBatch;
     const reply = replies[index] as BatchReply;
-    const line = gate.lineOf[one.batch.shard] as ShardLine;
-    const answered = reply.outcome === 'applied' || reply.outcome === 'duplicate';
+    const { line } = one;
+    const answered = isAnswered(reply);
     if (answered && !gate.ring?.misses(one.batch, reply)) {
       settleBatch(gate, one, reply);
       if (line.broken) broken.push(line);
@@ -256,7 +268,7 @@ const observe = (
 ): boolean => {
   const line = gate.lineOf[shard] as ShardLine;
   const lane = gate.lanes.of(shard);
-  if (lane.sealed.some(({ batch }) => batch.shard === shard)) return false;
+  if (line.sealed) return false;
   const { now } = seen;
   const fell = hasFallen(now, seen.known);
   if (fell) {
@@ -271,7 +283,7 @@ const observe = (
 };
 
 const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): void => {
-  const line = gate.lineOf[sealed.batch.shard] as ShardLine;
+  const { line } = sealed;
   // Of the time before the first reply nothing is known, so others may have written then.
   const foreign = !follows(reply, line, sealed.batch);
   const fell = hasFallen(reply, line);
@@ -288,13 +300,13 @@ const settleBatch = (gate: GateState, sealed: SealedBatch, reply: BatchReply): v
   if (isQuestion) return;
   line.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
-  gate.pendingCount -= sealed.turns.length;
+  countPending(gate, -sealed.turns.length);
   answerTurns(sealed.turns, reply);
 };
 
 /** Takes new generations. Without one the turns of those shards fail, and the other shards go on. */
 const recover = (gate: GateState, lane: Lane, lines: readonly ShardLine[]): void => {
-  lane.mode = 'recovering';
+  setMode(lane, 'recovering');
   lane.broken = true;
   renew(gate, lines).then(
     () => {
@@ -323,9 +335,7 @@ const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
   noteFailure(lane, gate.clock.monotonicMs());
   if (outcome === 'unknown') lane.doubtful = true;
   if (!lane.doubtful) {
-    const sealed = lane.sealed;
-    lane.sealed = [];
-    for (const one of sealed) failBatch(gate, one, notApplied);
+    for (const one of takeSealed(lane)) failBatch(gate, one, notApplied);
     rest(gate, lane);
   } else if (gate.stopped) {
     giveUp(gate, lane);
@@ -335,31 +345,31 @@ const callFailed = (gate: GateState, lane: Lane, error: unknown): void => {
 };
 
 const resendLater = (gate: GateState, lane: Lane): void => {
-  lane.mode = 'resending';
+  setMode(lane, 'resending');
   const pauseMs = Math.min(
     limits.resendPauseMaxMs,
     limits.resendPauseMinMs * 2 ** Math.min(lane.failures, 10),
   );
-  gate.clock.after(pauseMs, () => (gate.stopped ? giveUp(gate, lane) : send(gate, lane)));
+  gate.clock.after(pauseMs, () => {
+    if (!gate.stopped) send(gate, lane);
+  });
 };
 
 const failBatch = (gate: GateState, sealed: SealedBatch, failure: TurnFailure): void => {
-  gate.pendingCount -= sealed.turns.length;
+  countPending(gate, -sealed.turns.length);
   for (const turn of sealed.turns) failTurn(turn, failure);
 };
 
 const failOpen = (gate: GateState, line: ShardLine, failure: TurnFailure): void => {
   for (const turn of takeWaiting(line)) {
-    gate.pendingCount -= 1;
+    countPending(gate, -1);
     failTurn(turn, failure);
   }
 };
 
 const giveUp = (gate: GateState, lane: Lane): void => {
-  const sealed = lane.sealed;
-  lane.sealed = [];
-  for (const one of sealed) failBatch(gate, one, unknown);
-  lane.mode = 'quiet';
+  for (const one of takeSealed(lane)) failBatch(gate, one, unknown);
+  setMode(lane, 'quiet');
 };
 
 const stop = (gate: GateState): void => {
@@ -385,10 +395,5 @@ const sweepLater = (gate: GateState): void => {
 };
 
 const sweep = (gate: GateState, nowMs: number): void => {
-  for (const lane of gate.lanes.all()) {
-    for (const sealed of lane.sealed) {
-      for (const turn of sealed.turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
-    }
-    for (const line of lane.lines) gate.pendingCount -= expireOpen(line, nowMs);
-  }
+  for (const lane of gate.lanes.all()) countPending(gate, -expireLane(lane, nowMs));
 };

@@ -5,22 +5,28 @@
  * loses data. So whenever versions may have run backwards, a new generation is taken in SQL first and
  * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
  */
+import assert from 'node:assert/strict';
 import { isBefore } from './entity/history.ts';
+import type { Place } from './entity/items.ts';
 import { allShards, type Shard } from './ids.ts';
-import type { HotStore, Ledger, Place } from './ports.ts';
+import type { GenerationLedger, GenerationStore, HotReader } from './ports.ts';
+
+/** A store whose generations and versions are compared with what was flushed. */
+type PositionedStore = GenerationStore & Pick<HotReader, 'versions'>;
 
 /** Stores that contradict each other: words for the operator, who must decide. */
 export class StoresDisagree extends Error {}
 
 /** Gives the shards a generation greater than any the ledger or the hot store has seen. */
 export const renewGenerations = async (
-  hot: HotStore,
-  ledger: Ledger,
+  hot: GenerationStore,
+  ledger: GenerationLedger,
   shards: readonly Shard[],
 ): Promise<void> => {
   const known = await hot.generations();
   const atLeast = shards.reduce((most, shard) => Math.max(most, known[shard] ?? 0), 0);
   const generation = await ledger.nextGeneration(shards, atLeast);
+  assert(generation > atLeast, 'a new generation is greater than any before');
   await hot.publish(shards.map((shard) => ({ shard, generation })));
 };
 
@@ -30,7 +36,10 @@ export const renewGenerations = async (
  * shard at one moment, so SQL holds what such a shard does and more, and its entities come back from their
  * rows.
  */
-export const emptyOlder = async (hot: HotStore, ledger: Ledger): Promise<readonly Shard[]> => {
+export const emptyOlder = async (
+  hot: PositionedStore,
+  ledger: GenerationLedger,
+): Promise<readonly Shard[]> => {
   // In this order: what is flushed later is in the hot store earlier.
   const flushed = await ledger.flushedPlaces();
   const known = await hot.versions(allShards);
@@ -47,7 +56,7 @@ export const emptyOlder = async (hot: HotStore, ledger: Ledger): Promise<readonl
  * Shards whose newest generation the ledger gave out and nobody published get one that both know. For a
  * running node; at start `reconcileGenerations` does it.
  */
-export const renewUnpublished = async (hot: HotStore, ledger: Ledger): Promise<void> => {
+export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationLedger): Promise<void> => {
   const hotGenerations = await hot.generations();
   const ledgerGenerations = await ledger.generations();
   const behind = allShards.filter((shard) => (hotGenerations[shard] ?? 0) < (ledgerGenerations[shard] ?? 0));
@@ -60,8 +69,8 @@ export const renewUnpublished = async (hot: HotStore, ledger: Ledger): Promise<v
  * that are older than their rows are emptied before.
  */
 export const reconcileGenerations = async (
-  hot: HotStore,
-  ledger: Ledger,
+  hot: PositionedStore,
+  ledger: GenerationLedger,
   reflush: boolean,
 ): Promise<readonly Shard[]> => {
   // In this order: a generation is in the ledger before it is published, so a node that starts at the same

@@ -1,5 +1,6 @@
 /**
- * The engine's doors to the outside: the hot store, the ledger, the clock. Types only.
+ * The engine's ports, one per consumer: the hot store, the ledger, the clock. Types only; the data that is
+ * committed through them is in `entity/items.ts`.
  *
  * Words used for durability, here and in all doc comments:
  * - *applied*: in the answering store's memory, may be lost with it;
@@ -9,9 +10,17 @@
  * The hot store decides every fact that can conflict; the ledger keeps history. An adapter owns its
  * connection, its retries on redirects and its encoding; it never retries a `commit` by itself.
  */
-import type { HeldState } from './entity/held.ts';
-import type { Facts, HotState, PresenceStatus, Totals } from './entity/state.ts';
-import type { UptimeRules, VoteWindows } from './entity/windows.ts';
+import type {
+  AdjustItem,
+  Batch,
+  BatchReply,
+  CommitRules,
+  ForgetItem,
+  Place,
+  ShardVersion,
+  VoteMark,
+} from './entity/items.ts';
+import type { Facts, HotState, Totals } from './entity/state.ts';
 import type { EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
@@ -26,193 +35,12 @@ export interface Clock {
   endOfTick(task: () => void): void;
 }
 
-/* ------------------------------------------------------------------ items */
-
-/** A voter's vote named by its time: unique per (entity, user), since windows never overlap. */
-export interface VoteMark {
-  readonly user: string;
-  readonly atMs: number;
-}
-
-/** A place in a shard's history: which generation, which version. */
-export interface Place {
-  readonly generation: number;
-  readonly version: number;
-}
-/** What every item may carry beside its own fields. */
-interface Repeatable {
-  /**
-   * The item was applied and confirmed there once, and the store lost it: count it again, unless the row that
-   * the entity was initialised from since holds it already.
-   */
-  readonly lostAt?: Place;
-}
-/** Set-if-absent. Carries the SQL row; `row` is the (gen, ver) under which SQL last saw it. */
-export interface InitItem {
-  readonly kind: 'init';
-  readonly target: EntityRef;
-  readonly facts: Facts;
-  readonly totals: Totals;
-  readonly row: { readonly generation: number; readonly version: number };
-  /**
-   * The shard's generation before the row was read. In another one the item is refused as `absent`: the store
-   * was lost meanwhile, and with it any trace of what was edited since the row was read.
-   */
-  readonly readUnder?: number;
-}
-/**
- * Votes of a listing the store does not know, from the ledger's rows: its voters wait on when its `init`
- * comes, which must come after. In another generation than `readUnder` it is refused as `absent`. A store
- * that knows the listing knows its voters better, and does nothing.
- */
-export interface RememberItem {
-  readonly kind: 'remember';
-  readonly target: EntityRef;
-  readonly readUnder: number;
-  readonly cast: readonly VoteMark[];
-  /** These hold their voters back whatever was or will be released. */
-  readonly hold: readonly VoteMark[];
-}
-/** Only posted fields are present; the store merges. */
-export interface StatsItem {
-  readonly kind: 'stats';
-  readonly target: EntityRef;
-  readonly atMs: number;
-  readonly servers?: string;
-  readonly shards?: string;
-  readonly users?: string;
-  readonly shardList?: string;
-  readonly status?: PresenceStatus;
-}
-/** A page view. `visitor` is a signed 64-bit integer in decimal (first 8 bytes of the keyed hash). */
-export interface ClickItem {
-  readonly kind: 'click';
-  readonly target: EntityRef;
-  readonly visitor: string;
-}
-export interface InviteItem {
-  readonly kind: 'invite';
-  readonly target: EntityRef;
-}
-/**
- * A request to vote. The producer makes time and itags, so that a resent batch yields the same rows;
- * the store uses as many itags as the window in force grants votes (`perUser`).
- */
-export interface VoteItem {
-  readonly kind: 'vote';
-  readonly target: EntityRef;
-  readonly user: string;
-  readonly upvote: boolean;
-  readonly atMs: number;
-  readonly itags: readonly string[];
-}
-/** A decision of the ledger about past votes. Applied iff `sequence` is the state's `adjustment` + 1. */
-export interface AdjustItem {
-  readonly kind: 'adjust';
-  readonly target: EntityRef;
-  readonly sequence: number;
-  /** Added to `upvotes` and `downvotes`; may be negative, never below 0 in sum. */
-  readonly upvotes: number;
-  readonly downvotes: number;
-  /** All votes before this no longer hold their voter back; 0 leaves it as it is. It only grows. */
-  readonly releaseBeforeMs: number;
-  /** These votes no longer hold their voter back. Here and in `hold`, marks of swept votes are skipped. */
-  readonly release: readonly VoteMark[];
-  /** These votes hold their voter back whatever `releaseBeforeMs` says (void by redemption, or immutable). */
-  readonly hold: readonly VoteMark[];
-}
-export interface FactsItem {
-  readonly kind: 'facts';
-  readonly target: EntityRef;
-  readonly facts: Facts;
-  readonly atMs: number;
-}
-/**
- * Buries the incarnation: removes its state, its last votes, visitors and dirty mark, and leaves a tombstone.
- * Votes already in the outbox stay until settled: they were accepted, so they get their row (I11).
- */
-export interface ForgetItem {
-  readonly kind: 'forget';
-  readonly target: EntityRef;
-}
-export type Item = (
-  | InitItem
-  | RememberItem
-  | StatsItem
-  | ClickItem
-  | InviteItem
-  | VoteItem
-  | AdjustItem
-  | FactsItem
-  | ForgetItem
-) &
-  Repeatable;
-
-/* -------------------------------------------------------------- decisions */
-
-/**
- * What the store decided about one item, in the order of the batch:
- * - `applied`: done (also an `init` of something already there, an `adjust`, `facts` or `forget` already
- *   applied);
- * - `voted`: accepted; `count` votes were added;
- * - `refused`: a vote that the rules forbid; `retryAtMs` is set for `wait` (else 0);
- * - `absent`: the store does not know this entity; send `init`;
- * - `forgotten`: this incarnation is dead, or a later one lives;
- * - `gap`: an `adjust` came out of order; deliver the earlier ones first;
- * - `behind`: an `init` whose SQL row is newer than the shard's (generation, version): take a new generation;
- * - `overflow`: a counter would pass 2^53 − 1; nothing was changed.
- */
-export type Decision =
-  | { readonly kind: 'applied' }
-  | { readonly kind: 'voted'; readonly count: number }
-  | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
-  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' };
-export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
-
-/** The sealed work of one shard for one call. `sequence` is dense per (producer, shard), from 1. */
-export interface Batch {
-  readonly shard: Shard;
-  readonly producer: string;
-  readonly sequence: number;
-  readonly items: readonly Item[];
-}
-
-/**
- * The store's answer to one batch. All of a batch is applied, or none (I4).
- * - `applied`: now; `duplicate`: earlier, with this or a later sequence number. `decisions` are those of the
- *   time it was applied when it is the producer's newest, else `null`;
- * - `gap`: `lastSequence` + 1 was expected; nothing was changed;
- * - `uninitialised`: the shard has no generation (an emptied store); nothing was changed (I14).
- */
-export interface BatchReply {
-  readonly outcome: 'applied' | 'duplicate' | 'gap' | 'uninitialised';
-  readonly lastSequence: number;
-  /** The shard's version after the call. */
-  readonly version: number;
-  /** The mark of the shard's history after the call (`entity/history.ts`). */
-  readonly mark: number;
-  readonly generation: number;
-  readonly decisions: readonly Decision[] | null;
-  /**
-   * In the order of the items: the state after the call of the newest listing that the batch names at the
-   * item's address; `null` when that listing does not live.
-   */
-  readonly states: readonly (HeldState | null)[];
-}
-
-/** Rules the store applies while deciding; the same for all nodes of a fleet. */
-export interface CommitRules {
-  readonly windows: VoteWindows;
-  readonly uptime: UptimeRules;
-  readonly visitorsMax: number;
-}
-
 /* -------------------------------------------------------------- hot store */
 
 export interface LoadRequest {
   readonly kind: EntityKind;
   readonly id: string;
-  /** Also read this user's last vote that still holds him back. */
+  /** Also read this user's last vote that still makes them wait. */
   readonly voter?: string;
 }
 export type LoadReply =
@@ -242,12 +70,6 @@ export interface OutboxVote {
   readonly atMs: number;
   /** From 0 within one request. */
   readonly voteNumber: number;
-}
-/** A place in a shard's history. Versions count while nothing is lost; marks tell pasts apart. */
-export interface ShardVersion {
-  readonly generation: number;
-  readonly version: number;
-  readonly mark: number;
 }
 export interface Backlog {
   readonly entities: readonly DirtyEntity[];
@@ -281,13 +103,15 @@ export interface Pulse {
   answeredMs(): number;
 }
 
-/**
- * The hot store. `commit` is the only verb that changes counted facts. Every rejection is a `StorageError`
- * whose `outcome` says whether the call had an effect (`not_applied`) or may have had one (`unknown`).
- */
-export interface HotStore {
-  /** What a confirmed commit survives, in words for the start message and `/readyz`. */
-  readonly durability: string;
+/** Reads of the hot store. They change nothing, and nothing is ever decided on what they return. */
+export interface HotReader {
+  load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
+  /** The current position of each shard asked for (freshness between nodes). */
+  versions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
+}
+
+/** The only way to change counted facts: `commit`, and what its callers must know of the store. */
+export interface HotWriter {
   /** A confirmed commit may be lost by a crash or failover of the store: the engine keeps what is young. */
   readonly mayLoseTail: boolean;
   /** Absent where the store is inside this process. */
@@ -296,16 +120,15 @@ export interface HotStore {
    * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
    */
   laneOf(shard: Shard): number;
-  /** Generation per shard, 0 where the shard was never published. */
-  generations(): Promise<readonly number[]>;
-  /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
-  publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
-  load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
   /**
    * At most one batch per shard, all of one lane. A batch numbered 0 is a question: it changes nothing, and
    * `lastSequence` of its `duplicate` is the answer. Replies in order. Hot when it resolves.
    */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
+}
+
+/** Where the flusher takes its work from, and reports what is flushed. */
+export interface FlushSource {
   /**
    * Per shard: entities dirty longest first, votes by itag. At most the given numbers; `shards` narrows to
    * those. Totals and votes of a shard are of one moment: an entity comes with all its votes that wait. Where
@@ -318,18 +141,37 @@ export interface HotStore {
     readonly shards?: readonly Shard[];
   }): Promise<Backlog>;
   settled(settlement: Settlement): Promise<void>;
+  backlog(): Promise<BacklogSize>;
+}
+
+/** The hot store's generations: one per shard, which says whether the shard's versions can be compared. */
+export interface GenerationStore {
+  /** Generation per shard, 0 where the shard was never published. */
+  generations(): Promise<readonly number[]>;
+  /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
+  publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
   /**
-   * Empties shards that still stand where it is said, as if they had never been published; others stay. Who
-   * visited and voted may be kept. Hot.
+   * Empties shards that are still at the given position, as if they had never been published; others stay.
+   * Visitors and votes may be kept. Hot.
    */
   clear(places: readonly (Place & { readonly shard: Shard })[]): Promise<void>;
-  backlog(): Promise<BacklogSize>;
-  /** Where each shard asked for stands now (freshness between nodes). */
-  versions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
+}
+
+/** What the process that opened the hot store does with it. */
+export interface HotUpkeep {
+  /** What a confirmed commit survives, in words for the start message and `/readyz`. */
+  readonly durability: string;
   /** Removes last votes older than the longest window and other expired entries, a bounded step. */
   sweep(nowMs: number): Promise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * The hot store as an adapter provides it; each part of the engine takes only the port it uses. Every
+ * rejection is a `StorageError` whose `outcome` says whether the call had an effect (`not_applied`) or may
+ * have had one (`unknown`).
+ */
+export interface HotStore extends HotReader, HotWriter, FlushSource, GenerationStore, HotUpkeep {}
 
 /* ----------------------------------------------------------------- ledger */
 
@@ -360,8 +202,8 @@ export interface Adjustment {
 /** One flush round, in one transaction. Entities and votes come sorted by the ledger itself. */
 export interface FlushRound extends Backlog {}
 
-/** Rejections are `StorageError`s; `reason: 'row'` means a row in the round can never be stored as it is. */
-export interface Ledger {
+/** Reads of the ledger: what an entity needs to become active. */
+export interface LedgerReader {
   /** The living listing of each address, `null` for none. */
   find(
     targets: readonly { readonly kind: EntityKind; readonly id: string }[],
@@ -371,9 +213,24 @@ export interface Ledger {
     target: EntityRef,
     page: { readonly sinceMs: number; readonly after: VoteMark | null; readonly limit: number },
   ): Promise<readonly LedgerVote[]>;
-  /** Edits of facts that nobody has said to be told, oldest first. */
+}
+
+/** Edited facts on their way to the hot store. */
+export interface EditLedger {
+  /** Edits of facts that are not marked as delivered, oldest first. */
   edits(limit: number): Promise<readonly Edit[]>;
   editsTold(edits: readonly Edit[]): Promise<void>;
+}
+
+/** Decisions about past votes on their way to the hot store. */
+export interface AdjustmentLedger {
+  /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
+  adjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
+  adjustmentsSettled(ids: readonly number[]): Promise<void>;
+}
+
+/** Where flush rounds go. */
+export interface FlushSink {
   /**
    * Absolute totals guarded by (generation, version); votes by itag. Repeating it is harmless. Refused with
    * reason `outdated` when a newer generation of one of its shards was given out: what it carries may be lost
@@ -386,13 +243,20 @@ export interface Ledger {
     readonly vote?: OutboxVote;
     readonly reason: string;
   }): Promise<void>;
+}
+
+/** The ledger's side of generations: it alone gives new ones out. */
+export interface GenerationLedger {
   /** Highest generation SQL has seen or given out, per shard; 0 where none. */
   generations(): Promise<readonly number[]>;
   /** The newest place flushed of each shard, (0, 0) where none is known. */
   flushedPlaces(): Promise<readonly Place[]>;
   /** Gives out a generation greater than any before and than `atLeast`. Ledger when it resolves. */
   nextGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
-  /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
-  adjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
-  adjustmentsSettled(ids: readonly number[]): Promise<void>;
 }
+
+/**
+ * The ledger as `storage/` provides it; each part of the engine takes only the port it uses. Rejections are
+ * `StorageError`s; `reason: 'row'` means a row in the round can never be stored as it is.
+ */
+export interface Ledger extends LedgerReader, EditLedger, AdjustmentLedger, FlushSink, GenerationLedger {}

@@ -7,14 +7,17 @@
  * what took effect is kept. Bounds: `limits.ringKeptMs`, counted while the store
  * answers, and `limits.ringBytesMax`, above which the gate takes no new work. Only the gate uses this file.
  */
+
+import assert from 'node:assert/strict';
+import type { Batch, BatchReply, CommitRules, Item, Place } from './entity/items.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
-import type { Batch, BatchReply, Clock, CommitRules, HotStore, Item, Place } from './ports.ts';
-import type { Decided, ShardLine, Turn } from './shard.ts';
+import type { Clock, HotWriter } from './ports.ts';
+import { type Decided, type ShardLine, Turn } from './shard.ts';
 
 export interface RingParts {
-  readonly hot: HotStore;
+  readonly hot: HotWriter;
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly rules: () => CommitRules;
@@ -78,6 +81,7 @@ export const bytesOf = (item: Item): number => {
 
 const hold = (ring: State, bytes: number): void => {
   ring.bytes += bytes;
+  assert(ring.bytes >= 0, 'what leaves the ring was in it');
   ring.meters.ring(ring.bytes);
 };
 
@@ -136,6 +140,7 @@ const askLater = (ring: State): void => {
 };
 
 const findLost = async (ring: State, lines: readonly ShardLine[]): Promise<void> => {
+  assert(new Set(lines).size === lines.length, 'one batch per shard in a call');
   const left = lines.map(({ shard }) => ({
     shard,
     names: [...new Set((ring.entries.get(shard) ?? []).map(({ producer }) => producer))],
@@ -170,14 +175,11 @@ const takeLost = (ring: State, shard: Shard, last: ReadonlyMap<string, number>):
   ring.resend(shard, turns);
 };
 
-const turnOf = (ring: State, item: Item): Turn => ({
-  item,
-  deadlineMs: Number.POSITIVE_INFINITY,
-  place: 'open',
-  answered: false,
-  answer: (decided) => judge(ring, item, decided),
-  fail: () => tryLater(ring, item),
-});
+const turnOf = (ring: State, item: Item): Turn =>
+  new Turn(item, Number.POSITIVE_INFINITY, {
+    answer: (decided) => judge(ring, item, decided),
+    fail: () => tryLater(ring, item),
+  });
 
 const judge = (ring: State, item: Item, { decision }: Decided): void => {
   if (decision.kind === 'absent') revive(ring, item);
@@ -188,7 +190,7 @@ const judge = (ring: State, item: Item, { decision }: Decided): void => {
   }
 };
 
-/** Whoever made it known lost that as well, or has not sent it again yet. */
+/** The store lost the entity too. Initialises it again, then sends the item again. */
 const revive = (ring: State, item: Item): void => {
   ring.revive(item).then(
     (lives) => {

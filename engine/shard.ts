@@ -1,17 +1,17 @@
 /**
- * One shard's line of work: the open batch, the sealed one, the dense sequence.
+ * Turns, and the line of them that each shard has.
  *
  * Plain data and small functions, no timers and no I/O (those are the gate's). A turn is in exactly one
- * place: `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's word ends
- * it), or nowhere (closed). Invariant: a sealed batch keeps its number until its outcome is known, and a
- * number is used for a new batch only after a definite refusal (I3).
+ * place: `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's reply ends
+ * it), or nowhere (closed). Invariants: a sealed batch keeps its number until its outcome is known, and a
+ * number is used for a new batch only after a definite refusal (I3); a line has at most one sealed batch.
+ * Only the gate, its lanes and the ring use the lines; turns are made by `turns.ts`.
  */
 import assert from 'node:assert/strict';
 import type { HeldState } from './entity/held.ts';
-import { isBefore, markAfter } from './entity/history.ts';
+import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Shard } from './ids.ts';
-import type { Batch, BatchReply, Decision, Item, ShardVersion } from './ports.ts';
 
 /**
  * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.
@@ -28,22 +28,41 @@ export interface Decided {
   readonly generation: number;
 }
 
-/** One item on its way to the store, and who waits for it. */
-export interface Turn {
-  readonly item: Item;
-  /** Monotonic ms by which `answer` or `fail` is called; Infinity when nobody waits. */
-  readonly deadlineMs: number;
-  place: 'open' | 'sealed' | 'closed';
-  answered: boolean;
-  /** The store's decision. Called at most once, never after `fail`. */
+/** The party that waits for a turn. At most one of `answer` and `fail` is called, once. */
+export interface Waiter {
+  /** The store's decision. */
   answer(decided: Decided): void;
-  /** No decision in time, or none at all. Called at most once, never after `answer`. */
+  /** No decision in time, or none at all. */
   fail(failure: TurnFailure): void;
-  /** The turn left the line for good, answered or not. Called exactly once, after the other two. */
+  /**
+   * The turn left its line for good. Called exactly once: before `answer`, and before `fail`, unless a passed
+   * deadline failed a sealed turn before.
+   */
   closed?(): void;
 }
 
+/** One item on its way to the store. A class, as every stats post makes one. */
+export class Turn {
+  readonly item: Item;
+  /** Monotonic ms by which the waiter is answered; Infinity when nothing limits the wait. */
+  readonly deadlineMs: number;
+  /** `null` for a turn that no caller waits for. */
+  readonly waiter: Waiter | null;
+  place: 'open' | 'sealed' | 'closed';
+  /** The waiter has its answer or failure, or there is no waiter. */
+  answered: boolean;
+
+  constructor(item: Item, deadlineMs: number, waiter: Waiter | null) {
+    this.item = item;
+    this.deadlineMs = deadlineMs;
+    this.waiter = waiter;
+    this.place = 'open';
+    this.answered = waiter === null;
+  }
+}
+
 export interface SealedBatch {
+  readonly line: ShardLine;
   readonly batch: Batch;
   readonly turns: readonly Turn[];
 }
@@ -64,8 +83,10 @@ export interface ShardLine {
   mark: number;
   /** The store lost data of this shard: it needs a new generation before anything is sent. */
   broken: boolean;
+  /** A batch of this line is in its lane's call. */
+  sealed: boolean;
   open: Turn[];
-  /** Its lane will look at it: flag of `list` in lane.ts. */
+  /** Its lane will look at it: the flag of `list`. */
   listed: boolean;
   /** Lost work, to be sent before what is open. */
   lost: Turn[];
@@ -82,6 +103,7 @@ export const createLine = (shard: Shard, producer: string): ShardLine => ({
   version: -1,
   mark: 0,
   broken: false,
+  sealed: false,
   open: [],
   listed: false,
   lost: [],
@@ -93,11 +115,14 @@ export const seal = (line: ShardLine, itemsMax: number): SealedBatch | null => {
   const { shard, question } = line;
   line.question = null;
   const turns = takeTurns(line, itemsMax);
+  if (turns.length === 0 && question === null) return null;
+  assert(!line.sealed, 'a line has at most one sealed batch');
+  line.sealed = true;
   if (turns.length === 0)
-    return question === null ? null : { turns, batch: { shard, producer: question, sequence: 0, items: [] } };
+    return { line, turns, batch: { shard, producer: question as string, sequence: 0, items: [] } };
   for (const turn of turns) turn.place = 'sealed';
   const items = turns.map((turn) => turn.item);
-  return { turns, batch: { shard, producer: line.producer, sequence: line.sequence + 1, items } };
+  return { line, turns, batch: { shard, producer: line.producer, sequence: line.sequence + 1, items } };
 };
 
 /** The next turns in order, lost ones first. Nearly always that is all that is open, as it lies. */
@@ -155,13 +180,16 @@ export const putBack = (line: ShardLine, sealed: SealedBatch): void => {
 
 /** Ends a turn with the store's decision. */
 export const answerTurn = (turn: Turn, decided: Decided): void => {
+  close(turn);
+  if (turn.answered) return;
+  turn.answered = true;
+  turn.waiter?.answer(decided);
+};
+
+const close = (turn: Turn): void => {
   assert(turn.place !== 'closed', 'a turn is closed once');
   turn.place = 'closed';
-  if (!turn.answered) {
-    turn.answered = true;
-    turn.answer(decided);
-  }
-  turn.closed?.();
+  turn.waiter?.closed?.();
 };
 
 /** Ends the turns of a batch with the reply to it. */
@@ -175,48 +203,50 @@ export const answerTurns = (turns: readonly Turn[], reply: BatchReply): void => 
   }
 };
 
-/** Ends a turn without one. */
-export const failTurn = (turn: Turn, failure: TurnFailure): void => {
-  assert(turn.place !== 'closed', 'a turn is closed once');
-  turn.place = 'closed';
-  if (!turn.answered) {
-    turn.answered = true;
-    turn.fail(failure);
+/** The batch is applied, now or earlier. */
+export const isAnswered = ({ outcome }: BatchReply): boolean =>
+  outcome === 'applied' || outcome === 'duplicate';
+
+/** A reply that does not fit its batch is a bug: nothing of the call is taken over. */
+export const assertReplies = (sealed: readonly SealedBatch[], replies: readonly BatchReply[]): void => {
+  if (replies.length !== sealed.length) assert.fail(`${replies.length} replies to ${sealed.length} batches`);
+  for (let index = 0; index < sealed.length; index++) {
+    const { line, batch } = sealed[index] as SealedBatch;
+    const reply = replies[index] as BatchReply;
+    if (batch.sequence === 0) continue;
+    assert(batch.sequence === line.sequence + 1, 'a batch has the number after the last one applied');
+    if (!isAnswered(reply)) continue;
+    const { decisions, states, lastSequence } = reply;
+    assert(lastSequence >= batch.sequence, 'an answered batch is applied');
+    assert(decisions === null || decisions.length === batch.items.length, 'one decision for each item');
+    assert(states.length === batch.items.length, 'one state for each item');
   }
-  turn.closed?.();
+};
+
+/** Ends a turn without a decision. */
+export const failTurn = (turn: Turn, failure: TurnFailure): void => {
+  close(turn);
+  failWaiter(turn, failure);
+};
+
+const failWaiter = (turn: Turn, failure: TurnFailure): void => {
+  if (turn.answered) return;
+  turn.answered = true;
+  turn.waiter?.fail(failure);
 };
 
 /**
  * Answers a waiter whose deadline has passed. An open turn is taken back (nothing was counted); a sealed one
- * stays in its batch and only its waiter goes, told `unknown`. Returns whether the turn left the line.
+ * stays in its batch and only its waiter is answered, with `unknown`. Returns whether the turn left the line.
  */
 export const expireTurn = (turn: Turn): boolean => {
   if (turn.place === 'open') {
     failTurn(turn, { outcome: 'not_applied', code: 'deadline_passed' });
     return true;
   }
-  if (!turn.answered) {
-    turn.answered = true;
-    turn.fail({ outcome: 'unknown', code: 'deadline_passed' });
-  }
+  failWaiter(turn, { outcome: 'unknown', code: 'deadline_passed' });
   return false;
 };
-
-/** The store lost its tail: it stands before a place where it was seen, or there with another past. */
-export const hasFallen = (now: ShardVersion, known: ShardVersion): boolean => {
-  if (now.version < known.version || now.generation < known.generation) return true;
-  return now.generation === known.generation && now.version === known.version && now.mark !== known.mark;
-};
-
-/** Nothing but this batch came to what was known of the shard. */
-export const follows = (reply: BatchReply, line: ShardLine, batch: Batch): boolean => {
-  if (reply.generation !== line.generation) return false;
-  if (reply.version === line.version) return reply.mark === line.mark;
-  return reply.version === line.version + 1 && reply.mark === markAfter(line.mark, batch);
-};
-
-/** Others wrote to the shard since. */
-export const hasMoved = (now: ShardVersion, known: ShardVersion): boolean => isBefore(known, now);
 
 /** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
 export const takeWaiting = (line: ShardLine): readonly Turn[] => {
@@ -225,12 +255,4 @@ export const takeWaiting = (line: ShardLine): readonly Turn[] => {
   line.open = [];
   line.question = null;
   return waiting;
-};
-
-/** Answers the waiters of open turns whose deadline has passed; the number of turns that left. */
-export const expireOpen = (line: ShardLine, nowMs: number): number => {
-  let expired = 0;
-  for (const turn of line.open) if (turn.deadlineMs <= nowMs && expireTurn(turn)) expired += 1;
-  if (expired > 0) line.open = line.open.filter((turn) => turn.place === 'open');
-  return expired;
 };

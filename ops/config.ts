@@ -6,7 +6,7 @@
  * again. Called by the composition root and the command line.
  */
 import { Value } from 'typebox/value';
-import type { CommitRules } from '../engine/ports.ts';
+import type { CommitRules } from '../engine/entity/items.ts';
 import { parseTrustedProxies } from '../http/client-address.ts';
 import { nearest } from './cli/nearest.ts';
 import { loginMistakes } from './login-settings.ts';

@@ -43,6 +43,7 @@ for (const [path, code, words] of [
   ['ops/a.ts', `import '../test/b.ts';`, /must not import test\/b\.ts/],
   ['http/a.ts', `import '../storage/ledger.ts';`, /must not import storage\/ledger\.ts/],
   ['http/a.ts', `import '../storage/catalogue/b.ts';`, /may only `import type`/],
+  ['engine/entity/a.ts', `import type { B } from '../ports.ts';`, /must not import engine\/ports\.ts/],
   ['http/a.ts', `import '../engine/shard.ts';`, /inside the engine: use its door/],
   ['http/a.ts', `await import('../engine/shard.ts');`, /inside the engine: use its door/],
   ['storage/a.ts', `export * from '../engine/actor.ts';`, /inside the engine: use its door/],

@@ -10,6 +10,8 @@
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { countClick, countInvite, countsVisitor } from './clicks.ts';
+import { isBefore } from './history.ts';
 import type {
   AdjustItem,
   CommitRules,
@@ -19,9 +21,7 @@ import type {
   Place,
   RememberItem,
   VoteItem,
-} from '../ports.ts';
-import { countClick, countInvite, countsVisitor } from './clicks.ts';
-import { isBefore } from './history.ts';
+} from './items.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
 import { mergeStats } from './stats.ts';

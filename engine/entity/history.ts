@@ -1,13 +1,13 @@
 /**
- * Places in a shard's history, and its mark: one number that two different pasts do not share.
+ * Positions in a shard's history, and its mark: one number that two different pasts do not share.
  *
  * A store that lost its tail gives versions a second time, so an equal version proves nothing. Every batch
- * that changes something is chained into the mark by its producer and sequence number; whoever knew the mark
- * before his own batch knows what it must be afterwards. The same arithmetic is in
+ * that changes something is chained into the mark by its producer and sequence number; a node that knew the
+ * mark before its own batch knows what it must be afterwards. The same arithmetic is in
  * `storage/hot/functions/1-slots.lua`, and the conformance suite holds the two together. Pure.
  */
 
-import type { Place } from '../ports.ts';
+import type { Batch, BatchReply, Place, ShardVersion } from './items.ts';
 
 /** By generation, then by version. */
 export const isBefore = (one: Place, other: Place): boolean =>
@@ -30,3 +30,19 @@ export const markAfter = (
   mark: number,
   { producer, sequence }: { readonly producer: string; readonly sequence: number },
 ): number => (mark * 257 + endOf(producer) + (sequence % 65_536) * 4_294_967_296) % modulus;
+
+/** The store lost its tail: its version is below one that was seen, or equal with another mark. */
+export const hasFallen = (now: ShardVersion, known: ShardVersion): boolean => {
+  if (now.version < known.version || now.generation < known.generation) return true;
+  return now.generation === known.generation && now.version === known.version && now.mark !== known.mark;
+};
+
+/** Nothing but this batch was written since `known`. */
+export const follows = (reply: BatchReply, known: ShardVersion, batch: Batch): boolean => {
+  if (reply.generation !== known.generation) return false;
+  if (reply.version === known.version) return reply.mark === known.mark;
+  return reply.version === known.version + 1 && reply.mark === markAfter(known.mark, batch);
+};
+
+/** Others wrote to the shard since `known`. */
+export const hasMoved = (now: ShardVersion, known: ShardVersion): boolean => isBefore(known, now);

@@ -7,7 +7,7 @@
  * standing.
  */
 import { limits } from '../limits.ts';
-import type { VoteRefusal } from '../ports.ts';
+import type { VoteRefusal } from './items.ts';
 import type { Facts, Totals } from './state.ts';
 import type { VoteWindow, VoteWindows } from './windows.ts';
 

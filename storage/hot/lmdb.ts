@@ -6,12 +6,13 @@
  * guard the folder against a second process. Opened by `storage/open.ts`.
  */
 import assert from 'node:assert/strict';
+import type { Batch, BatchReply, CommitRules } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { holdingSinceMs, longestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { addressOf, allShards, refAt, shardCount, shardOf } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { Batch, BatchReply, CommitRules, HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
+import type { HotStore, LoadReply, LoadRequest } from '../../engine/ports.ts';
 import { clearShard, peek, publishShard, settle, sweep } from './lmdb/backlog.ts';
 import { unpackSlot } from './lmdb/codec.ts';
 import { adoptPlan, decide, putPlan, readVotes } from './lmdb/commit.ts';

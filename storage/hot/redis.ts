@@ -7,18 +7,11 @@
  * library). Opened by `storage/open.ts`.
  */
 import assert from 'node:assert/strict';
+import type { Batch, BatchReply, CommitRules } from '../../engine/entity/items.ts';
 import { longestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { addressOf, allShards, refAt, type Shard, shardCount, shardOf } from '../../engine/ids.ts';
-import type {
-  Batch,
-  BatchReply,
-  CommitRules,
-  HotStore,
-  LoadReply,
-  LoadRequest,
-  Pulse,
-} from '../../engine/ports.ts';
+import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../engine/ports.ts';
 import { peek, readHeads, settle } from './redis/backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './redis/codec.ts';
 import { durabilityOf } from './redis/durability.ts';

@@ -6,8 +6,9 @@
  * heard. A vote counts once: what makes a vote row void takes it from the totals in the same transaction.
  * Called by the operator's side, jobs and the catalogue's deletions.
  */
+
+import type { VoteMark } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef, Incarnation } from '../../engine/ids.ts';
-import type { VoteMark } from '../../engine/ports.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustment, writeForget } from './adjustments.ts';

@@ -5,9 +5,11 @@
  * lock of its totals row. A decision counts as told only when the totals that SQL holds contain it: a hot
  * store that was emptied before that is told again. Called by storage/ledger.ts, flush.ts and adjust.ts.
  */
+
+import type { AdjustItem, VoteMark } from '../../engine/entity/items.ts';
 import { type EntityKind, type EntityRef, entityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { AdjustItem, Adjustment, VoteMark } from '../../engine/ports.ts';
+import type { Adjustment } from '../../engine/ports.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
 import { remindOfReleases } from './due-reminders.ts';
 

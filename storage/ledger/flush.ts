@@ -6,7 +6,8 @@
  * has counted it: that is put right by an adjustment in the same transaction. Called by storage/ledger.ts
  * inside its transaction.
  */
-import type { DirtyEntity, OutboxVote, VoteMark } from '../../engine/ports.ts';
+import type { VoteMark } from '../../engine/entity/items.ts';
+import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
 import { booleansArray, numbersArray, textsArray } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { writeAdjustment } from './adjustments.ts';

@@ -7,9 +7,10 @@
  * Called by storage/ledger.ts.
  */
 import { isBefore } from '../../engine/entity/history.ts';
+import type { Place } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { type Shard, shardCount } from '../../engine/ids.ts';
-import type { DirtyEntity, Place } from '../../engine/ports.ts';
+import type { DirtyEntity } from '../../engine/ports.ts';
 import { numbersArray } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';

@@ -5,8 +5,10 @@
  * Only reads and clears: votes are written by flush.ts, edits are noted by triggers. Called by
  * storage/ledger.ts.
  */
+
+import type { VoteMark } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import type { Edit, LedgerVote, VoteMark } from '../../engine/ports.ts';
+import type { Edit, LedgerVote } from '../../engine/ports.ts';
 import { numbersArray } from '../sql/arrays.ts';
 import type { Sql } from '../sql/client.ts';
 

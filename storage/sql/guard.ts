@@ -1,6 +1,6 @@
 /**
- * Puts something in front of a pool that every statement and transaction passes: a breaker, a watch for damage,
- * the admission.
+ * Puts something in front of a pool that every statement and transaction passes: a breaker, a watch for
+ * damage, the admission.
  *
  * A statement of `postgres` starts when somebody waits for it, so that is the moment that is guarded; as a
  * part of another statement it passes untouched. What runs inside a transaction is guarded by the

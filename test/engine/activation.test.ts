@@ -4,10 +4,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { activate, createLoader } from '../../engine/activation.ts';
+import type { Item } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { HotStore, Item, LoadRequest } from '../../engine/ports.ts';
+import type { HotStore, LoadRequest } from '../../engine/ports.ts';
 import type { Decided } from '../../engine/shard.ts';
 import type { ModelShard } from '../model/hot-model.ts';
 import { rules } from '../sim/plan.ts';
@@ -49,7 +50,7 @@ const createWorld = async (): Promise<World> => {
       };
       const send = (item: Item): Promise<Decided> => commitOne(world, item);
       return activate(
-        { ledger: kit.ledger.port, clock: kit.clock, hot: hotStore, rules: () => rules, renew, send },
+        { ledger: kit.ledger.port, clock: kit.clock, rules: () => rules, renew, send },
         load,
         bot(id),
       );

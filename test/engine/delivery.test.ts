@@ -4,9 +4,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deliverAdjustments, deliverEdits } from '../../engine/delivery.ts';
+import type { AdjustItem, Decision, Item } from '../../engine/entity/items.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { AdjustItem, Adjustment, Decision, Item, Ledger } from '../../engine/ports.ts';
+import type { Adjustment, Ledger } from '../../engine/ports.ts';
 import { createLedgerModel } from '../model/ledger-model.ts';
 import { botRef } from './kit.ts';
 

@@ -1,9 +1,11 @@
 /**
  * A flusher over the stores in memory and a clock that tests turn: what it wrote, settled and told.
  */
+
+import type { Item } from '../../engine/entity/items.ts';
 import { createFlusher, type Flusher } from '../../engine/flusher.ts';
 import type { EntityRef, Shard } from '../../engine/ids.ts';
-import type { FlushRound, Item, Ledger, Settlement } from '../../engine/ports.ts';
+import type { FlushRound, Ledger, Settlement } from '../../engine/ports.ts';
 import { rules } from '../sim/plan.ts';
 import { createKit, epochMs, type Kit } from './kit.ts';
 

@@ -3,19 +3,12 @@
  *
  * Not a test file. The store misbehaves through the model's hooks only.
  */
+
+import type { Batch, BatchReply } from '../../engine/entity/items.ts';
 import { createGate, type Gate } from '../../engine/gate.ts';
-import type { Batch, BatchReply } from '../../engine/ports.ts';
+import type { Turn } from '../../engine/shard.ts';
 import { rules } from '../sim/plan.ts';
-import {
-  botRef,
-  createKit,
-  initOf,
-  type Kit,
-  type KitOptions,
-  publishAll,
-  type RecordedTurn,
-  recordedTurn,
-} from './kit.ts';
+import { botRef, createKit, initOf, type Kit, type KitOptions, publishAll, recordedTurn } from './kit.ts';
 
 export const ref = botRef('one');
 
@@ -25,7 +18,7 @@ export interface World extends Kit {
   readonly adopted: { readonly reply: BatchReply; readonly foreign: boolean }[];
   /** What `recover` does; the times it was called. */
   recovery: { run: () => Promise<void>; times: number };
-  submit(turn: RecordedTurn): RecordedTurn;
+  submit<Submitted extends Turn>(turn: Submitted): Submitted;
   /** What brings a lost entity to life again; says whether it lives. */
   revive: () => Promise<boolean>;
 }
@@ -51,7 +44,7 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
     },
     revive: () => world.revive(),
   });
-  const submit = (turn: RecordedTurn): RecordedTurn => {
+  const submit = <Submitted extends Turn>(turn: Submitted): Submitted => {
     gate.submit(turn);
     return turn;
   };

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limits } from '../../engine/limits.ts';
+import { Turn } from '../../engine/shard.ts';
 import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
 import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from './kit.ts';
 
@@ -65,7 +66,7 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
 
 test('under load what nobody waits for gathers longer, until somebody waits', async () => {
   const world = await withBot();
-  const unawaited = () => world.submit({ ...recordedTurn(clickOn(ref)), answered: true });
+  const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
   for (let index = 0; index < limits.gatherItemsPerMsMin * 2; index++) unawaited();
   await world.pass(0);
   assert.is(world.sent.length, 1);
@@ -91,7 +92,7 @@ test('a reply is adopted before its turns are answered', async () => {
   const world = await withBot();
   let adoptedAtAnswer = 0;
   const turn = recordedTurn(clickOn(ref));
-  turn.answer = () => {
+  turn.onAnswer = () => {
     adoptedAtAnswer = world.adopted.length;
   };
 

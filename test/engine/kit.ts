@@ -4,14 +4,15 @@
  *
  * Not a test file. It replaces no module of the product: time and stores come in through their ports.
  */
+
+import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { addressOf, entityRef, shardCount, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import type { CommitRules, InitItem, Item } from '../../engine/ports.ts';
-import type { Decided, Turn, TurnFailure } from '../../engine/shard.ts';
+import { type Decided, Turn, type TurnFailure } from '../../engine/shard.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
@@ -123,34 +124,32 @@ export const initOf = (target: EntityRef): InitItem => ({
 export const clickOn = (target: EntityRef, visitor = '1'): Item => ({ kind: 'click', target, visitor });
 export const inviteOn = (target: EntityRef): Item => ({ kind: 'invite', target });
 
-export interface RecordedTurn extends Turn {
-  decided: Decided | null;
-  failure: TurnFailure | null;
-  closedTimes: number;
+/** A turn that remembers what became of it, in order. */
+export class RecordedTurn extends Turn {
+  decided: Decided | null = null;
+  failure: TurnFailure | null = null;
+  closedTimes = 0;
+  /** Called with the decision. */
+  onAnswer = (): void => {};
+
+  constructor(item: Item, deadlineMs: number) {
+    super(item, deadlineMs, {
+      answer: (decided) => {
+        this.decided = decided;
+        this.onAnswer();
+      },
+      fail: (failure) => {
+        this.failure = failure;
+      },
+      closed: () => {
+        this.closedTimes += 1;
+      },
+    });
+  }
 }
 
-/** A turn that remembers what became of it. */
-export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY): RecordedTurn => {
-  const turn: RecordedTurn = {
-    item,
-    deadlineMs,
-    place: 'open',
-    answered: false,
-    decided: null,
-    failure: null,
-    closedTimes: 0,
-    answer: (decided) => {
-      turn.decided = decided;
-    },
-    fail: (failure) => {
-      turn.failure = failure;
-    },
-    closed: () => {
-      turn.closedTimes += 1;
-    },
-  };
-  return turn;
-};
+export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY): RecordedTurn =>
+  new RecordedTurn(item, deadlineMs);
 
 /** What the hot store holds of a listing now. */
 export const stateIn = (hot: HotModel, ref: EntityRef): HotState | null =>

@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Item, VoteItem } from '../../engine/entity/items.ts';
 import { limits } from '../../engine/limits.ts';
-import type { Item, VoteItem } from '../../engine/ports.ts';
 import { createWorld, ref, type World, withBot } from './gate-kit.ts';
 import {
   botRef,

@@ -66,16 +66,25 @@ test('a line without open turns seals nothing and uses no number', () => {
   assert.is(line.sequence, 0);
 });
 
-test('a sealed batch keeps its number until the number is known to be used', () => {
+test('a number is used again until it is known to be applied', () => {
   const { line } = lineWith(2);
   const first = seal(line, 1);
+  line.sealed = false;
   const second = seal(line, 1);
   assert.is(first?.batch.sequence, second?.batch.sequence);
 
+  line.sealed = false;
   line.sequence = 1;
   line.open.push(recordedTurn(clickOn(ref)));
 
   assert.is(seal(line, 1)?.batch.sequence, 2);
+});
+
+test('a line has at most one sealed batch', () => {
+  const { line } = lineWith(2);
+  seal(line, 1);
+
+  assert.throws(() => seal(line, 1), /at most one sealed batch/);
 });
 
 test('a line that starts again numbers from 1 under a name never used before', () => {

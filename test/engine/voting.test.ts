@@ -7,9 +7,9 @@ import type { VoteOutcome } from '../../engine/engine.ts';
 import { limits } from '../../engine/limits.ts';
 import type { TurnFailure } from '../../engine/shard.ts';
 import {
-  createBallot,
   failParked,
   type ParkedVote,
+  type PendingVote,
   park,
   releaseParked,
   voteOutcome,
@@ -21,6 +21,7 @@ interface Parked extends ParkedVote {
   outcome: VoteOutcome | null;
   failure: TurnFailure | null;
 }
+const createPending = (): PendingVote => ({ parked: [], undecided: false });
 const parkedVote = (): Parked => {
   const vote: Parked = {
     outcome: null,
@@ -36,66 +37,66 @@ const parkedVote = (): Parked => {
 };
 
 test('when the first vote is accepted, those behind it are refused with the wait it leaves', () => {
-  const ballot = createBallot();
+  const pending = createPending();
   const votes = [parkedVote(), parkedVote()];
-  for (const vote of votes) park(ballot, vote);
+  for (const vote of votes) park(pending, vote);
 
-  releaseParked(ballot, { kind: 'voted', count: 1 }, 5_000);
+  releaseParked(pending, { kind: 'voted', count: 1 }, 5_000);
 
   for (const vote of votes) assert.equal(vote.outcome, { kind: 'refused', reason: 'wait', waitMs: 5_000 });
 });
 
 test('when the first vote is refused, those behind it are refused for the same reason', () => {
   for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'] as const) {
-    const ballot = createBallot();
+    const pending = createPending();
     const vote = parkedVote();
-    park(ballot, vote);
+    park(pending, vote);
 
-    releaseParked(ballot, { kind: 'refused', reason, waitMs: 7 }, 5_000);
+    releaseParked(pending, { kind: 'refused', reason, waitMs: 7 }, 5_000);
 
     assert.equal(vote.outcome, { kind: 'refused', reason, waitMs: 7 });
   }
 });
 
 test('when the outcome of the first is unknown, those behind it were certainly not counted', () => {
-  const ballot = createBallot();
+  const pending = createPending();
   const vote = parkedVote();
-  park(ballot, vote);
+  park(pending, vote);
 
-  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
 
   assert.equal(vote.failure, { outcome: 'not_applied', code: 'deadline_passed' });
 });
 
 test('nobody waits behind a vote whose outcome stays open', () => {
-  const ballot = createBallot();
-  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+  const pending = createPending();
+  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
   const vote = parkedVote();
 
-  park(ballot, vote);
+  park(pending, vote);
 
   assert.is(vote.failure?.outcome, 'not_applied');
-  assert.is(ballot.parked.length, 0);
+  assert.is(pending.parked.length, 0);
 });
 
 test('the votes behind one are bounded', () => {
-  const ballot = createBallot();
-  for (let index = 0; index < limits.parkedVotesMax; index++) park(ballot, parkedVote());
+  const pending = createPending();
+  for (let index = 0; index < limits.parkedVotesMax; index++) park(pending, parkedVote());
   const vote = parkedVote();
 
-  park(ballot, vote);
+  park(pending, vote);
 
   assert.equal(vote.failure, { outcome: 'not_applied', code: 'overloaded' });
-  assert.is(ballot.parked.length, limits.parkedVotesMax);
+  assert.is(pending.parked.length, limits.parkedVotesMax);
 });
 
 test('a parked vote is told once', () => {
-  const ballot = createBallot();
+  const pending = createPending();
   const vote = parkedVote();
-  park(ballot, vote);
-  releaseParked(ballot, { kind: 'voted', count: 1 }, 1);
+  park(pending, vote);
+  releaseParked(pending, { kind: 'voted', count: 1 }, 1);
 
-  failParked(ballot, { outcome: 'unknown', code: 'deadline_passed' });
+  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
 
   assert.is(vote.failure, null);
 });

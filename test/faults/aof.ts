@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
-import type { Batch, Item } from '../../engine/ports.ts';
+import type { Batch, Item } from '../../engine/entity/items.ts';
 import { openRedisStore } from '../../storage/hot/redis.ts';
 import { botsIn, initOf, publishAll, rules } from '../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

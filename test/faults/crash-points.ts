@@ -5,7 +5,8 @@
  * A verb added to a port is a compile error here until somebody says how it is reached. Used by
  * crash-main.ts, which dies at them, and by crash.ts, which goes through them.
  */
-import type { HotStore, Item, Ledger } from '../../engine/ports.ts';
+import type { Item } from '../../engine/entity/items.ts';
+import type { HotStore, Ledger } from '../../engine/ports.ts';
 
 type Verb<Port> = {
   [Name in keyof Port]: Port[Name] extends (...words: never[]) => Promise<unknown> ? Name : never;

@@ -11,6 +11,7 @@ import type { Effect, Slot } from '../../engine/entity/apply.ts';
 import { applyItem } from '../../engine/entity/apply.ts';
 import { type HeldState, held } from '../../engine/entity/held.ts';
 import { markAfter } from '../../engine/entity/history.ts';
+import type { Batch, BatchReply, CommitRules, Decision, Item, Place } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import type { VoteMarkFlag } from '../../engine/entity/votes.ts';
 import { holdingSinceMs } from '../../engine/entity/votes.ts';
@@ -20,16 +21,10 @@ import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids
 import { limits } from '../../engine/limits.ts';
 import type {
   Backlog,
-  Batch,
-  BatchReply,
-  CommitRules,
-  Decision,
   HotStore,
-  Item,
   LoadReply,
   LoadRequest,
   OutboxVote,
-  Place,
   Settlement,
 } from '../../engine/ports.ts';
 

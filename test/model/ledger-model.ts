@@ -6,13 +6,14 @@
  * tests to inspect. Invariant: a totals row lives exactly as long as its listing. It is as durable as the
  * process.
  */
+
+import type { AdjustItem, Place, VoteMark } from '../../engine/entity/items.ts';
 import type { Facts, Totals } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
 import { addressOf, entityRef, shardCount } from '../../engine/ids.ts';
 import type {
-  AdjustItem,
   Adjustment,
   DirtyEntity,
   Edit,
@@ -21,8 +22,6 @@ import type {
   LedgerEntity,
   LedgerVote,
   OutboxVote,
-  Place,
-  VoteMark,
 } from '../../engine/ports.ts';
 
 export interface ModelVoteRow extends OutboxVote {

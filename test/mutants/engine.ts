@@ -8,14 +8,15 @@ import { ringMutants } from './ring.ts';
 
 const apply = 'engine/entity/apply.ts';
 const gate = 'engine/gate.ts';
-const shard = 'engine/shard.ts';
+const history = 'engine/entity/history.ts';
 const flusher = 'engine/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const gateTest = 'test/engine/gate.test.ts';
 const freshnessTest = 'test/engine/freshness.test.ts';
 const lossesTest = 'test/engine/gate-losses.test.ts';
 const flusherTest = 'test/engine/flusher.test.ts';
-const operationsTest = 'test/engine/operations.test.ts';
+const assertionsTest = 'test/engine/assertions.test.ts';
+const commandsTest = 'test/engine/commands.test.ts';
 const votesTest = 'test/engine/entity/votes.test.ts';
 
 const ruleMutants: readonly Mutant[] = [
@@ -142,10 +143,10 @@ const gateMutants: readonly Mutant[] = [
     find: `  if (outcome === 'unknown') lane.doubtful = true;\n`,
     replace: `  if (outcome === 'unknown') {
     lane.doubtful = true;
-    lane.sealed = lane.sealed.map((one) => ({
-      ...one,
-      batch: { ...one.batch, sequence: one.batch.sequence + 1 },
-    }));
+    for (const one of lane.sealed) {
+      one.line.sequence += 1;
+      Object.assign(one.batch, { sequence: one.batch.sequence + 1 });
+    }
   }\n`,
     killers: [gateTest],
     why: 'a batch that was applied would count again (I3)',
@@ -153,17 +154,17 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a refusal after an unknown outcome is believed',
     file: gate,
-    find: `  if (!lane.doubtful) {\n    const sealed`,
-    replace: `  if (outcome === 'not_applied') {\n    const sealed`,
+    find: `  if (!lane.doubtful) {\n    for`,
+    replace: `  if (outcome === 'not_applied') {\n    for`,
     killers: [gateTest],
     why: 'an earlier copy may still be applied under a number given away (I3)',
   },
   {
     name: 'a definite refusal uses the number up',
     file: gate,
-    find: `    for (const one of sealed) failBatch(gate, one, notApplied);\n    rest(gate, lane);`,
-    replace: `    for (const one of sealed) {
-      (gate.lineOf[one.batch.shard] as ShardLine).sequence = one.batch.sequence;
+    find: `    for (const one of takeSealed(lane)) failBatch(gate, one, notApplied);\n    rest(gate, lane);`,
+    replace: `    for (const one of takeSealed(lane)) {
+      one.line.sequence = one.batch.sequence;
       failBatch(gate, one, notApplied);
     }
     rest(gate, lane);`,
@@ -187,6 +188,22 @@ const gateMutants: readonly Mutant[] = [
     why: 'the same (I10, I14)',
   },
   {
+    name: 'a reply that does not fit its batch is taken over',
+    file: gate,
+    find: `  assertReplies(lane.sealed, replies);\n`,
+    replace: '',
+    killers: [assertionsTest],
+    why: 'a decision would be given to the wrong client (I1, I2)',
+  },
+  {
+    name: 'a mode follows any other',
+    file: 'engine/shard.ts',
+    find: `if (!modesAfter[lane.mode].includes(mode))`,
+    replace: `if (!(mode in modesAfter))`,
+    killers: [assertionsTest],
+    why: 'a second call could go out while the first is open (I3)',
+  },
+  {
     name: 'answers before adoption',
     file: gate,
     find: `  gate.adopt(sealed.batch, reply, foreign);\n`,
@@ -204,7 +221,7 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'another past at an equal version goes unnoticed',
-    file: shard,
+    file: history,
     find: ` && now.mark !== known.mark;`,
     replace: ` && now.mark < 0;`,
     killers: [freshnessTest],
@@ -212,9 +229,9 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'a new generation at an equal version goes unnoticed',
-    file: shard,
-    find: `boolean => isBefore(line, now);`,
-    replace: `boolean => now.version > line.version;`,
+    file: history,
+    find: `boolean => isBefore(known, now);`,
+    replace: `boolean => now.version > known.version;`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node made good (I9)',
   },
@@ -236,31 +253,32 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'an actor shows what is only pending',
-    file: 'engine/core.ts',
-    find: `  const turn = new StepTurn(asked, actor);\n`,
-    replace: `  const turn = new StepTurn(asked, actor);
+    file: 'engine/turns.ts',
+    find: `    const turn = new Turn(command.makeItem(actor.ref), deadlineMs, this);\n`,
+    replace: `    const turn = new Turn(command.makeItem(actor.ref), deadlineMs, this);
       const pending = turn.item;
       if (pending.kind === 'stats') {
         const state = { ...actor.committed(), servers: pending.servers ?? '' };
-        actor.adopt({ version: state.version, votes: 0, flushedVotes: 0, read: () => state });
+        const shown = { version: state.version, votes: 0, flushedVotes: 0, read: () => state };
+        actor.adopt(actor.generation, shown);
       }\n`,
-    killers: [operationsTest],
+    killers: [commandsTest],
     why: 'a reader would see what a crash takes back (I2)',
   },
   {
     name: 'votes of one user all go out',
-    file: 'engine/operations.ts',
-    find: `  if (before === undefined) asked.core.gate.submit(new VoteTurn(asked, actor));\n  else park(`,
-    replace: `  asked.core.gate.submit(new VoteTurn(asked, actor));\n  if (before === null) park(`,
-    killers: [operationsTest],
+    file: 'engine/commands.ts',
+    find: `    if (before === undefined) {\n      this.undecided`,
+    replace: `    if (before !== null) {\n      this.undecided`,
+    killers: [commandsTest],
     why: 'the votes behind one of unknown outcome could count after it (I5)',
   },
   {
     name: 'the high mark of the outbox',
-    file: 'engine/operations.ts',
-    find: `  refuseWhileOutboxIsFull(core);\n`,
-    replace: '',
-    killers: [operationsTest],
+    file: 'engine/commands.ts',
+    find: `  isOutboxFull(core) ? `,
+    replace: `  isOutboxFull(core) && limits.outboxVotesHigh === 0 ? `,
+    killers: [commandsTest],
     why: 'while SQL is away votes would fill the store (I15)',
   },
   {

@@ -4,7 +4,7 @@
  * Drawn once, before anything runs, so that a plan can be printed and read. It never changes afterwards; the
  * world only asks it. Some plans are calm: there everything must come out exactly.
  */
-import type { CommitRules } from '../../engine/ports.ts';
+import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Random } from './clock.ts';
 import { calm, type FaultProfile } from './faults.ts';
 

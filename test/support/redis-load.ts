@@ -8,10 +8,11 @@
  */
 import * as assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Batch, BatchReply, CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { type EntityRef, entityRef, type Shard, shardCount, toShard } from '../../engine/ids.ts';
-import type { Batch, BatchReply, CommitRules, HotStore, InitItem, Item } from '../../engine/ports.ts';
+import type { HotStore } from '../../engine/ports.ts';
 
 const hourMs = 3_600_000;
 export const rules: CommitRules = {

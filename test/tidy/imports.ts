@@ -16,6 +16,8 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
 };
 /** What of the engine other layers see: its door, its types, its pure rules, and its bounded memory. */
 const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters|recent)\.ts|entity\/|rules\/)/;
+/** The rules of one entity know nothing of the parts that use them. */
+const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
 /** Pure computation only. */
 const engineModules = /^node:(assert(\/strict)?|crypto|zlib|buffer)$/;
 
@@ -64,6 +66,8 @@ export const directions: Rule = (project) =>
     if (folder === 'http' && target.startsWith('storage/') && !typeOnly) {
       return `http/ may only \`import type\` from ${target}; functions come in through App`;
     }
+    if (source.path.startsWith('engine/entity/') && !entityMayImport.test(target))
+      return `engine/entity/ must not import ${target}: the rules know their own data, ids and limits only`;
     const inside = ['engine', 'ops', 'bench', 'test'].includes(folder);
     const past = target.startsWith('engine/') && !inside && !engineDoor.test(target);
     return past ? `${target} is inside the engine: use its door, engine/engine.ts` : null;

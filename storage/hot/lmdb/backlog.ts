@@ -6,9 +6,10 @@
  * write lane where it writes.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Place } from '../../../engine/entity/items.ts';
 import type { EntityAddress, EntityRef, Shard } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, OutboxVote, Place, Settlement } from '../../../engine/ports.ts';
+import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
 import { agreeing } from '../peeked.ts';
 import type { StoredSlot } from './codec.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';

@@ -5,11 +5,12 @@
  * the end, with a default on reading; anything else is a new format (see `tables.ts`). No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
+import type { Decision, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
 import { refAt } from '../../../engine/ids.ts';
-import type { Decision, OutboxVote, VoteRefusal } from '../../../engine/ports.ts';
+import type { OutboxVote } from '../../../engine/ports.ts';
 
 /** A slot and its place in the dirty index: the version it is filed under, 0 when it is clean. */
 export interface StoredSlot {

@@ -11,10 +11,10 @@ import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/e
 import { applyItem } from '../../../engine/entity/apply.ts';
 import { type HeldState, held } from '../../../engine/entity/held.ts';
 import { markAfter } from '../../../engine/entity/history.ts';
+import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/entity/items.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { voteMarkFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
-import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/ports.ts';
 import type { DecisionsRow, OutboxRow } from './codec.ts';
 import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
 import {

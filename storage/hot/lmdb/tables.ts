@@ -8,10 +8,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
-import type { ShardVersion } from '../../../engine/ports.ts';
 import type { DecisionsRow, OutboxRow, SlotRow } from './codec.ts';
 import { parseProducerKey, producerKey, shardKey } from './keys.ts';
 

@@ -8,10 +8,6 @@
  */
 import assert from 'node:assert/strict';
 import type { HeldState } from '../../../engine/entity/held.ts';
-import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
-import type { HotState } from '../../../engine/entity/state.ts';
-import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
-import { refAt } from '../../../engine/ids.ts';
 import type {
   Batch,
   BatchReply,
@@ -20,11 +16,15 @@ import type {
   FactsItem,
   InitItem,
   Item,
-  OutboxVote,
   StatsItem,
   VoteItem,
   VoteMark,
-} from '../../../engine/ports.ts';
+} from '../../../engine/entity/items.ts';
+import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
+import type { HotState } from '../../../engine/entity/state.ts';
+import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
+import { refAt } from '../../../engine/ids.ts';
+import type { OutboxVote } from '../../../engine/ports.ts';
 import { plainDecision, refusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeHeld } from './slots.ts';

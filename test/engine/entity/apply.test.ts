@@ -5,11 +5,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { applyItem, type Lookups, type Slot } from '../../../engine/entity/apply.ts';
+import type { AdjustItem, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { entityRef, toIncarnation } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { AdjustItem, InitItem, Item, VoteItem } from '../../../engine/ports.ts';
 
 const test = suite('apply');
 

@@ -7,7 +7,8 @@
  */
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { BatchReply, HotStore, LoadRequest } from '../../../engine/ports.ts';
+import type { BatchReply } from '../../../engine/entity/items.ts';
+import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
 import { corpusSeeds } from './corpus.ts';
 import { addExamples } from './examples.ts';

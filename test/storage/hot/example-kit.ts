@@ -1,10 +1,12 @@
 /**
  * Words for the examples of the conformance suite: one bot, its later listing, and what is sent about them.
  */
+
+import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { entityRef } from '../../../engine/ids.ts';
-import type { BatchReply, HotStore, InitItem, Item, VoteItem } from '../../../engine/ports.ts';
+import type { HotStore } from '../../../engine/ports.ts';
 import { startMs } from './generate.ts';
 
 export const bot = entityRef('bot', '123456789012345678', 1);

@@ -5,8 +5,8 @@
  */
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Item } from '../../../engine/entity/items.ts';
 import { entityRef, shardCount, toShard } from '../../../engine/ids.ts';
-import type { Item } from '../../../engine/ports.ts';
 import { bot, click, type Example, init, kinds, later, statesIn, vote, type World } from './example-kit.ts';
 import { rules, startMs } from './generate.ts';
 import type { Harness } from './harness.ts';

@@ -4,11 +4,13 @@
  * Owns the choice of what happens next. It looks into the model to aim at edges: the instant a wait ends, a
  * version that moved, the next adjustment. The same seed and the same model answers give the same sequence.
  */
+
+import type { AdjustItem, Batch, CommitRules, Item, VoteMark } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
 import { addressOf, entityRef, shardOf } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { AdjustItem, Batch, CommitRules, Item, Settlement, VoteMark } from '../../../engine/ports.ts';
+import type { Settlement } from '../../../engine/ports.ts';
 import type { HotModel } from '../../model/hot-model.ts';
 
 const hourMs = 3_600_000;

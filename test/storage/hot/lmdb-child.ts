@@ -6,11 +6,11 @@
  * rejected, tries the same sequence number once more with less, and writes what it met as one line of JSON.
  */
 import { writeSync } from 'node:fs';
+import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { entityRef } from '../../../engine/ids.ts';
-import type { Item } from '../../../engine/ports.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
 import { rules as generatedRules } from './generate.ts';
 

@@ -3,7 +3,7 @@
  * votes, totals and waits agree afterwards.
  */
 import * as assert from 'uvu/assert';
-import type { Item } from '../../../engine/ports.ts';
+import type { Item } from '../../../engine/entity/items.ts';
 import { bot, click, type Example, init, kinds, vote } from './example-kit.ts';
 import { startMs } from './generate.ts';
 

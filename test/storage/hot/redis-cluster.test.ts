@@ -6,8 +6,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
+import type { Batch, CommitRules } from '../../../engine/entity/items.ts';
 import type { Shard } from '../../../engine/ids.ts';
-import type { Batch, CommitRules, HotStore } from '../../../engine/ports.ts';
+import type { HotStore } from '../../../engine/ports.ts';
 import { openRedisStore } from '../../../storage/hot/redis.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import { botsIn, clicksOf, createLoad, publishAll } from '../../support/redis-load.ts';

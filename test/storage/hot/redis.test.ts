@@ -6,9 +6,9 @@
 import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
+import type { Item } from '../../../engine/entity/items.ts';
 import { type EntityRef, entityRef, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { Item } from '../../../engine/ports.ts';
 import { openRedisStore } from '../../../storage/hot/redis.ts';
 import { initOf } from '../../support/redis-load.ts';
 import type { RedisServer } from '../../support/redis-server.ts';

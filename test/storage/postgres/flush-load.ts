@@ -8,11 +8,12 @@
  */
 import * as assert from 'uvu/assert';
 import { deliverAdjustments } from '../../../engine/delivery.ts';
+import type { Decision, Item } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { createFlusher, type Flusher } from '../../../engine/flusher.ts';
 import { allShards, type EntityRef, toShard } from '../../../engine/ids.ts';
 import type { EngineMeters } from '../../../engine/meters.ts';
-import type { Decision, Item, Ledger } from '../../../engine/ports.ts';
+import type { Ledger } from '../../../engine/ports.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { createLedger } from '../../../storage/ledger.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';

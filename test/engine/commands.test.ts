@@ -5,15 +5,16 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../engine/create.ts';
 import type { Engine, EntityView } from '../../engine/engine.ts';
+import type { Batch, Item } from '../../engine/entity/items.ts';
 import type { DomainError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { Batch, HotStore, Item } from '../../engine/ports.ts';
+import type { HotStore } from '../../engine/ports.ts';
 import { calm, hotOverWire, ledgerOverWire, type Wire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
 import { createKit, epochMs, initOf, type Kit, silence, stateIn } from './kit.ts';
 
-const test = suite('operations');
+const test = suite('commands');
 
 interface World extends Kit {
   readonly engine: Engine;
