@@ -1,9 +1,9 @@
 /**
  * The last resort of a process: an exception or rejection that nothing caught.
  *
- * What the process knows may be wrong from then on, so it is logged, the work that was begun is ended as for a
- * stop, within a deadline, and the process ends with 1: a supervisor starts the next one. Called by main.ts,
- * once per process.
+ * What the process knows may be wrong from then on, so it is logged, the work that was begun is ended as
+ * for a stop, within a deadline, and the process ends with 1: a supervisor starts the next one. Called by
+ * main.ts, once per process.
  */
 import { pino } from 'pino';
 

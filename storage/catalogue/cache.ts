@@ -162,6 +162,22 @@ const createRows = <Row extends Cacheable>(
   };
 };
 
+/** The search by id and code, which notes a word that names nothing. A row read by id alone tells less. */
+const noting = <Row>(unknown: UnknownNames | undefined, word: string, load: () => Promise<Row | null>) => {
+  const isUnknown = unknown?.asking(word);
+  return async (): Promise<Row | null> => {
+    const row = await load();
+    if (row === null) isUnknown?.();
+    return row;
+  };
+};
+
+/** An old row for a failure; nothing is left of one that was dropped. */
+const orThrow = <Row>(row: Row | undefined, failure: unknown): Row => {
+  if (row === undefined) throw failure;
+  return row;
+};
+
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = new Map<string, Promise<Row | null>>();
@@ -176,12 +192,6 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
   const rows = createRows<Row>(options, { nowMs, ahead });
   unknown?.whenForgotten(() => loading.clear());
 
-  /** An old row for a failure; nothing is left of one that was dropped. */
-  const fromBefore = (word: string, failure: unknown): Row => {
-    const row = rows.find(word, true);
-    if (row === undefined) throw failure;
-    return row;
-  };
   const fill = async (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
     const beganMs = nowMs();
@@ -189,19 +199,10 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     try {
       row = await load();
     } catch (failure) {
-      return fromBefore(word, failure);
+      return orThrow(rows.find(word, true), failure);
     }
     if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
     return row !== null && drops === dropsBefore ? rows.keep(row, beganMs) : row;
-  };
-  /** Of a search by id and code alike: a row that is read by its id may be gone while that is a code. */
-  const noting = (word: string, load: () => Promise<Row | null>) => {
-    const isUnknown = unknown?.asking(word);
-    return async (): Promise<Row | null> => {
-      const row = await load();
-      if (row === null) isUnknown?.();
-      return row;
-    };
   };
   const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const filling = fill(word, load).finally(() => {
@@ -217,7 +218,7 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
       if (unknown?.has(word)) return null;
       const underway = loading.get(word);
       if (underway !== undefined) return underway;
-      const search = noting(word, load);
+      const search = noting(unknown, word, load);
       if (together === null || !rows.holds(word)) return start(word, search);
       return start(word, async () => (await together(word)) ?? search());
     },

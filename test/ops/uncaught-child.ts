@@ -1,4 +1,6 @@
-/** A process whose stop never ends, and that fails right away. Started by uncaught.test.ts. */
+/**
+ * A process whose stop never ends, and that fails right away. Started by uncaught.test.ts.
+ */
 import { endOnUncaught } from '../../ops/uncaught.ts';
 
 setInterval(() => {

@@ -1,5 +1,6 @@
 /**
- * An error that nothing catches, in a real process: it is logged, the node drains, and the process ends with 1.
+ * An error that nothing catches, in a real process: it is logged, the node drains, and the process ends
+ * with 1.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
