@@ -20,7 +20,7 @@ test.after(() => world.close());
 
 const head = (length: number): string =>
   `POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
-const unfinished = head(bytesMax) + `"${'x'.repeat(bytesMax - 4_096)}`;
+const unfinished = `${head(bytesMax)}"${'x'.repeat(bytesMax - 4_096)}`;
 
 /** Resolves to what the server says before it closes. */
 const openOne = (sockets: Socket[]): Promise<string> =>
@@ -43,7 +43,7 @@ const askInTwoPieces = async (): Promise<number> => {
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1');
   });
-  socket.write(head(bytesMax) + `"${'x'.repeat(bytesMax - 1_002)}`);
+  socket.write(`${head(bytesMax)}"${'x'.repeat(bytesMax - 1_002)}`);
   await new Promise((resolve) => setTimeout(resolve, 20));
   socket.write(`${'x'.repeat(1_000)}"`);
   await new Promise<void>((resolve) => {
