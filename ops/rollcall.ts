@@ -162,6 +162,7 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     metrics,
     logger: extras.logger,
     operatorToken,
+    hosts: [config.adminHost, ...config.adminHosts],
     draining: () => state.draining || extras.loss.words !== '',
     troubles: () => [...stores.troubles(), ...clockWatch.notes()],
   });
