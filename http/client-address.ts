@@ -2,8 +2,8 @@
  * Who is calling, by address: the socket's peer, or the right-most untrusted hop of `X-Forwarded-For` when
  * the peer is a trusted proxy. Never otherwise, so nobody can choose the address he is counted by.
  *
- * What is counted is canonical: IPv4 inside IPv6 is folded to IPv4; of IPv6 it is the network of 64 bits, since
- * one subscriber owns all of it and privacy extensions change the rest every day. Pure.
+ * What is counted is canonical: IPv4 inside IPv6 is folded to IPv4; of IPv6 it is the network of 64 bits,
+ * since one subscriber owns all of it and privacy extensions change the rest every day. Pure.
  */
 import ipaddr from 'ipaddr.js';
 import { createRecent } from '../engine/recent.ts';

@@ -29,7 +29,7 @@ const exposedHeaders = [
 
 /** What one listener says about other origins. Header lines, each beginning with CR LF. */
 export interface Cors {
-  /** Of a reply that no cache keeps, to a request without an `Origin`: no script of another origin reads it. */
+  /** Of a reply that no cache keeps, to a request without an `Origin`: no script gets it. */
   readonly briefLines: string;
   /** Of every other reply: a cache may hand it to a script, which then may read these headers too. */
   readonly lines: string;

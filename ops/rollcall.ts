@@ -150,9 +150,8 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const metrics = createMetrics(rows.map((row) => row.name));
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
   const push = await openPush(sql, config);
-  const watch = { report: loginReporter(extras.logger), meters: metrics.outside };
-  const login = await openLogin(sql, config, watch);
-  const { loss, plane } = extras;
+  const { loss, plane, logger } = extras;
+  const login = await openLogin(sql, config, { report: loginReporter(logger), meters: metrics.outside });
   const app = createApp(plane, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };

@@ -86,7 +86,13 @@ test('a page reads every header that a reply carries for it, also from a shared 
     'X-Session-Invalid, Retry-After, ETag, X-Request-Id, RateLimit, RateLimit-Policy, ' +
     'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
   const headers = { Origin: 'https://a.example' };
-  for (const path of ['/things/a', '/things/a?target=page', '/things/unknown', '/nothing', '/things/@stream?pieces=2']) {
+  for (const path of [
+    '/things/a',
+    '/things/a?target=page',
+    '/things/unknown',
+    '/nothing',
+    '/things/@stream?pieces=2',
+  ]) {
     const answer = await ask(world, 'GET', path, { headers });
     assert.is(answer.headers.get('access-control-expose-headers'), readable, path);
   }
