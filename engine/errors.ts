@@ -47,6 +47,7 @@ export const errorStatuses = {
   no_credit_tiers: 409,
   body_too_large: 413,
   content_encoding_unsupported: 415,
+  host_not_allowed: 421,
   rate_limited: 429,
   vote_wait: 429,
   application_wait: 429,

@@ -4,19 +4,22 @@
  * It is a second server with its own table, so nothing of it can be reached from the public port.
  * Everything but `/livez`, `/readyz` and `/metrics` needs the operator token, checked in one place before
  * the handler. It listens on loopback unless told otherwise, and goes on answering while the public side
- * drains.
+ * drains. Web pages of other origins read nothing here: no reply carries CORS headers, and `Host` is checked
+ * before anything else.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { DomainError } from '../engine/errors.ts';
+import { createHostScreen } from './admin-hosts.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
-import { canonicalAddress } from './client-address.ts';
+import { createAddressReader } from './client-address.ts';
+import type { DispatchContext, GuardedCall } from './context.ts';
+import { sameOriginOnly } from './cors.ts';
 import { createDeadlines } from './deadlines.ts';
 import { dispatch } from './dispatch.ts';
-import type { Exchange } from './exchange.ts';
 import { compileTable, defaultDeadlines, type Facade, facadeOver } from './facade.ts';
-import { createLimiter, defaultLimits } from './limits/limiter.ts';
+import { createLimit, createLimiter, defaultLimits } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { AnyRow, App } from './route.ts';
 import { healthRows } from './routes/admin/health.ts';
@@ -29,6 +32,8 @@ export interface AdminOptions {
   readonly logger: Pick<Logger, 'error' | 'info'>;
   /** `''` refuses every operation that needs a token. */
   readonly operatorToken: string;
+  /** Names that `Host` may be, besides `localhost` and IP addresses. */
+  readonly hosts: readonly string[];
   /** Whether the public side drains, or is about to. */
   readonly draining: () => boolean;
   /** What is weaker than it should be, for `/readyz`. */
@@ -45,17 +50,24 @@ const isOperator = (authorization: string, token: string): boolean => {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
 };
 
-/** Throws `token_missing` or `token_invalid` unless the row is open or the operator asks. */
-const operatorGuard =
-  (token: string) =>
-  (row: AnyRow, exchange: Pick<Exchange, 'headers'>): void => {
+/** Per client address. A right token is never counted, so this cannot keep the operator out. */
+const wrongTokens = { requests: 10, seconds: 60, burst: 10 };
+
+/**
+ * Throws `token_missing`, `token_invalid` or, after too many wrong tokens, `rate_limited` unless the row is
+ * open or the operator asks.
+ */
+const operatorGuard = (token: string): ((row: AnyRow, call: GuardedCall) => void) => {
+  const countWrong = createLimit('wrong_tokens', wrongTokens);
+  return (row, call) => {
     if (openRows.has(row.name)) return;
-    const { authorization } = exchange.headers;
+    const { authorization } = call.exchange.headers;
     if (authorization === '') throw new DomainError('token_missing', 'This needs the operator token.');
-    if (!isOperator(authorization, token)) {
-      throw new DomainError('token_invalid', 'This is not the operator token.');
-    }
+    if (isOperator(authorization, token)) return;
+    countWrong(call.clientAddress, call.startedMs);
+    throw new DomainError('token_invalid', 'This is not the operator token.');
   };
+};
 
 const nobody: SessionCache = {
   find: () => null,
@@ -78,19 +90,22 @@ export const createAdmin = (options: AdminOptions): Facade => {
     ...(options.rows ?? operations.map(({ row }) => row)),
   ];
   const deadlines = createDeadlines(options.app.clock, defaultDeadlines);
-  const context = {
+  const screenHost = createHostScreen(options.hosts);
+  const context: DispatchContext = {
     app: options.app,
     matcher: compileTable(rows),
     sessions: nobody,
     permissions: nothing,
     limiter: createLimiter(defaultLimits),
     deadlines,
-    addressOf: canonicalAddress,
+    addressOf: createAddressReader([]),
     meters: { answered: () => {} },
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,
     draining: () => false,
     leaving: () => false,
+    cors: sameOriginOnly,
+    screen: ({ headers }) => screenHost(headers.host),
     guard: operatorGuard(options.operatorToken),
   };
   const server = createServer({

@@ -4,12 +4,14 @@
  *
  * `compileRow` prepares a row once, at start. Called by dispatch.ts.
  */
+import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { createRecent, type Recent } from '../engine/recent.ts';
 import { coerceQuery, explain } from './explain.ts';
 import { parameterNames } from './match.ts';
 import { parseQuery } from './query.ts';
 import type { AnyRow } from './route.ts';
+import { withVisibleMinimums } from './schema/minimums.ts';
 
 type Check = (value: unknown) => boolean;
 type Query = Readonly<Record<string, unknown>>;
@@ -32,8 +34,9 @@ export interface CompiledRow {
   readonly checkBody: Check | null;
 }
 
-const checker = (schema: Parameters<typeof Compile>[0]): Check => {
-  const validator = Compile(schema);
+/** The gate of one schema. */
+export const checker = (schema: TSchema): Check => {
+  const validator = Compile(withVisibleMinimums(schema));
   return (value) => validator.Check(value);
 };
 

@@ -2,7 +2,8 @@
  * Who is calling, by address: the socket's peer, or the right-most untrusted hop of `X-Forwarded-For` when
  * the peer is a trusted proxy. Never otherwise, so nobody can choose the address he is counted by.
  *
- * Addresses are canonical: IPv4 inside IPv6 is folded to IPv4, IPv6 is in its short form. Pure.
+ * What is counted is canonical: IPv4 inside IPv6 is folded to IPv4; of IPv6 it is the network of 64 bits,
+ * since one subscriber owns all of it and privacy extensions change the rest every day. Pure.
  */
 import ipaddr from 'ipaddr.js';
 import { createRecent } from '../engine/recent.ts';
@@ -40,9 +41,18 @@ const parse = (text: string): Address | null => {
   return isAddress ? ipaddr.process(text) : null;
 };
 
-/** The canonical form of a socket's address, whose dotted IPv4 form is canonical already. */
-export const canonicalAddress = (text: string): string =>
-  text.includes(':') ? (parse(text)?.toString() ?? text) : text;
+/** What an address is counted by: `203.0.113.9`, `2001:db8::/64`. */
+const countedAs = (address: Address): string =>
+  address instanceof ipaddr.IPv6
+    ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0])}/64`
+    : address.toString();
+
+/** What a socket's address is counted by; the dotted form of IPv4 is canonical already. */
+const peerAddress = (text: string): string => {
+  if (!text.includes(':')) return text;
+  const address = parse(text);
+  return address === null ? text : countedAs(address);
+};
 
 /**
  * Whether the text is an IPv4 address in its one canonical form: what most proxies send. By hand, because a
@@ -77,7 +87,7 @@ const recentCharactersMax = 64;
 
 const peerOf = (text: string, trusted: TrustedProxies): Peer => {
   const address = parse(text);
-  return { address: canonicalAddress(text), trusted: address !== null && isTrusted(address, trusted) };
+  return { address: peerAddress(text), trusted: address !== null && isTrusted(address, trusted) };
 };
 
 /** `clientAddress` for one listener. Remembers what it read, because parsing takes long. */
@@ -95,9 +105,9 @@ export const createAddressReader = (
     return known;
   };
   return (peer, forwardedFor) => {
-    if (trusted.length === 0 || forwardedFor === '') return canonicalAddress(peer);
+    if (!peer.includes(':') && (trusted.length === 0 || forwardedFor === '')) return peer;
     const known = knownPeer(peer);
-    if (!known.trusted) return known.address;
+    if (!known.trusted || forwardedFor === '') return known.address;
     if (isPlainIpv4(forwardedFor)) return forwardedFor; // One hop: trusted or not, it is the nearest known.
     if (forwardedFor.length > recentCharactersMax) return clientAddress(peer, forwardedFor, trusted);
     const key = `${peer} ${forwardedFor}`;
@@ -110,16 +120,16 @@ export const createAddressReader = (
   };
 };
 
-/** The client's canonical address. `forwardedFor` is the joined header, `''` when absent. */
+/** What the client is counted by. `forwardedFor` is the joined header, `''` when absent. */
 export const clientAddress = (peer: string, forwardedFor: string, trusted: TrustedProxies): string => {
-  if (trusted.length === 0 || forwardedFor === '') return canonicalAddress(peer);
+  if (trusted.length === 0 || forwardedFor === '') return peerAddress(peer);
   let nearest = parse(peer);
-  if (nearest === null || !isTrusted(nearest, trusted)) return canonicalAddress(peer);
+  if (nearest === null || !isTrusted(nearest, trusted)) return peerAddress(peer);
   for (const hop of forwardedFor.split(',').slice(-hopsMax).reverse()) {
     const address = parse(bare(hop));
     if (address === null) break; // Garbage: nothing left of it can be believed either.
     nearest = address;
     if (!isTrusted(address, trusted)) break;
   }
-  return nearest.toString();
+  return countedAs(nearest);
 };

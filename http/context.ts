@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { CompiledRow } from './check.ts';
+import type { Cors } from './cors.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Exchange } from './exchange.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -16,6 +17,14 @@ import type { AnyRow, App } from './route.ts';
 export interface RequestMeters {
   /** `index` is the row's position in the table, -1 when no row was found. */
   answered(index: number, status: number, milliseconds: number): void;
+}
+
+/** What a guard sees of a request. */
+export interface GuardedCall {
+  readonly exchange: Pick<Exchange, 'headers'>;
+  readonly clientAddress: string;
+  /** Of the monotonic clock. */
+  readonly startedMs: number;
 }
 
 export interface DispatchContext {
@@ -35,6 +44,9 @@ export interface DispatchContext {
   readonly leaving: () => boolean;
   /** Says with every request, before anything else, that the process runs at this steady time. */
   readonly runs?: (steadyMs: number) => void;
+  readonly cors: Cors;
+  /** Runs before the route is looked for, on every path. Throws a `DomainError`. */
+  readonly screen?: (exchange: Pick<Exchange, 'headers'>) => void;
   /** Runs after the route is found: the admin listener's operator check. Throws a `DomainError`. */
-  readonly guard?: (row: AnyRow, exchange: Exchange) => void;
+  readonly guard?: (row: AnyRow, call: GuardedCall) => void;
 }

@@ -1,6 +1,8 @@
 /**
- * Cross-origin rules. Any page may call the service, without credentials: tokens travel in headers and there
- * are no cookies, so nothing is gained by naming origins. Pure text, used by dispatch.ts.
+ * Cross-origin rules of a listener. Any page may call the public one, without credentials: tokens travel in
+ * headers and there are no cookies, so nothing is gained by naming origins. No page may read the private one.
+ *
+ * Pure text, made once. Used by dispatch.ts and reply.ts.
  */
 
 const requestHeaders = [
@@ -20,14 +22,35 @@ const exposedHeaders = [
   'X-Request-Id',
   'RateLimit',
   'RateLimit-Policy',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
 ];
 
-const exposed = exposedHeaders.join(', ');
-const allowOrigin = '\r\nAccess-Control-Allow-Origin: *';
-/** Header lines of a reply to a request that has an `Origin`. */
-export const corsLines = `${allowOrigin}\r\nAccess-Control-Expose-Headers: ${exposed}`;
+/** What one listener says about other origins. Header lines, each beginning with CR LF. */
+export interface Cors {
+  /** Of a reply that no cache keeps, to a request without an `Origin`: no script gets it. */
+  readonly briefLines: string;
+  /** Of every other reply: a cache may hand it to a script, which then may read these headers too. */
+  readonly lines: string;
+  /** Of the answer to OPTIONS on a known path. */
+  preflightLines(allow: string): string;
+}
 
-/** Header lines of the answer to OPTIONS on a known path. */
-export const preflightLines = (allow: string): string =>
-  `\r\nAllow: ${allow}${allowOrigin}\r\nAccess-Control-Allow-Methods: ${allow}` +
-  `\r\nAccess-Control-Allow-Headers: ${requestHeaders.join(', ')}\r\nAccess-Control-Max-Age: 7200`;
+const allowOrigin = '\r\nAccess-Control-Allow-Origin: *';
+const lines = `${allowOrigin}\r\nAccess-Control-Expose-Headers: ${exposedHeaders.join(', ')}`;
+
+export const publicCors: Cors = {
+  briefLines: allowOrigin,
+  lines,
+  preflightLines: (allow) =>
+    `\r\nAllow: ${allow}${lines}\r\nAccess-Control-Allow-Methods: ${allow}` +
+    `\r\nAccess-Control-Allow-Headers: ${requestHeaders.join(', ')}\r\nAccess-Control-Max-Age: 7200`,
+};
+
+/** Browsers then let only the listener's own pages read its replies. */
+export const sameOriginOnly: Cors = {
+  briefLines: '',
+  lines: '',
+  preflightLines: (allow) => `\r\nAllow: ${allow}`,
+};

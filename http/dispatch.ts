@@ -15,7 +15,6 @@ import { parseBody } from './body.ts';
 import { Call, type CallEvents } from './call.ts';
 import { type CompiledRow, checkBody, checkParams, nameParams, readQuery } from './check.ts';
 import type { DispatchContext } from './context.ts';
-import { preflightLines } from './cors.ts';
 import { adviceFor, errorReply } from './errors.ts';
 import type { BodyFault, Exchange } from './exchange.ts';
 import { RateLimited } from './limits/limiter.ts';
@@ -54,7 +53,8 @@ const fail = (call: Call, error: unknown, extra = ''): void => {
   leave(call, reply.status);
   const limits = error instanceof RateLimited ? error.headers : call.limitLines;
   const close = closes(call) || exchange.headers.framingFault !== '' || reply.code === 'body_too_large';
-  const context = { origin: exchange.headers.origin, close };
+  const { cors } = call.context;
+  const context = { origin: exchange.headers.origin, cors, close };
   exchange.send(wireError(context, { ...reply, headers: reply.headers + limits + extra }));
 };
 
@@ -69,6 +69,7 @@ const finish = (call: Call, reply: Reply): void => {
       priv: call.caller !== null || call.query.target !== undefined,
       ifNoneMatch: headers.ifNoneMatch,
       origin: headers.origin,
+      cors: call.context.cors,
       limitLines: call.limitLines,
       close: closes(call),
     },
@@ -194,7 +195,8 @@ const counted = (call: Call, limitLines: string): void => {
 
 const preflight = (call: Call, allow: string): void => {
   leave(call, 204);
-  call.exchange.send({ status: 204, headers: preflightLines(allow), body: null, close: closes(call) });
+  const headers = call.context.cors.preflightLines(allow);
+  call.exchange.send({ status: 204, headers, body: null, close: closes(call) });
 };
 
 /** Route, method, rate limit; starts to gather the body, which comes before the first await or never. */
@@ -202,6 +204,7 @@ const open = (call: Call): void => {
   const { context, exchange } = call;
   const { headers } = exchange;
   if (headers.framingFault !== '') throw new DomainError('malformed_request', headers.framingFault);
+  context.screen?.(exchange);
   if (context.draining()) {
     throw new DomainError(
       'draining',
@@ -227,7 +230,7 @@ const open = (call: Call): void => {
   if (row.body !== undefined) {
     exchange.collect(Math.min(context.bodyBytesMax, row.bodyLimits?.bytesMax ?? context.bodyBytesMax), call);
   }
-  context.guard?.(row, exchange);
+  context.guard?.(row, call);
   if (row.limit === undefined || row.limit === 'stats') {
     identify(call);
     return;

@@ -12,6 +12,7 @@ import type addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
 import { escapePointer, explainedFieldsMax, invalid } from './invalid.ts';
+import { minLengthKeyword } from './schema/minimums.ts';
 import { patternWords } from './schema/patterns.ts';
 
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
@@ -24,6 +25,8 @@ const newAjv = (options: { allErrors: boolean; coerceTypes: boolean }): Ajv2020 
   const formats: typeof addFormats = require('ajv-formats');
   const ajv = new Ajv2020({ ...options, useDefaults: options.coerceTypes, strict: false });
   formats.default(ajv);
+  ajv.removeKeyword('minLength');
+  ajv.addKeyword(minLengthKeyword);
   return ajv;
 };
 
@@ -73,6 +76,8 @@ const formats: Readonly<Record<string, string>> = {
   'date-time': 'an RFC 3339 timestamp',
 };
 
+const besidesBlanks = ', not counting blanks and invisible ones at its ends';
+
 /** One fault in a sentence: what is allowed. */
 const sentence = (error: ErrorObject): string => {
   const { keyword, params } = error;
@@ -89,7 +94,7 @@ const sentence = (error: ErrorObject): string => {
     case 'const':
       return `must be ${listed(params.allowedValue)}`;
     case 'minLength':
-      return `must have at least ${characters(params.limit)}`;
+      return `must have at least ${characters(params.limit)}${params.blanks ? besidesBlanks : ''}`;
     case 'maxLength':
       return `must have at most ${characters(params.limit)}`;
     case 'minItems':
@@ -111,13 +116,13 @@ const sentence = (error: ErrorObject): string => {
   }
 };
 
-/** What stands for the whole body: its JSON Pointer would be an empty word. */
-const root = '/';
+/** The JSON Pointer of the whole body (RFC 6901). */
+const root = '';
 
 const pointerOf = (error: ErrorObject): string =>
   error.keyword === 'required'
     ? `${error.instancePath}/${escapePointer(error.params.missingProperty)}`
-    : error.instancePath || root;
+    : error.instancePath;
 
 /** The `context` entries of a rejection: pointer to words, at most 16. */
 export const wordsOf = (errors: readonly ErrorObject[]): Record<string, string> => {

@@ -12,6 +12,7 @@ import type { SessionCache } from './auth/sessions.ts';
 import { type CompiledRow, compileRow } from './check.ts';
 import { createAddressReader, parseTrustedProxies } from './client-address.ts';
 import type { DispatchContext, RequestMeters } from './context.ts';
+import { publicCors } from './cors.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './deadlines.ts';
 import { dispatch } from './dispatch.ts';
 import { docsRows } from './docs/rows.ts';
@@ -90,6 +91,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     draining: () => server.draining,
     leaving: () => state.leaving || server.draining,
     ...(options.runs && { runs: options.runs }),
+    cors: publicCors,
   };
   const server = createServer({
     handle: (exchange) => dispatch(context, exchange),

@@ -4,7 +4,7 @@
  * All header lines of a reply are one piece of text, because each header written on its own costs time on the
  * hot path; so every value that is not ours is checked for line breaks here. Pure. Used by dispatch.ts.
  */
-import { corsLines } from './cors.ts';
+import type { Cors } from './cors.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import type { WireReply } from './exchange.ts';
 import type { Caching, Reply } from './route.ts';
@@ -17,6 +17,7 @@ export interface ReplyContext {
   readonly priv: boolean;
   readonly ifNoneMatch: string;
   readonly origin: string;
+  readonly cors: Cors;
   readonly limitLines: string;
   readonly close: boolean;
 }
@@ -72,6 +73,11 @@ const cachingOf = (
   return { lines: `${cacheLines[context.caching]}\r\nETag: ${etag}`, etag };
 };
 
+const corsLinesOf = (
+  { cors, origin }: { readonly cors: Cors; readonly origin: string },
+  noStore: boolean,
+): string => (noStore && origin === '' ? cors.briefLines : cors.lines);
+
 /** Builds the reply of a handler. Throws when a header would not be safe to write. */
 export const wireReply = (context: ReplyContext, reply: Reply): WireReply => {
   const body = bodyOf(reply);
@@ -79,7 +85,7 @@ export const wireReply = (context: ReplyContext, reply: Reply): WireReply => {
   const common =
     caching.lines +
     context.limitLines +
-    (context.origin === '' ? '' : corsLines) +
+    corsLinesOf(context, caching.lines === noStoreLine) +
     (reply.headers === undefined ? '' : ownLines(reply.headers));
   const { close } = context;
   if (caching.etag !== '' && context.ifNoneMatch !== '' && etagMatches(context.ifNoneMatch, caching.etag)) {
@@ -94,11 +100,11 @@ export const wireReply = (context: ReplyContext, reply: Reply): WireReply => {
 
 /** The reply of an error: its text, and the header lines it carries. */
 export const wireError = (
-  context: { readonly origin: string; readonly close: boolean },
+  context: { readonly origin: string; readonly cors: Cors; readonly close: boolean },
   error: { readonly status: number; readonly text: string; readonly headers: string },
 ): WireReply => ({
   status: error.status,
-  headers: jsonLine + noStoreLine + error.headers + (context.origin === '' ? '' : corsLines),
+  headers: jsonLine + noStoreLine + error.headers + corsLinesOf(context, true),
   body: error.text,
   close: context.close,
 });

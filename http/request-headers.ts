@@ -23,6 +23,8 @@ export class RequestHeaders {
   chunked = false;
   /** Words that say why the body's end cannot be trusted, `''` when it can. */
   framingFault = '';
+  /** One at most: the parser below refuses a second. */
+  host = '';
   requestId = '';
   ifNoneMatch = '';
   origin = '';
@@ -81,6 +83,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'content-encoding':
       headers.contentEncoding = value;
+      return;
+    case 'host':
+      headers.host = value;
       return;
     case 'x-request-id':
       headers.requestId = value;

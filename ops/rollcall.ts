@@ -164,9 +164,8 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
   const operatorToken = config.adminToken || operatorTokenOf(config.dataDir);
   const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
   const push = await openPush(sql, config);
-  const watch = { report: loginReporter(extras.logger), meters: metrics.outside };
-  const login = await openLogin(sql, config, watch);
-  const { loss, plane } = extras;
+  const { loss, plane, logger } = extras;
+  const login = await openLogin(sql, config, { report: loginReporter(logger), meters: metrics.outside });
   const app = createApp(plane, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
@@ -175,6 +174,7 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     metrics,
     logger: extras.logger,
     operatorToken,
+    hosts: [config.adminHost, ...config.adminHosts],
     draining: () => state.draining || extras.loss.words !== '',
     troubles: () => [...stores.troubles(), ...watches.notes()],
   });

@@ -58,6 +58,13 @@ const settingsSchema = Type.Object({
     expected: '32 to 256 letters, digits or _ . ~ -, or nothing',
     example: 'd0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1',
   }),
+  adminHosts: Type.Array(
+    Type.String({
+      pattern: '^[A-Za-z0-9_.-]{1,253}$',
+      expected: 'host names without a port, separated by commas',
+    }),
+    { default: [], maxItems: 64, example: 'node1.example.org' },
+  ),
   trustedProxies: Type.Array(
     Type.String({
       pattern: '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',

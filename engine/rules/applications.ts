@@ -6,6 +6,7 @@
  * a bot, which the answer to the question `bot_id` names. Called by storage/catalogue/applications.ts.
  */
 import type { Permission } from './permissions.ts';
+import { codePointsOf, visibleLength } from './text.ts';
 
 export interface Question {
   readonly id: string;
@@ -17,7 +18,7 @@ export interface Question {
 }
 export type Answers = Readonly<Record<string, string>>;
 
-/** In Unicode code points. */
+/** In Unicode code points; for the minimum without white space and invisible characters at both ends. */
 const answerLengths = {
   short: { min: 1, max: 4_096 },
   paragraph: { min: 50, max: 10_000 },
@@ -33,19 +34,15 @@ export type AnswersVerdict =
   /** What is wrong, by the id of the question. */
   | { readonly kind: 'faulty'; readonly faults: Readonly<Record<string, string>> };
 
-const codePointsOf = (text: string): number => {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-};
-
 const faultOf = (question: Question, answer: string | undefined): string => {
   if (answer === undefined) return 'is missing: every question needs an answer';
   const { min, max } = question.short ? answerLengths.short : answerLengths.paragraph;
   const bounds = `must have ${min} to ${max} characters`;
-  if (answer.trim() === '') return `must not be blank; ${bounds}`;
+  const visible = visibleLength(answer);
+  if (visible === 0) return `must not be blank; ${bounds}`;
+  if (visible < min) return `${bounds}, not ${visible}`;
   const length = codePointsOf(answer);
-  return length < min || length > max ? `${bounds}, not ${length}` : '';
+  return length > max ? `${bounds}, not ${length}` : '';
 };
 
 /** Every question needs an answer of the right length; answers to no question are dropped. */

@@ -35,18 +35,21 @@ export const vanityCodeFault = (code: string): string | null => {
   return null;
 };
 
-/** The name in lower case without accents; everything but letters and digits becomes single hyphens. */
+/**
+ * The name in lower case without accents. A single `_` between letters and digits stays; everything else but
+ * those becomes single hyphens.
+ */
 export const slugOf = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/[^a-z0-9]+/g, (others) => (others === '_' ? '_' : '-'))
     .slice(0, vanityCodeMax)
-    .replace(/^-|-$/g, '');
+    .replace(/^[-_]|[-_]$/g, '');
 
 const withSuffix = (slug: string, suffix: string): string =>
-  `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/-$/, '')}-${suffix}`;
+  `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/[-_]$/, '')}-${suffix}`;
 
 /**
  * Codes to offer a new listing, best first: the slug of its name, the slug with the end of its id, then

@@ -98,7 +98,7 @@ const limitLines = (table: Table, decision: Decision): string => {
   );
 };
 
-const newTable = (name: LimitWord, setting: LimitSetting): Table => {
+const newTable = (name: string, setting: LimitSetting): Table => {
   const intervalMs = (setting.seconds * 1_000) / setting.requests;
   const windowSeconds = Math.ceil((setting.burst * intervalMs) / 1_000);
   return {
@@ -162,6 +162,15 @@ const takeShared = ({ table, rates }: Sharing, key: string, nowMs: number): Prom
     // The store is away: every node counts for itself, so a client gets at most as many times more.
     () => take(table, key, nowMs),
   );
+};
+
+/** One limit of this node alone: returns header lines, throws `RateLimited`. */
+export const createLimit = (
+  name: string,
+  setting: LimitSetting,
+): ((key: string, nowMs: number) => string) => {
+  const table = newTable(name, setting);
+  return (key, nowMs) => take(table, key, nowMs);
 };
 
 /** Wires one table per limit. */

@@ -222,15 +222,15 @@ export const insertSession = (
     return rows.length === 1 ? 'created' : 'limit_reached';
   });
 
-/** Ends a session of this entity. Resolves to whether there was one. */
+/** Ends a session of this entity. Resolves to whether a living one was there. */
 export const deleteSession = async (
   sql: Queryable,
   target: SessionTarget,
   sessionId: string,
 ): Promise<boolean> => {
-  const rows = await sql`
+  const rows = await sql<{ lived: boolean }[]>`
     delete from sessions
     where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
-    returning id`;
-  return rows.length === 1;
+    returning expiry > now() as lived`;
+  return rows[0]?.lived === true;
 };

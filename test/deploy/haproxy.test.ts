@@ -18,6 +18,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../bench/stores/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
+import { createHostScreen } from '../../http/admin-hosts.ts';
 import { checkConfiguration, type Haproxy, startHaproxy } from '../support/haproxy.ts';
 
 const test = suite('haproxy');
@@ -46,13 +47,24 @@ const listen = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
+const screen = createHostScreen([]);
+/** Whether the private listener of a node answers this `Host`. */
+const isAnswered = (host: string): boolean => {
+  try {
+    screen(host);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 const openBackend = async (name: string): Promise<Record<string, string>> => {
   const server = createServer((request, response) => {
     const forwardedFor = String(request.headers['x-forwarded-for'] ?? '');
     response.end(JSON.stringify({ node: name, forwardedFor }));
   });
-  const admin = createServer((_request, response) => {
-    response.statusCode = backend.ready ? 200 : 503;
+  const admin = createServer(({ headers }, response) => {
+    response.statusCode = isAnswered(headers.host ?? '') ? (backend.ready ? 200 : 503) : 421;
     response.end();
   });
   const backend: Backend = { name, server, admin, ready: true };

@@ -1,7 +1,8 @@
 /**
  * The private listener: health, metrics, and the one door before everything else.
  *
- * A real server with one sample row behind the door; `/readyz` is followed through all its states.
+ * A real server with one sample row behind the door; `/readyz` is followed through all its states. Clients of
+ * several addresses are connections from several addresses of loopback.
  */
 import { Type } from 'typebox';
 import { suite } from 'uvu';
@@ -9,6 +10,8 @@ import * as assert from 'uvu/assert';
 import { createAdmin } from '../../http/admin.ts';
 import { createMetrics } from '../../http/metrics.ts';
 import { type App, ok, route } from '../../http/route.ts';
+import { askFrom } from './from-address.ts';
+import { raw } from './raw.ts';
 import { realClock } from './world.ts';
 
 const test = suite('admin');
@@ -38,6 +41,7 @@ const admin = createAdmin({
   metrics,
   logger: { error: () => {}, info: () => {} },
   operatorToken: 'op-token',
+  hosts: ['Node1.example.org'],
   draining: () => state.draining,
   rows: [secretRow],
 });
@@ -104,6 +108,107 @@ test('everything else needs the operator token', async () => {
   assert.is((await ask('/inspect', 'Bearer op-token')).status, 200);
   assert.is((await ask('/inspect', 'op-token')).status, 200);
   assert.is((await ask('/unknown', 'op-token')).status, 404);
+});
+
+const statusFor = async (host: string, path = '/readyz'): Promise<number> => {
+  const { text } = await raw(port, `GET ${path} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`);
+  return Number(text.split(' ')[1]);
+};
+
+test('Host may be an IP address, localhost or a name of the setting, at any port', async () => {
+  for (const host of [
+    '127.0.0.1',
+    `127.0.0.1:${port}`,
+    '203.0.113.9:9090',
+    '[::1]',
+    '[2001:db8::1]:9090',
+    'localhost',
+    'LocalHost:1',
+    'node1.example.org',
+    'NODE1.EXAMPLE.ORG.:9090',
+  ]) {
+    assert.is(await statusFor(`Host: ${host}\r\n`), 200, host);
+  }
+});
+
+test('any other Host is 421 on every path, known or not, with the token or without', async () => {
+  for (const host of [
+    'evil.example',
+    'evil.example:9090',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'x.node1.example.org',
+    'example.org',
+    '127.1',
+    '0x7f000001',
+    '[::1',
+    '::1',
+    '[localhost]',
+    '127.0.0.1@evil.example',
+    '127.0.0.1:9090:evil.example',
+    'localhost..',
+    '',
+  ]) {
+    for (const path of ['/readyz', '/livez', '/metrics', '/inspect', '/unknown', '/']) {
+      const lines = `Host: ${host}\r\nAuthorization: op-token\r\n`;
+      assert.is(await statusFor(lines, path), 421, `${host} ${path}`);
+    }
+  }
+});
+
+test('a refused Host is told in words what to do', async () => {
+  const { text } = await raw(port, 'GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
+
+  assert.match(text, /^HTTP\/1\.1 421 Misdirected Request/);
+  assert.match(text, /by a name that ADMIN_HOSTS lists.*"code":"host_not_allowed"/);
+});
+
+test('no Host, or two of them, is 400', async () => {
+  assert.is(await statusFor(''), 400);
+  assert.is(await statusFor('Host: 127.0.0.1\r\nHost: evil.example\r\n'), 400);
+  assert.is(await statusFor('Host: evil.example\r\nHost: 127.0.0.1\r\n'), 400);
+});
+
+test('no reply lets a page of another origin read it', async () => {
+  for (const [method, path] of [
+    ['GET', '/readyz'],
+    ['GET', '/metrics'],
+    ['GET', '/inspect'],
+    ['GET', '/unknown'],
+    ['DELETE', '/inspect'],
+    ['OPTIONS', '/inspect'],
+    ['OPTIONS', '/metrics'],
+  ] as const) {
+    const origin = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
+    for (const headers of [origin, { ...origin, authorization: 'op-token' }]) {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers });
+      const named = [...answer.headers.keys()].filter((name) => name.startsWith('access-control'));
+      assert.equal(named, [], `${method} ${path}`);
+    }
+  }
+});
+
+const knock = (address: string, authorization: string) =>
+  askFrom(address, { port, method: 'GET', path: '/inspect', authorization });
+
+test('the eleventh wrong token of an address within a minute is 429; a right one never is', async () => {
+  for (let count = 0; count < 10; count++) {
+    assert.is((await knock('127.0.0.2', `wrong-${count}`)).status, 401);
+    assert.is((await knock('127.0.0.2', 'op-token')).status, 200);
+  }
+
+  const refused = await knock('127.0.0.2', 'wrong');
+
+  assert.is(refused.status, 429);
+  assert.match(refused.headers['retry-after'] ?? '', /^[1-6]$/);
+  for (let count = 0; count < 30; count++) {
+    assert.is((await knock('127.0.0.2', 'op-token')).status, 200);
+  }
+  assert.is((await knock('127.0.0.3', 'wrong')).status, 401);
+});
+
+test('no token at all is not a wrong one', async () => {
+  for (let count = 0; count < 15; count++) assert.is((await knock('127.0.0.4', '')).status, 401);
 });
 
 test.run();

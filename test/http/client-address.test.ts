@@ -20,10 +20,15 @@ const cases: readonly [string, string, string, string][] = [
   ['garbage ends the walk', '10.1.1.1', '203.0.113.9, garbage', '10.1.1.1'],
   ['garbage behind a proxy', '10.1.1.1', 'garbage, 10.2.2.2', '10.2.2.2'],
   ['a port is taken off', '10.1.1.1', '203.0.113.9:4711', '203.0.113.9'],
-  ['brackets are taken off', '::1', '[2001:DB8::0:1]:4711', '2001:db8::1'],
+  ['brackets are taken off', '::1', '[2001:DB8::0:1]:4711', '2001:db8::/64'],
   ['v4 inside v6 is v4', '::ffff:10.1.1.1', '::ffff:203.0.113.9', '203.0.113.9'],
   ['the same peer in v6 clothes', '::ffff:203.0.113.9', '', '203.0.113.9'],
-  ['v6 is canonical', '2001:0db8:0000:0000:0000:0000:0000:0001', '', '2001:db8::1'],
+  ['of v6 it is the network of 64 bits', '2001:0db8:0000:0001:aaaa:0000:0000:0001', '', '2001:db8:0:1::/64'],
+  ['the same network, another end', '2001:db8:0:1:ffff:1:2:3', '', '2001:db8:0:1::/64'],
+  ['the network beside it', '2001:db8:0:2:ffff:1:2:3', '', '2001:db8:0:2::/64'],
+  ['of a v6 hop it is the network too', '10.1.1.1', '2001:db8:0:1:a:b:c:d', '2001:db8:0:1::/64'],
+  ['a zone is no part of it', 'fe80::1%eth0', '', 'fe80::/64'],
+  ['a proxy is known by its whole address', 'fd00::1', '2001:db8::9, fd00::2', '2001:db8::/64'],
   ['octal and short forms are garbage', '10.1.1.1', '0177.1', '10.1.1.1'],
   ['a number above 255 is garbage', '10.1.1.1', '203.0.113.256', '10.1.1.1'],
   ['a leading zero is garbage', '10.1.1.1', '203.0.113.09', '10.1.1.1'],
@@ -46,6 +51,15 @@ test('what is remembered of a header is never told to another peer or for anothe
   for (let round = 0; round < 2; round++) {
     for (const [name, peer, header, expected] of cases) assert.is(addressOf(peer, header), expected, name);
   }
+});
+
+test('without proxies, too, an address is counted by its network', () => {
+  const addressOf = createAddressReader([]);
+
+  assert.is(addressOf('2001:db8::1', '6.6.6.6'), '2001:db8::/64');
+  assert.is(addressOf('2001:db8::2', ''), '2001:db8::/64');
+  assert.is(addressOf('::ffff:203.0.113.9', ''), '203.0.113.9');
+  assert.is(addressOf('203.0.113.9', '6.6.6.6'), '203.0.113.9');
 });
 
 test('with no trusted proxies the header is never read', () => {

@@ -41,7 +41,8 @@ test('POST /things/stats → 200 for a bot token, with one limit header and no m
   });
   assert.match(answer.headers.get('ratelimit') ?? '', /^"stats";r=1999;t=1$/);
   assert.is(answer.headers.get('ratelimit-policy'), null);
-  assert.is(answer.headers.get('access-control-allow-origin'), null);
+  assert.is(answer.headers.get('access-control-allow-origin'), '*');
+  assert.is(answer.headers.get('access-control-expose-headers'), null);
 });
 
 test('a query that came before is read again as it was, and a bad one is refused again', async () => {

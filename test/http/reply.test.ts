@@ -55,12 +55,50 @@ test('OPTIONS on a known path → 204 with the CORS rules, on an unknown one →
   assert.is((await ask(world, 'OPTIONS', '/nothing')).status, 404);
 });
 
-test('a reply to an Origin may be read by any page, also an error', async () => {
+test('every kind of reply may be read by any page, whether an Origin was sent or not', async () => {
+  const etag = (await ask(world, 'GET', '/things/a')).headers.get('etag') ?? '';
+  const kinds: readonly [string, string, { headers?: Record<string, string>; body?: string }, number][] = [
+    ['GET', '/things/a', {}, 200],
+    ['HEAD', '/things/a', {}, 200],
+    ['GET', '/things/a', { headers: { 'If-None-Match': etag } }, 304],
+    ['GET', '/things/a?target=page', {}, 200],
+    ['GET', '/things/@stream?pieces=2', {}, 200],
+    ['GET', '/docs/', {}, 404],
+    ['OPTIONS', '/things/a', {}, 204],
+    ['DELETE', '/things/a', {}, 405],
+    ['POST', '/things/stats', {}, 401],
+    ['POST', '/limited', {}, 204],
+    ['POST', '/things/stats', { headers: auth(world.token('bot', 'b1')), body: '{' }, 400],
+    ['POST', '/things/stats', { headers: auth(world.token('bot', 'b1')), body: 'x'.repeat(5_000) }, 413],
+  ];
+  for (const [method, path, init, status] of kinds) {
+    for (const origin of [undefined, { Origin: 'https://a.example' }]) {
+      const answer = await ask(world, method, path, { ...init, headers: { ...init.headers, ...origin } });
+      assert.is(answer.status, status, `${method} ${path}`);
+      assert.is(answer.headers.get('access-control-allow-origin'), '*', `${method} ${path}`);
+      assert.is(answer.headers.get('access-control-allow-credentials'), null);
+    }
+  }
+});
+
+test('a page reads every header that a reply carries for it, also from a shared cache', async () => {
+  const readable =
+    'X-Session-Invalid, Retry-After, ETag, X-Request-Id, RateLimit, RateLimit-Policy, ' +
+    'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
   const headers = { Origin: 'https://a.example' };
-  for (const path of ['/things/a', '/things/unknown', '/nothing']) {
+  for (const path of [
+    '/things/a',
+    '/things/a?target=page',
+    '/things/unknown',
+    '/nothing',
+    '/things/@stream?pieces=2',
+  ]) {
     const answer = await ask(world, 'GET', path, { headers });
-    assert.is(answer.headers.get('access-control-allow-origin'), '*', path);
-    assert.match(answer.headers.get('access-control-expose-headers') ?? '', /X-Session-Invalid/);
+    assert.is(answer.headers.get('access-control-expose-headers'), readable, path);
+  }
+  for (const path of ['/things/a', '/things/@all', '/docs']) {
+    const kept = await ask(world, 'GET', path);
+    assert.is(kept.headers.get('access-control-expose-headers'), readable, path);
   }
 });
 
@@ -83,6 +121,19 @@ test('the sixth request of an address to a limit of five → 429 with every head
   ]) {
     assert.ok(answer.headers.get(name), name);
   }
+});
+
+test('limits count a network of 64 bits of IPv6 as one address', async () => {
+  const other = await openWorld({ trustedProxies: ['127.0.0.1'] });
+  const from = async (address: string) =>
+    (await ask(other, 'POST', '/limited', { headers: { 'X-Forwarded-For': address } })).status;
+  const statuses: number[] = [];
+  for (let end = 1; end <= 6; end++) statuses.push(await from(`2001:db8:0:1::${end}`));
+  const beside = await from('2001:db8:0:2::1');
+  await other.close();
+
+  assert.equal(statuses, [204, 204, 204, 204, 204, 429]);
+  assert.is(beside, 204);
 });
 
 test('the documents are served, and load nothing from elsewhere', async () => {

@@ -45,6 +45,7 @@ test('values come in their own types, and an empty variable counts as not set', 
   const config = readConfig({
     PORT: '0',
     VOTE_WAIT_HOURS: '1.5',
+    ADMIN_HOSTS: 'node1, node2.example.org',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     REDIS_URL: 'redis://a:1,redis://b:2',
     DATABASE_URL: 'postgres://a/b',
@@ -54,6 +55,7 @@ test('values come in their own types, and an empty variable counts as not set', 
 
   assert.is(config.port, 0);
   assert.is(config.voteWaitHours, 1.5);
+  assert.equal(config.adminHosts, ['node1', 'node2.example.org']);
   assert.equal(config.trustedProxies, ['10.0.0.0/8', '::1']);
   assert.equal(config.redisUrl, ['redis://a:1', 'redis://b:2']);
   assert.is(config.adminPort, 9090);
@@ -114,6 +116,8 @@ for (const [variable, value] of [
   ['HOST', 'a b'],
   ['PUBLIC_URL', 'example.org'],
   ['PUBLIC_URL', 'https://example.org/'],
+  ['ADMIN_HOSTS', 'node1:9090'],
+  ['ADMIN_HOSTS', 'http://node1'],
   ['TRUSTED_PROXIES', '10.0.0.0/8,,'],
   ['TRUSTED_PROXIES', '10.0.0.300'],
   ['TRUSTED_PROXIES', '10.0.0.0/64'],

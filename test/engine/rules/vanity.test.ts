@@ -30,6 +30,16 @@ test('a slug has no accents, no double hyphens, none at its ends', () => {
   assert.is(slugOf('日本'), '');
 });
 
+test('a slug keeps a single underscore between letters and digits, as codes may have it', () => {
+  assert.is(slugOf('Dice_Roller'), 'dice_roller');
+  assert.is(slugOf('__dice__roller_ 2_'), 'dice-roller-2');
+  assert.is(slugOf(`${'x'.repeat(31)}_y`), 'x'.repeat(31));
+  for (const code of vanityCandidates('bot', '815553000470478850', `${'x'.repeat(26)}_yyyyyyyy`)) {
+    assert.is(vanityCodeFault(code), null, code);
+    assert.not.match(code, /[-_]{2}/);
+  }
+});
+
 test('a new team is offered its slug, then longer ones, then team- and six random characters', () => {
   const id = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14';
   assert.equal(vanityCandidates('team', id, 'Night Owls').slice(0, 2), ['night-owls', 'night-owls-7a14']);

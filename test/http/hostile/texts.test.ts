@@ -2,7 +2,8 @@
  * Text that must never get in, tried in every place of every row that takes text: each string of each body
  * (found in the schemas), each parameter of each path, each word of each query, and the headers.
  *
- * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header.
+ * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header; blanks
+ * and invisible characters are no text where there is a minimum.
  */
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
@@ -43,6 +44,7 @@ const tokenFor = (row: AnyRow): string => tokens.get(kindFor(row)) ?? '';
 
 interface Shape {
   readonly type?: string;
+  readonly minLength?: number;
   readonly anyOf?: readonly Shape[];
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
@@ -85,6 +87,48 @@ for (const [name, text] of refusedTexts) {
       }
     }
     assert.ok(places > 50, String(places));
+  });
+}
+
+/** `shape` without the strings that may be empty. */
+const withMinimum = (shape: Shape): Shape => {
+  if (shape.anyOf !== undefined) return { anyOf: shape.anyOf.map(withMinimum) };
+  if (shape.type === 'string') return (shape.minLength ?? 0) > 0 ? shape : {};
+  if (shape.items !== undefined) return { items: withMinimum(shape.items) };
+  const named = Object.entries(shape.properties ?? {}).map(([name, each]) => [name, withMinimum(each)]);
+  return { properties: Object.fromEntries(named) };
+};
+
+for (const [name, character] of [
+  ['blanks', ' '],
+  ['ideographic blanks', '\u3000'],
+  ['invisible characters', '\u200b'],
+] as const) {
+  test(`${name} alone, in any text of any body that has a minimum → 400 naming it`, async () => {
+    let places = 0;
+    for (const row of rows) {
+      if (row.body === undefined) continue;
+      const { path, body } = sample(row);
+      const shape = withMinimum(row.body as TSchema as Shape);
+      // Enough of them for every minimum but the longest, and not too many for most maxima.
+      for (const spoilt of placesOf(shape, character.repeat(30))) {
+        const whole = { ...(body as object), ...(spoilt as object) };
+        const reply = await world.ask(row.method, path, {
+          token: tokenFor(row),
+          body: whole,
+          headers: { 'x-forwarded-for': address() },
+        });
+        assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], row.name);
+        const [field] = Object.keys(spoilt as object);
+        const pointers = Object.keys(reply.json.context);
+        assert.ok(
+          pointers.some((pointer) => pointer.startsWith(`/${field}`)),
+          `${row.name} ${field}`,
+        );
+        places += 1;
+      }
+    }
+    assert.ok(places > 20, String(places));
   });
 }
 

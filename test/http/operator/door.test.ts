@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operations } from '../../../http/routes/admin/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { askFrom } from '../from-address.ts';
 import { type OperatedWorld, openOperated, operatorToken } from './world.ts';
 
 const test = suite('the door of operations');
@@ -35,15 +36,19 @@ test('every operation has a command of its own, of two words', () => {
 
 test('every operation → 401 without the operator’s token, and is not recorded', async () => {
   const robin = await world.token('user', 'robin');
-  for (const { row } of operations) {
+  for (const [index, { row }] of operations.entries()) {
+    // Wrong tokens are counted by address.
+    const address = `127.0.1.${index + 1}`;
     for (const [token, code] of [
       ['', 'token_missing'],
       [`${operatorToken}x`, 'token_invalid'],
       [operatorToken.slice(0, -1), 'token_invalid'],
       [robin, 'token_invalid'],
     ] as const) {
-      const { status, json } = await world.operate(row.method, sampleOf(row.path), undefined, token);
-      assert.equal([status, json.context.code], [401, code], row.name);
+      const to = { port: world.adminPort, method: row.method, path: sampleOf(row.path) };
+      const authorization = token === '' ? '' : `Operator ${token}`;
+      const { status, text } = await askFrom(address, { ...to, authorization });
+      assert.equal([status, JSON.parse(text).context.code], [401, code], row.name);
     }
   }
   assert.equal((await world.operate('GET', '/audit')).json.entries, []);

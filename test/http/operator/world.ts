@@ -44,6 +44,7 @@ export const openOperated = async (): Promise<OperatedWorld> => {
     // One test makes an operation fail; what fails elsewhere is seen by its status.
     logger: { error: () => {}, info: () => {} },
     operatorToken,
+    hosts: [],
     draining: () => false,
   });
   const adminPort = await admin.listen('127.0.0.1', 0);

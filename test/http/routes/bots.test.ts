@@ -182,6 +182,17 @@ test('GET /bots/:id → 304 when nothing changed', async () => {
   assert.equal([second.status, second.text], [304, '']);
 });
 
+test('a token changes nothing of the caching of a public operation, a bad one neither', async () => {
+  const plain = await world.ask('GET', '/bots/bot3');
+  for (const token of [await world.token('user', 'robin'), 'nonsense']) {
+    const { status, headers } = await world.ask('GET', '/bots/bot3', { token });
+    const etag = headers.get('etag') ?? '';
+    assert.equal([status, headers.get('cache-control'), etag], [200, 'no-cache', plain.headers.get('etag')]);
+    const again = await world.ask('GET', '/bots/bot3', { token, headers: { 'if-none-match': etag } });
+    assert.is(again.status, 304);
+  }
+});
+
 test('GET /bots/:id?include=long → 200 with the long description', async () => {
   const bot = await read('/bots/bot3?include=owner,%20long');
 
@@ -226,6 +237,18 @@ test('GET /bots/:id?target=page → 200 counts clicks, a visitor once, and shows
   const bot = await settled('bot3');
   assert.equal([bot.clicks, bot.unique_clicks, bot.invite_clicks], [2, 1, 0]);
   assert.equal([first.json.clicks, first.headers.get('cache-control')], [0, 'no-store']);
+});
+
+test('GET /bots/:id?target=page → 200 counts a network of 64 bits of IPv6 as one visitor', async () => {
+  const before = (await settled('bot3')).unique_clicks;
+  const visit = (address: string) =>
+    world.ask('GET', '/bots/bot3?target=page', { headers: { 'x-forwarded-for': address } });
+  for (const end of [':1', ':2', 'a:b:c:d']) await visit(`2001:db8:0:1:${end}`);
+  await visit('2001:db8:0:2::1');
+  await visit('::ffff:203.0.113.9');
+  await visit('203.0.113.9');
+
+  assert.is((await settled('bot3')).unique_clicks, before + 3);
 });
 
 test('GET /bots/:id → 200 counts nothing for HEAD, settings, stats and unknown targets', async () => {

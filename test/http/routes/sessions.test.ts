@@ -58,6 +58,8 @@ test('POST …/sessions → 400 for every bad field, and nothing is made', async
     [{ expiry: 315_360_001 }, '/expiry'],
     [{ expiry: 1.5 }, '/expiry'],
     [{ name: '' }, '/name'],
+    [{ name: ' ' }, '/name'],
+    [{ name: '\u200b\u2060\u3000' }, '/name'],
     [{ name: 'x'.repeat(65) }, '/name'],
     [{ perm_limits: ['fly'] }, '/perm_limits'],
     [{ perm_limits: ['fly', 'edit_bots'] }, '/perm_limits'],
@@ -185,6 +187,29 @@ test('DELETE …/sessions/:id → 200 in upper case too, and the token is dead a
 
   assert.equal([reply.status, reply.json.context.session_id], [200, made.session_id]);
   assert.is((await world.ask('POST', '/bots/stats', { body: {}, token: made.token })).status, 401);
+});
+
+test('DELETE …/sessions/:id → 404 for an expired one, which no list shows', async () => {
+  const token = await world.token('user', 'robin');
+  const made = (await create('bots/bot1', {}, token)).json;
+  await world.sql`update sessions set expiry = now() - interval '1 second' where id = ${made.session_id}`;
+  const path = `/bots/bot1/sessions/${made.session_id}`;
+
+  for (let count = 0; count < 2; count++) {
+    const { status, json } = await world.ask('DELETE', path, { token });
+    assert.equal([status, json.context.code], [404, 'not_found']);
+  }
+});
+
+test('POST …/sessions → 201 keeps blanks at the ends of a name as they were sent', async () => {
+  const token = await world.token('user', 'robin');
+  assert.is((await create('bots/bot1', { name: ' x\u200d ' }, token)).status, 201);
+  const { json } = await world.ask('GET', '/bots/bot1/sessions', { token });
+
+  assert.equal(
+    json.sessions.map(({ name }: { name: string }) => name),
+    [' x\u200d '],
+  );
 });
 
 test('DELETE …/sessions/:id → 400, 401, 403, 404', async () => {

@@ -65,6 +65,7 @@ test('GET /@:code → 302 to the entity', async () => {
   ] as const) {
     const reply = await world.ask('GET', path);
     assert.equal([reply.status, reply.headers.get('location'), reply.text], [302, location, ''], path);
+    assert.is(reply.headers.get('access-control-allow-origin'), '*');
     assert.is((await world.ask('GET', location)).status, 200, location);
   }
 });

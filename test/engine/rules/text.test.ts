@@ -1,0 +1,62 @@
+/**
+ * How long a text is: by table, and by a slow definition of the same.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isVisiblyLong, visibleLength } from '../../../engine/rules/text.ts';
+
+const test = suite('rules of text');
+
+const family = '\u{1F469}\u200D\u{1F469}\u200D\u{1F467}';
+const lengths: readonly [string, string, number][] = [
+  ['nothing', '', 0],
+  ['blanks', ' \t\r\n\u00a0\u3000', 0],
+  ['invisible characters', '\u200b\u200d\u2060\ufeff\u00ad\u0000\u{E0001}', 0],
+  ['line and paragraph separators', '\u2028\u2029', 0],
+  ['a private one, and half a pair', '\ue000\u{10ffff}\ud83d', 0],
+  ['a word', 'word', 4],
+  ['a word in blanks', ' \u200bword\u{E0001}\n', 4],
+  ['blanks inside', 'a \u200b b', 5],
+  ['an emoji of several', family, 5],
+  ['an emoji of several, in joiners', `\u200d${family}\u200d`, 5],
+  ['a lone emoji', '\u{1F44D}', 1],
+  ['accents of their own', 'e\u0301', 2],
+];
+for (const [name, text, length] of lengths) {
+  test(`${name}: ${length}`, () => {
+    assert.is(visibleLength(text), length);
+  });
+}
+
+/** As it is defined, in no time worth speaking of for short texts. */
+const defined = (text: string): number => {
+  const points = [...text];
+  const seen = points.flatMap((point, index) => (/[^\p{Z}\p{C}]/u.test(point) ? [index] : []));
+  return seen.length === 0 ? 0 : (seen.at(-1) ?? 0) - (seen[0] ?? 0) + 1;
+};
+
+test('any text is as long as the definition says, and long enough exactly up to that', () => {
+  const character = fc.constantFrom(
+    'a',
+    ' ',
+    '\u200b',
+    '\u{1F44D}',
+    '\u{E0001}',
+    '\n',
+    '\ud83d',
+    '\ude00',
+    '\u0301',
+  );
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 12 }), (characters) => {
+      const text = characters.join('');
+      const length = defined(text);
+      assert.is(visibleLength(text), length);
+      for (let min = 1; min <= 14; min++) assert.is(isVisiblyLong(text, min), min <= length);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test.run();

@@ -1,0 +1,37 @@
+/**
+ * A request from an address of the test's choice, for what is counted by client address: on Linux all of
+ * 127.0.0.0/8 is this machine.
+ */
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+export interface AnsweredFrom {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Resolves to the whole answer of the server at `port` of 127.0.0.1. */
+export const askFrom = (
+  localAddress: string,
+  to: {
+    readonly port: number;
+    readonly method: string;
+    readonly path: string;
+    readonly authorization: string;
+  },
+): Promise<AnsweredFrom> =>
+  new Promise((resolve, reject) => {
+    const { port, method, path, authorization } = to;
+    const headers = authorization === '' ? {} : { authorization };
+    const options = { host: '127.0.0.1', port, method, path, localAddress, headers, agent: false };
+    const asking = request(options, async (response) => {
+      const chunks: Buffer[] = await response.toArray();
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(chunks).toString(),
+      });
+    });
+    asking.on('error', reject);
+    asking.end();
+  });

@@ -1,0 +1,78 @@
+/**
+ * Minimum lengths of text: every one of every row, public and private, in paths, queries and bodies. Blanks and
+ * invisible characters at the ends do not count, for the gate and for its words.
+ */
+import type { TSchema } from 'typebox';
+import { Type } from 'typebox';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { checker } from '../../http/check.ts';
+import { coerceQuery, explain } from '../../http/explain.ts';
+import { operations } from '../../http/routes/admin/table.ts';
+import { StatsBody } from '../../http/schema/bots.ts';
+import { withVisibleMinimums } from '../../http/schema/minimums.ts';
+import { rows } from '../../http/table.ts';
+
+const test = suite('minimum lengths');
+
+type StringSchema = TSchema & { readonly minLength: number; readonly maxLength?: number };
+
+/** Every string with a minimum below `value`, with the name it stands under. */
+const minimumsIn = (value: unknown, name: string): readonly (readonly [string, StringSchema])[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  const node = value as Record<string, unknown>;
+  if (node.type === 'string')
+    return (node.minLength as number) > 0 ? [[name, node as unknown as StringSchema]] : [];
+  return Object.entries(node).flatMap(([key, member]) => minimumsIn(member, `${name}/${key}`));
+};
+
+const all = [...rows, ...operations.map(({ row }) => row)].flatMap(({ name, params, query, body }) =>
+  minimumsIn({ params, query, body }, name),
+);
+
+test('no text with a minimum is made of blanks or invisible characters', () => {
+  assert.ok(all.length > 100, String(all.length));
+  for (const [name, schema] of all) {
+    const fits = checker(schema);
+    for (const character of [' ', '\u00a0', '\u3000', '\u200b', '\u200d', '\u2060', '\ufeff', '\u{E0001}']) {
+      const text = character.repeat(schema.minLength);
+      assert.not.ok(fits(text), `${name} takes ${JSON.stringify(character)}`);
+      const { context } = explain('body', schema, { value: text, bytes: 0 });
+      assert.match(context[''] ?? '', /at least \d+ characters?, not counting blanks/, name);
+    }
+  }
+});
+
+const Prose = Type.String({ minLength: 3, maxLength: 5 });
+const family = '\u{1F469}\u200d\u{1F469}';
+for (const [text, fits] of [
+  ['abc', true],
+  ['a b', true],
+  ['ab ', false],
+  [' ab\n', false],
+  ['\u200babc\u200b', true],
+  [family, true],
+  [`\u200d${family.slice(0, 2)}\u200d`, false],
+  ['\u{1F44D}\u{1F44D}\u{1F44D}', true],
+  ['\u{1F44D}\u{1F44D} ', false],
+  ['abcde', true],
+  ['abcde ', false],
+] as const) {
+  test(`${JSON.stringify(text)} ${fits ? 'has' : 'has not'} 3 to 5 characters`, () => {
+    assert.is(checker(Prose)(text), fits);
+    assert.is(Object.keys(explain('body', Prose, { value: text, bytes: 0 }).context).length, fits ? 0 : 1);
+  });
+}
+
+test('words of a query are held to it too', () => {
+  const Query = Type.Object({ redirect_uri: Type.Optional(Type.String({ minLength: 1 })) });
+
+  assert.throws(() => coerceQuery(Query, { redirect_uri: ' \u200b' }), /redirect_uri/);
+  coerceQuery(Query, { redirect_uri: ' x ' });
+});
+
+test('a schema without such a text is compiled as it is: stats posts pay nothing', () => {
+  assert.is(withVisibleMinimums(StatsBody), StatsBody);
+});
+
+test.run();
