@@ -79,14 +79,19 @@ const costly = (text: () => string) =>
   });
 
 const mebi = 2 ** 20;
-/** Half of the connections send byte by byte, half as much as is allowed in few seconds. */
-const slowBodies = (head: (target: Target) => string) => (target: Target) => {
-  const opening = `${head(target)}Content-Length: ${mebi}\r\n\r\n`;
-  const pieceBytes = 32_768;
-  const drops: Drip = { opening, piece: Buffer.from(' '), everyMs: 500, piecesMax: 1_000 };
-  const piece = Buffer.alloc(pieceBytes, ' ');
-  return drip(target, [drops, { opening, piece, everyMs: 250, piecesMax: mebi / pieceBytes - 1 }]);
+/** A stats post may be so long; other bodies 1 MiB. */
+const statsBytesMax = 380_000;
+/** Some connections send byte by byte, some as much as is allowed in few seconds. None comes to an end. */
+const slowBody = (opening: string, bytes: number): readonly Drip[] => {
+  const piece = Buffer.alloc(32_768, ' ');
+  const whole = `${opening}Content-Length: ${bytes}\r\n\r\n`;
+  return [
+    { opening: whole, piece: Buffer.from(' '), everyMs: 500, piecesMax: 1_000 },
+    { opening: whole, piece, everyMs: 250, piecesMax: Math.ceil(bytes / piece.length) - 1 },
+  ];
 };
+const slowBodies = (head: (target: Target) => string) => (target: Target) =>
+  drip(target, slowBody(head(target), mebi));
 
 const head = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}`;
 
@@ -158,7 +163,14 @@ export const attacks: readonly Attack[] = [
     name: 'bodies with a token that never end',
     ...slow,
     answers: ['400', '408', '413', ...refusals],
-    run: slowBodies(({ botToken }) => head('POST /bots/stats', `Bot-Auth: ${botToken}\r\n`)),
+    run: (target) => {
+      const { bot, botToken } = target;
+      const auth = `Bot-Auth: ${botToken}\r\n`;
+      return drip(target, [
+        ...slowBody(head('POST /bots/stats', auth), statsBytesMax),
+        ...slowBody(head(`PATCH /bots/${bot}/settings`, auth), mebi),
+      ]);
+    },
   },
   {
     name: 'bodies that never end, where none is taken',

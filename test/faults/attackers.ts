@@ -61,9 +61,9 @@ interface Attempt {
   readonly harvest: Harvest;
 }
 
-const begin = (seconds: number, harvest = emptyHarvest()): Attempt => ({
+const begin = (seconds: number): Attempt => ({
   untilMs: performance.now() + seconds * 1_000,
-  harvest,
+  harvest: emptyHarvest(),
 });
 
 /* -------------------------------------------------------------- one by one */
@@ -176,7 +176,11 @@ export interface Drip {
   readonly piecesMax: number;
 }
 
-const dripOn = async (port: number, drip: Drip, { untilMs, harvest }: Attempt): Promise<void> => {
+/** Time in which the server has to close a connection whose request does not end, and some to notice. */
+const patienceMs = 15_000;
+
+/** Opens one connection and waits until the server closes it, or for so long. */
+const dripOnce = async (port: number, drip: Drip, harvest: Harvest): Promise<void> => {
   const socket = open(port).on('data', (piece) => countBeginnings(harvest, piece));
   let openedMs = performance.now();
   let pieces = 0;
@@ -191,13 +195,15 @@ const dripOn = async (port: number, drip: Drip, { untilMs, harvest }: Attempt): 
     socket.write(drip.opening, 'latin1');
     timer = setInterval(send, drip.everyMs);
   });
-  const left = await Promise.race([
-    closed(socket).then(() => false),
-    sleep(untilMs - performance.now(), true, { ref: false }),
-  ]);
+  let left = false;
+  const patience = setTimeout(() => {
+    left = true;
+    socket.destroy();
+  }, patienceMs);
+  await closed(socket);
   clearInterval(timer);
+  clearTimeout(patience);
   const ageMs = performance.now() - openedMs;
-  socket.destroy();
   if (left) harvest.openMsMax = Math.max(harvest.openMsMax, ageMs);
   else {
     harvest.closed += 1;
@@ -205,22 +211,29 @@ const dripOn = async (port: number, drip: Drip, { untilMs, harvest }: Attempt): 
   }
 };
 
-/** Time in which the server has to close a connection whose request does not end, and some to notice. */
-const dripSeconds = 15;
-const openedAtOnce = 250;
+const dripOn = async (port: number, drip: Drip, { untilMs, harvest }: Attempt): Promise<void> => {
+  do {
+    await dripOnce(port, drip, harvest);
+    await sleep(reopenMs);
+  } while (performance.now() < untilMs);
+};
 
-/** Opens all connections, the kinds in turn, and waits until the server has closed them; then again. */
+const openedAtOnce = 250;
+/** Slow clients are no flood. */
+const reopenMs = 1_000;
+
+/**
+ * Opens all connections, the kinds in turn, and each again once the server has closed it. Waits for the end
+ * of all.
+ */
 export const drip = async (target: Target, drips: readonly Drip[]): Promise<Harvest> => {
-  const harvest = emptyHarvest();
   const { port, connections, seconds } = target;
-  for (let round = 0; round < Math.max(1, Math.floor(seconds / dripSeconds)); round++) {
-    const attempt = begin(dripSeconds, harvest);
-    const all: Promise<void>[] = [];
-    for (let index = 0; index < connections; index++) {
-      all.push(dripOn(port, drips[index % drips.length] as Drip, attempt));
-      if (index % openedAtOnce === openedAtOnce - 1) await sleep(reconnectMs);
-    }
-    await Promise.all(all);
+  const attempt = begin(seconds);
+  const all: Promise<void>[] = [];
+  for (let index = 0; index < connections; index++) {
+    all.push(dripOn(port, drips[index % drips.length] as Drip, attempt));
+    if (index % openedAtOnce === openedAtOnce - 1) await sleep(reconnectMs);
   }
-  return harvest;
+  await Promise.all(all);
+  return attempt.harvest;
 };

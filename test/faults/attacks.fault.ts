@@ -1,7 +1,7 @@
 /**
  * Every attack of attack-list.ts on either kind of stores, while an ordinary client reads and posts: it is
  * answered, in time; the node lives, and nothing acknowledged is lost. Prints a row per attack for
- * docs/reliability.md. ATTACK_SECONDS is their length, ATTACK a part of the names to run.
+ * docs/reliability.md. ATTACK_SECONDS is their length, ATTACK an expression for the names to run.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,8 +11,8 @@ import { faultsOf, type Outcome, runAttack } from './attacks.ts';
 import { printFigures } from './figures.ts';
 
 const test = suite('attacks');
-const part = process.env.ATTACK ?? '';
-const chosen = attacks.filter(({ name }) => name.includes(part));
+const wanted = new RegExp(process.env.ATTACK ?? '');
+const chosen = attacks.filter(({ name }) => wanted.test(name));
 const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
 
 const cellsOf = ({ waits, calm, memory, lived }: Outcome): string[] => {

@@ -189,8 +189,8 @@ const calmFactor = 3;
 export const allowedMs = ({ attack, calm }: Outcome): number =>
   Math.max(attack.waitMsMax ?? Number.POSITIVE_INFINITY, calmFactor * calm.worstMs);
 
-/** Time for a sweep and a busy machine to close what is too old. */
-const closingMs = 2_000;
+/** The parser below looks every 4 s for what is too old. */
+const closingMs = 4_000;
 
 /** All that an attack must not do, and did. */
 export const faultsOf = (outcome: Outcome): readonly string[] => {
