@@ -7,18 +7,43 @@
  * milliseconds, an explanation microseconds.
  */
 import { createRequire } from 'node:module';
-import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { SchemaValidateFunction } from 'ajv';
+import type { Ajv2020, ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js';
 import type addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { DomainError } from '../engine/errors.ts';
+import { isVisiblyLong } from '../engine/rules/text.ts';
 import { escapePointer, explainedFieldsMax, invalid } from './invalid.ts';
-import { minLengthKeyword } from './schema/minimums.ts';
 import { patternWords } from './schema/patterns.ts';
 
 /** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
 const explainAllBytesMax = 16_384;
 
 const require = createRequire(import.meta.url);
+
+/** Text far over its maximum is refused for that, whatever its ends are. */
+const isFarTooLong = (text: string, max: unknown): boolean =>
+  typeof max === 'number' && text.length > 2 * max;
+
+const checkMinimum: SchemaValidateFunction = (
+  min: number,
+  text: string,
+  parent?: { readonly [word: string]: unknown },
+) => {
+  if (isFarTooLong(text, parent?.maxLength) || isVisiblyLong(text, min)) return true;
+  // With the ends it would do: only then are they worth a word.
+  checkMinimum.errors = [{ keyword: 'minLength', params: { limit: min, blanks: text.length >= min } }];
+  return false;
+};
+
+/** `minLength` as schema/minimums.ts means it, in place of Ajv's own. */
+const minLengthKeyword: FuncKeywordDefinition = {
+  keyword: 'minLength',
+  type: 'string',
+  schemaType: 'number',
+  errors: true,
+  validate: checkMinimum,
+};
 
 const newAjv = (options: { allErrors: boolean; coerceTypes: boolean }): Ajv2020 => {
   const { Ajv2020 }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');

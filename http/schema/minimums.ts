@@ -1,12 +1,11 @@
 /**
- * What a minimum length of text means, for both validators: white space and invisible characters at its ends
+ * What a minimum length of text means: white space and invisible characters at its ends
  * do not count, so text of nothing else is refused wherever there is a minimum. A maximum counts all that is
  * sent, for that is what is stored.
  *
- * Applied to every `minLength` of every schema, so no field can be forgotten. Used by check.ts and
- * explain.ts.
+ * Applied to every `minLength` of every schema, so no field can be forgotten. Used by check.ts; explain.ts
+ * gives Ajv a `minLength` of the same meaning.
  */
-import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 
@@ -36,23 +35,3 @@ const expand = (value: unknown): unknown => {
 
 /** The schema as TypeBox is to compile it; the same object when it has no minimum of text. */
 export const withVisibleMinimums = (schema: TSchema): TSchema => expand(schema) as TSchema;
-
-/** Text far over its maximum is refused for that, whatever its ends are. */
-const isFarTooLong = (text: string, max: unknown): boolean =>
-  typeof max === 'number' && text.length > 2 * max;
-
-const validate: SchemaValidateFunction = (min: number, text: string, parent?: Node) => {
-  if (isFarTooLong(text, parent?.maxLength) || isVisiblyLong(text, min)) return true;
-  // With the ends it would do: only then are they worth a word.
-  validate.errors = [{ keyword: 'minLength', params: { limit: min, blanks: text.length >= min } }];
-  return false;
-};
-
-/** `minLength` for Ajv, in place of its own. */
-export const minLengthKeyword: FuncKeywordDefinition = {
-  keyword: 'minLength',
-  type: 'string',
-  schemaType: 'number',
-  errors: true,
-  validate,
-};

@@ -1,6 +1,6 @@
 /**
- * Minimum lengths of text: every one of every row, public and private, in paths, queries and bodies. Blanks and
- * invisible characters at the ends do not count, for the gate and for its words.
+ * Minimum lengths of text: every one of every row, public and private, in paths, queries and bodies. Blanks
+ * and invisible characters at the ends do not count, for the gate and for its words.
  */
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';

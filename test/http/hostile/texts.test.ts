@@ -2,8 +2,8 @@
  * Text that must never get in, tried in every place of every row that takes text: each string of each body
  * (found in the schemas), each parameter of each path, each word of each query, and the headers.
  *
- * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header; blanks
- * and invisible characters are no text where there is a minimum.
+ * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header;
+ * blanks and invisible characters are no text where there is a minimum.
  */
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
