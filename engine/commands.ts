@@ -6,88 +6,87 @@
  * decided on what was read here, so nothing can change between the check and the write. Start, drain and
  * health are in `create.ts`, which is the only caller.
  */
-import type { Loader } from './activation.ts';
-import type { Actor } from './actor.ts';
-import { deliverAdjustments, factsOf } from './delivery.ts';
-import type { Engine, EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStanding } from './engine.ts';
-import type { HeldState } from './entity/held.ts';
+import type { Loader } from './actors/activation.ts';
+import type { Actor } from './actors/actor.ts';
+import {
+  addWaiter,
+  failWaiters,
+  type PendingVote,
+  PendingVotes,
+  releaseWaiters,
+  toVoteOutcome,
+  type VoteWaiter,
+} from './actors/pending-votes.ts';
+import { computeEntityShard } from './actors/registry.ts';
+import type { StalenessPoller } from './actors/staleness-poller.ts';
+import { type ItemReply, notApplied, type TurnFailure } from './commit/shard-queue.ts';
+import type { Engine, EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStatus } from './engine.ts';
 import type { CommitRules, StatsItem, VoteItem } from './entity/items.ts';
+import type { LazyState } from './entity/lazy-state.ts';
 import type { HotState } from './entity/state.ts';
-import { waitEndsAtMs, windowInForce } from './entity/votes.ts';
+import { computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
-import type { Flusher } from './flusher.ts';
-import type { Freshness } from './freshness.ts';
+import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
+import type { Flusher } from './flush/flusher.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import { shardFor } from './registry.ts';
-import type { Decided, TurnFailure } from './shard.ts';
 import {
   type Attempt,
   type Command,
   type Core,
-  deliveryOf,
-  failureError,
-  notApplied,
-  run,
-  sendKnown,
+  runCommand,
+  sendOrInitialise,
   sendUnawaited,
   type Target,
+  toDeliveryParts,
+  toFailureError,
 } from './turns.ts';
-import {
-  failParked,
-  type ParkedVote,
-  type PendingVote,
-  PendingVotes,
-  park,
-  releaseParked,
-  voteOutcome,
-} from './voting.ts';
 
 /** What commands use beside the way of a turn. */
 export interface CommandCore extends Core {
-  readonly flusher: Pick<Flusher, 'flushed' | 'size'>;
-  readonly freshness: Pick<Freshness, 'inDoubt' | 'doubt'>;
+  readonly flusher: Pick<Flusher, 'waitForFlush' | 'getBacklogSize'>;
+  readonly stalenessPoller: Pick<StalenessPoller, 'rechecking' | 'suspectStale'>;
   readonly load: Loader;
   readonly rules: () => CommitRules;
   readonly newId: () => string;
   /** The number of a client address. */
-  readonly visitorOf: (clientAddress: string) => string;
+  readonly computeVisitor: (clientAddress: string) => string;
   /** The outbox passed its high mark and has not come under the low one. */
   votesPaused: boolean;
 }
 
-export type Commands = Omit<Engine, 'start' | 'drain' | 'health'>;
+export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth'>;
 
 export const createCommands = (core: CommandCore): Commands => ({
   read: (kind, id) => read(core, kind, id),
-  postStats: (botId, post) => run(core, new PostStats(core, botId, post)),
-  click: (view, clientAddress) =>
-    sendUnawaited(core, { kind: 'click', target: view.ref, visitor: core.visitorOf(clientAddress) }),
-  invite: (view) => sendUnawaited(core, { kind: 'invite', target: view.ref }),
+  postStats: (botId, post) => runCommand(core, new StatsCommand(core, botId, post)),
+  countClick: (view, clientAddress) =>
+    sendUnawaited(core, { kind: 'click', target: view.ref, visitor: core.computeVisitor(clientAddress) }),
+  countInvite: (view) => sendUnawaited(core, { kind: 'invite', target: view.ref }),
   vote: (request) => vote(core, request),
-  standing: (kind, id, user) => standing(core, { kind, id }, user),
-  flushed: (kind, id) => core.flusher.flushed(shardFor(kind, id)),
-  refresh: (kind, id) => refresh(core, { kind, id }),
-  deliver: (kind, id) => deliver(core, { kind, id }),
-  doubt: () => core.freshness.doubt(),
+  readVoteStatus: (kind, id, user) => readVoteStatus(core, { kind, id }, user),
+  waitForFlush: (kind, id) => core.flusher.waitForFlush(computeEntityShard(kind, id)),
+  refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
+  deliverAdjustments: (kind, id) => deliverOpenAdjustments(core, { kind, id }),
+  suspectStale: () => core.stalenessPoller.suspectStale(),
 });
 
 /* ------------------------------------------------------------------ reads */
 
 const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Promise<EntityView> => {
-  const { inDoubt } = core.freshness;
-  if (inDoubt !== null) return inDoubt.then(() => read(core, kind, id));
-  const live = core.registry.live(kind, id);
-  if (live !== undefined) return viewOf(core, live);
-  return core.registry.open(kind, id).then((actor) => viewOf(core, actor));
+  const { rechecking } = core.stalenessPoller;
+  if (rechecking !== null) return rechecking.then(() => read(core, kind, id));
+  const live = core.registry.findLive(kind, id);
+  if (live !== undefined) return readView(core, live);
+  return core.registry.getOrActivate(kind, id).then((actor) => readView(core, actor));
 };
 
-const viewOf = (core: CommandCore, actor: Actor): EntityView =>
-  actor.look(core.clock.nowMs(), core.rules().uptime);
+const readView = (core: CommandCore, actor: Actor): EntityView =>
+  actor.readView(core.clock.nowMs(), core.rules().uptime);
 
 /* ------------------------------------------------------------ stats posts */
 
-class PostStats implements Command<EntityView> {
+class StatsCommand implements Command<EntityView> {
   readonly kind = 'bot';
   readonly id: string;
   private readonly core: CommandCore;
@@ -106,35 +105,35 @@ class PostStats implements Command<EntityView> {
     return { kind: 'stats', target, atMs, servers, shards, users, shardList: shardList?.join(','), status };
   }
 
-  conclude({ decision, state }: Decided, actor: Actor): EntityView {
-    if (decision.kind !== 'applied') throw failureError(notApplied);
-    return state === null ? viewOf(this.core, actor) : new PostedView(actor.ref, state);
+  toResult({ decision, state }: ItemReply, actor: Actor): EntityView {
+    if (decision.kind !== 'applied') throw toFailureError(notApplied);
+    return state === null ? readView(this.core, actor) : new PostedView(actor.ref, state);
   }
 }
 
 /** A view whose state is unpacked on first use: most clients that post never look at it. */
 class PostedView implements EntityView {
   readonly ref: EntityRef;
-  private readonly held: HeldState;
+  private readonly lazyState: LazyState;
 
-  constructor(ref: EntityRef, held: HeldState) {
+  constructor(ref: EntityRef, held: LazyState) {
     this.ref = ref;
-    this.held = held;
+    this.lazyState = held;
   }
 
   get state(): HotState {
-    return this.held.read();
+    return this.lazyState.read();
   }
 }
 
 /* ------------------------------------------------------------------ votes */
 
 const vote = (core: CommandCore, request: VoteRequest): Promise<VoteOutcome> =>
-  isOutboxFull(core) ? Promise.reject(outboxFull()) : run(core, new CastVote(core, request));
+  isOutboxFull(core) ? Promise.reject(outboxFull()) : runCommand(core, new VoteCommand(core, request));
 
 /** Votes are rows to be: above the high mark they are refused until the outbox is below the low one (I15). */
 const isOutboxFull = (core: CommandCore): boolean => {
-  const { votes } = core.flusher.size();
+  const { votes } = core.flusher.getBacklogSize();
   if (votes >= limits.outboxVotesHigh) core.votesPaused = true;
   else if (votes <= limits.outboxVotesLow) core.votesPaused = false;
   return core.votesPaused;
@@ -149,11 +148,11 @@ const outboxFull = (): DomainError => {
  * A vote. While its turn is in the gate it is the user's pending vote on that actor, and the user's later
  * votes wait behind it.
  */
-class CastVote implements Command<VoteOutcome>, PendingVote {
+class VoteCommand implements Command<VoteOutcome>, PendingVote {
   readonly kind: EntityKind;
   readonly id: string;
-  parked: ParkedVote[] = [];
-  undecided = false;
+  waiters: VoteWaiter[] = [];
+  outcomeUnknown = false;
   private readonly core: CommandCore;
   private readonly request: VoteRequest;
   private atMs = 0;
@@ -165,16 +164,16 @@ class CastVote implements Command<VoteOutcome>, PendingVote {
     this.request = request;
   }
 
-  joins(actor: Actor, attempt: Attempt<VoteOutcome>): boolean {
+  joinPending(actor: Actor, attempt: Attempt<VoteOutcome>): boolean {
     const { user } = this.request;
-    const before = actor.pendingVotes?.of(user);
-    if (before === undefined) {
-      this.undecided = false;
+    const earlierVote = actor.pendingVotes?.find(user);
+    if (earlierVote === undefined) {
+      this.outcomeUnknown = false;
       actor.pendingVotes ??= new PendingVotes();
       actor.pendingVotes.add(user, this);
       return false;
     }
-    park(before, attempt);
+    addWaiter(earlierVote, attempt);
     return true;
   }
 
@@ -182,52 +181,50 @@ class CastVote implements Command<VoteOutcome>, PendingVote {
     const { user, upvote } = this.request;
     this.atMs = this.core.clock.nowMs();
     const itags: string[] = [];
-    for (let left = votesPerRequestMax(this.core); left > 0; left--) itags.push(this.core.newId());
+    for (let left = computeVotesPerRequestMax(this.core); left > 0; left--) itags.push(this.core.newId());
     return { kind: 'vote', target, user, upvote, atMs: this.atMs, itags };
   }
 
-  left(actor: Actor): void {
+  onLeft(actor: Actor): void {
     actor.pendingVotes?.remove(this.request.user, this);
-    if (actor.pendingVotes?.empty()) actor.pendingVotes = null;
+    if (actor.pendingVotes?.isEmpty()) actor.pendingVotes = null;
   }
 
-  conclude({ decision, state }: Decided): VoteOutcome {
-    const outcome = voteOutcome(decision, this.core.clock.nowMs());
+  toResult({ decision, state }: ItemReply): VoteOutcome {
+    const outcome = toVoteOutcome(decision, this.core.clock.nowMs());
     if (outcome === null) {
-      this.failed(notApplied);
-      throw failureError(notApplied);
+      this.onFailed(notApplied);
+      throw toFailureError(notApplied);
     }
-    if (this.parked.length > 0) releaseParked(this, outcome, this.waitMsLeft(state));
+    if (this.waiters.length > 0) releaseWaiters(this, outcome, this.waitMsLeft(state));
     return outcome;
   }
 
-  failed(failure: TurnFailure): void {
-    failParked(this, failure);
+  onFailed(failure: TurnFailure): void {
+    failWaiters(this, failure);
   }
 
-  private waitMsLeft(state: HeldState | null): number {
-    return state === null
-      ? 0
-      : windowInForce(state.read().facts, this.atMs, this.core.rules().windows).waitMs;
+  private waitMsLeft(state: LazyState | null): number {
+    return state === null ? 0 : selectWindow(state.read().facts, this.atMs, this.core.rules().windows).waitMs;
   }
 }
 
-const votesPerRequestMax = (core: CommandCore): number => {
+const computeVotesPerRequestMax = (core: CommandCore): number => {
   const { standard, premium, weekend } = core.rules().windows;
   return Math.max(standard.perUser, premium.perUser, weekend.perUser);
 };
 
-const standing = async (core: CommandCore, target: Target, user: string): Promise<VoteStanding> => {
+const readVoteStatus = async (core: CommandCore, target: Target, user: string): Promise<VoteStatus> => {
   const { kind, id } = target;
   const view = await read(core, kind, id);
   const reply = await core.load({ kind, id, voter: user });
   const nowMs = core.clock.nowMs();
   // The store's facts, not the actor's: another node may have delivered an edit that this one has not seen.
   const { facts } = reply.outcome === 'found' ? reply.state : view.state;
-  const window = windowInForce(facts, nowMs, core.rules().windows);
+  const window = selectWindow(facts, nowMs, core.rules().windows);
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
   const waitMs = votedAtMs === 0 ? 0 : Math.max(0, votedAtMs + window.waitMs - nowMs);
-  const freeAtMs = waitMs === 0 ? nowMs : waitEndsAtMs({ facts, votedAtMs }, nowMs, core.rules().windows);
+  const freeAtMs = waitMs === 0 ? nowMs : computeWaitEndMs({ facts, votedAtMs }, nowMs, core.rules().windows);
   return { view, window, votedAtMs, waitMs, freeAtMs };
 };
 
@@ -237,16 +234,16 @@ const standing = async (core: CommandCore, target: Target, user: string): Promis
  * Where the store does not know the entity, that is initialised first: a concurrent activation may still
  * insert the facts from before the edit.
  */
-const refresh = async (core: CommandCore, target: Target): Promise<void> => {
+const refreshFacts = async (core: CommandCore, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined) return;
-  await sendKnown(core, factsOf(row, core.clock.nowMs()));
+  await sendOrInitialise(core, toFactsItem(row, core.clock.nowMs()));
 };
 
 /** Delivers what is open for the entity; for one that is gone from the ledger, everything that is open. */
-const deliver = async (core: CommandCore, target: Target): Promise<void> => {
+const deliverOpenAdjustments = async (core: CommandCore, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
-  const parts = deliveryOf(core);
+  const parts = toDeliveryParts(core);
   let settled: number = limits.adjustmentsPerRound;
   while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, row?.ref);
 };

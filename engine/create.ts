@@ -5,22 +5,22 @@
  * gate shut, the backlog flushed. Only the composition root and tests call this.
  */
 import assert from 'node:assert/strict';
-import { activate, createLoader } from './activation.ts';
+import { activate, createLoader } from './actors/activation.ts';
+import { createRegistry } from './actors/registry.ts';
+import { createStalenessPoller, type StalenessPoller } from './actors/staleness-poller.ts';
+import { createVisitorHasher } from './actors/visitors.ts';
 import { type CommandCore, createCommands } from './commands.ts';
-import { deliverAdjustments, deliverEdits } from './delivery.ts';
+import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import type { CommitRules, Item } from './entity/items.ts';
-import { createFlusher, type Flusher } from './flusher.ts';
-import { createFreshness, type Freshness } from './freshness.ts';
-import { createGate, type Gate } from './gate.ts';
-import { reconcileGenerations, renewGenerations, renewUnpublished } from './generations.ts';
+import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
+import { createFlusher, type Flusher } from './flush/flusher.ts';
+import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
 import type { Shard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
 import type { Clock, HotStore, Ledger } from './ports.ts';
-import { createRegistry } from './registry.ts';
-import { adopt, adoptFlushed, deliveryOf, revive, send } from './turns.ts';
-import { createVisitors } from './visitors.ts';
+import { adoptFlushed, adoptReply, reactivate, sendItem, toDeliveryParts } from './turns.ts';
 
 export interface EngineParts {
   readonly hot: HotStore;
@@ -47,41 +47,41 @@ export interface EngineParts {
 type Phase = 'new' | 'started' | 'draining';
 
 /** All parts of one engine, wired. */
-interface Wired {
+interface WiredEngine {
   readonly parts: EngineParts;
   readonly core: CommandCore;
-  readonly gate: Gate;
+  readonly outputGate: OutputGate;
   readonly flusher: Flusher;
-  readonly freshness: Freshness;
+  readonly stalenessPoller: StalenessPoller;
   /** Written by `setPhase` alone. */
   readonly phase: Phase;
 }
 
 /** Builds an engine that is not started. It owns neither store: closing them is the caller's. */
 export const createEngine = (parts: EngineParts): Engine => {
-  const wired = wire(parts);
+  const wired = wireParts(parts);
   return {
     ...createCommands(wired.core),
-    health: () => describeHealth(wired),
+    readHealth: () => describeHealth(wired),
     start: () => start(wired),
     drain: (deadlineMs) => drain(wired, deadlineMs),
   };
 };
 
-const wire = (parts: EngineParts): Wired => {
+const wireParts = (parts: EngineParts): WiredEngine => {
   const { hot, ledger, clock, meters, rules, newId } = parts;
   const load = createLoader(hot, clock);
   const renew = (shards: readonly Shard[]): Promise<void> => renewGenerations(hot, ledger, shards);
-  const gate = createGate({
+  const outputGate = createOutputGate({
     ...parts,
-    adopt: (batch, reply, foreign) => adopt(registry, batch, { reply, foreign }),
+    adopt: (batch, reply, foreign) => adoptReply(registry, batch, { reply, foreign }),
     recover: async (shards) => {
       for (const shard of shards) registry.discardShard(shard, new Set());
       await renew(shards);
     },
-    revive: (item) => revive(core, item),
+    reactivate: (item) => reactivate(core, item),
   });
-  const activation = { ledger, clock, rules, renew, send: (item: Item) => send(core, item) };
+  const activation = { ledger, clock, rules, renew, send: (item: Item) => sendItem(core, item) };
   const registry = createRegistry({
     actorsMax: parts.actorsMax,
     meters,
@@ -90,30 +90,30 @@ const wire = (parts: EngineParts): Wired => {
   const flusher = createFlusher({
     ...parts,
     intervalMs: parts.flushIntervalMs,
-    shards: parts.flushShards ?? (() => null),
-    flushed: (settlement) => adoptFlushed(registry, settlement),
+    listShards: parts.flushShards ?? (() => null),
+    onFlushed: (receipt) => adoptFlushed(registry, receipt),
     deliver: async () => {
-      const delivery = deliveryOf(core);
+      const delivery = toDeliveryParts(core);
       await deliverEdits(delivery, clock.nowMs());
       return deliverAdjustments(delivery);
     },
-    meet: () => renewUnpublished(hot, ledger),
+    reconcile: () => renewUnpublished(hot, ledger),
   });
-  const freshness = createFreshness({ ...parts, gate, registry });
+  const stalenessPoller = createStalenessPoller({ ...parts, outputGate, registry });
   const core: CommandCore = {
     registry,
-    gate,
+    outputGate,
     flusher,
-    freshness,
+    stalenessPoller,
     clock,
     ledger,
     load,
     rules,
     newId,
-    visitorOf: createVisitors(parts.visitorSecret),
+    computeVisitor: createVisitorHasher(parts.visitorSecret),
     votesPaused: false,
   };
-  return { parts, core, gate, flusher, freshness, phase: 'new' };
+  return { parts, core, outputGate, flusher, stalenessPoller, phase: 'new' };
 };
 
 const phasesAfter: Readonly<Record<Phase, readonly Phase[]>> = {
@@ -122,41 +122,41 @@ const phasesAfter: Readonly<Record<Phase, readonly Phase[]>> = {
   draining: ['draining'],
 };
 
-const setPhase = (wired: Wired, phase: Phase): void => {
+const setPhase = (wired: WiredEngine, phase: Phase): void => {
   if (!phasesAfter[wired.phase].includes(phase))
     assert.fail(`an engine cannot go from ${wired.phase} to ${phase}`);
   (wired as { phase: Phase }).phase = phase;
 };
 
-const start = async (wired: Wired): Promise<void> => {
-  const { parts, flusher, freshness } = wired;
+const start = async (wired: WiredEngine): Promise<void> => {
+  const { parts, flusher, stalenessPoller } = wired;
   await reconcileGenerations(parts.hot, parts.ledger, parts.reflush);
   setPhase(wired, 'started');
   flusher.start();
-  if (parts.shared) freshness.start();
+  if (parts.shared) stalenessPoller.start();
 };
 
-const drain = async (wired: Wired, deadlineMs: number): Promise<void> => {
-  const { parts, gate, flusher, freshness } = wired;
+const drain = async (wired: WiredEngine, deadlineMs: number): Promise<void> => {
+  const { parts, outputGate, flusher, stalenessPoller } = wired;
   setPhase(wired, 'draining');
-  gate.refuse();
-  while (gate.pending() > 0 && parts.clock.monotonicMs() < deadlineMs) {
+  outputGate.refuseNewTurns();
+  while (outputGate.countPending() > 0 && parts.clock.monotonicMs() < deadlineMs) {
     await new Promise<void>((resolve) => parts.clock.after(limits.drainPollMs, resolve));
   }
-  gate.stop();
-  freshness.stop();
+  outputGate.stop();
+  stalenessPoller.stop();
   await flusher.drain(deadlineMs);
 };
 
-const describeHealth = ({ parts, core, gate, flusher, phase }: Wired): EngineHealth => {
+const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine): EngineHealth => {
   const notes: string[] = [];
   if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
   const { pulse } = parts.hot;
-  const away = pulse?.away() ?? [];
-  const healthy = gate.healthy(pulse?.answeredMs());
+  const away = pulse?.listSilent() ?? [];
+  const healthy = outputGate.isHealthy(pulse?.getAnsweredMs());
   if (away.length > 0) notes.push(...away);
   else if (!healthy) notes.push('the hot store does not answer');
-  const trouble = flusher.trouble();
+  const trouble = flusher.getLastError();
   if (trouble !== null) notes.push(`flushing to SQL fails: ${trouble}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
   return { ready: phase === 'started' && healthy && away.length === 0, notes };

@@ -40,7 +40,7 @@ export type VoteOutcome =
  * A user's standing with an entity: the window in force now, the time left (0 when he may vote), and when he
  * may: a shorter window may begin before this one is over.
  */
-export interface VoteStanding {
+export interface VoteStatus {
   readonly view: EntityView;
   readonly window: VoteWindow;
   readonly votedAtMs: number;
@@ -63,29 +63,29 @@ export interface Engine {
    * Counts a page view of an entity just read; returns at once, the click is in the next batch (a tick
    * behind, under load `limits.gatherUnawaitedMs`).
    */
-  click(view: EntityView, clientAddress: string): void;
-  /** Counts an invite click, as `click` does. */
-  invite(view: EntityView): void;
+  countClick(view: EntityView, clientAddress: string): void;
+  /** Counts an invite click, as `countClick` does. */
+  countInvite(view: EntityView): void;
   vote(request: VoteRequest): Promise<VoteOutcome>;
-  standing(kind: EntityKind, id: string, user: string): Promise<VoteStanding>;
+  readVoteStatus(kind: EntityKind, id: string, user: string): Promise<VoteStatus>;
   /** Resolves when every vote hot before the call is in the ledger; `deadline_passed` after 1 s. */
-  flushed(kind: EntityKind, id: string): Promise<void>;
+  waitForFlush(kind: EntityKind, id: string): Promise<void>;
   /**
    * After an edit changed what counting depends on: sends the ledger's facts. Hot. A no-op for entities never
    * activated.
    */
-  refresh(kind: EntityKind, id: string): Promise<void>;
+  refreshFacts(kind: EntityKind, id: string): Promise<void>;
   /**
    * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
    */
-  deliver(kind: EntityKind, id: string): Promise<void>;
+  deliverAdjustments(kind: EntityKind, id: string): Promise<void>;
   /**
    * This process did not run for a while, so other nodes may have changed what is in memory here: every read
-   * from now on waits until the hot store has said what they changed, for `limits.doubtMsMax` at the most.
+   * from now on waits until the hot store has said what they changed, for `limits.recheckMsMax` at the most.
    * Does nothing on stores of its own.
    */
-  doubt(): void;
-  health(): EngineHealth;
+  suspectStale(): void;
+  readHealth(): EngineHealth;
   /**
    * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores
    * contradict each other.

@@ -1,10 +1,10 @@
 /**
  * The closed list of errors, and the two classes that carry them.
  *
- * `DomainError` is what a client is told: a code of this list and words that say what to do.
- * `StorageError` is what a store's adapter throws: operation, outcome, reason and cause; it never leaves
- * the process. `http/errors.ts` alone maps both to replies. Refusals that are part of normal life (a vote
- * inside its window) are returned values, not errors.
+ * `DomainError` is what a client is told: a code of this list and words that say what to do. `StorageError`
+ * is what a store's adapter throws: operation, outcome, reason and cause; it never leaves the process.
+ * `http/response/errors.ts` alone maps both to replies. Refusals that are part of normal life (a vote inside
+ * its window) are returned values, not errors.
  */
 
 /**

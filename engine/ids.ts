@@ -30,7 +30,7 @@ export interface EntityRef {
   readonly address: EntityAddress;
 }
 
-const letters: Record<EntityKind, string> = { bot: 'b', server: 's', team: 't', pack: 'p' };
+const kindLetters: Record<EntityKind, string> = { bot: 'b', server: 's', team: 't', pack: 'p' };
 
 export const isEntityKind = (word: string): word is EntityKind =>
   (entityKinds as readonly string[]).includes(word);
@@ -43,14 +43,14 @@ export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_
 /**
  * Nearly all ids: digits, UUIDs, slugs. They encode to themselves, and a test is ten times cheaper than that.
  */
-const plain = /^[A-Za-z0-9_-]*$/;
+const plainId = /^[A-Za-z0-9_-]*$/;
 
 /** Encodes an id so that it holds no brace, colon or NUL: those carry meaning in keys. */
-export const addressOf = (kind: EntityKind, id: string): EntityAddress =>
-  `${letters[kind]}:${plain.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
+export const toAddress = (kind: EntityKind, id: string): EntityAddress =>
+  `${kindLetters[kind]}:${plainId.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
 
 /** FNV-1a over the address with a final mix; stable for ever (see the module header). */
-export const shardOf = (address: EntityAddress): Shard => {
+export const computeShard = (address: EntityAddress): Shard => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < address.length; index++) {
     hash = Math.imul(hash ^ address.charCodeAt(index), 0x01000193);
@@ -60,14 +60,20 @@ export const shardOf = (address: EntityAddress): Shard => {
 };
 
 /** Builds the reference of one listing. */
-export const entityRef = (kind: EntityKind, id: string, incarnation: number): EntityRef => {
-  const address = addressOf(kind, id);
-  return { kind, id, incarnation: incarnation as Incarnation, shard: shardOf(address), address };
+export const createEntityRef = (kind: EntityKind, id: string, incarnation: number): EntityRef => {
+  const address = toAddress(kind, id);
+  return { kind, id, incarnation: incarnation as Incarnation, shard: computeShard(address), address };
 };
 
-/** The reference of a listing known by its address, as stores keep it: the inverse of `addressOf`. */
-export const refAt = (address: EntityAddress, incarnation: Incarnation): EntityRef => {
-  const kind = entityKinds.find((candidate) => letters[candidate] === address[0]);
+/** The reference of a listing known by its address, as stores keep it: the inverse of `toAddress`. */
+export const parseEntityRef = (address: EntityAddress, incarnation: Incarnation): EntityRef => {
+  const kind = entityKinds.find((candidate) => kindLetters[candidate] === address[0]);
   if (kind === undefined) throw new Error(`no entity kind has the address ${address}`);
-  return { kind, id: decodeURIComponent(address.slice(2)), incarnation, shard: shardOf(address), address };
+  return {
+    kind,
+    id: decodeURIComponent(address.slice(2)),
+    incarnation,
+    shard: computeShard(address),
+    address,
+  };
 };

@@ -21,7 +21,7 @@ export const limits = {
   /** A request that waits for the store is answered by then. */
   requestDeadlineMs: 2_000,
   /** The same for a request that also waits for a service of the outside, such as the login provider. */
-  outsideDeadlineMs: 12_000,
+  outboundDeadlineMs: 12_000,
   /** How often a drain looks whether all answers are out. */
   drainPollMs: 5,
   /** How often passed deadlines are looked for. */
@@ -32,21 +32,21 @@ export const limits = {
   /** A store that answers so long after it refused a call is taken for well. */
   failurePassesMs: 500,
   /** Confirmed work is kept so long where the store may lose it, counted while the store answers. */
-  ringKeptMs: 15_000,
+  retransmitKeepMs: 15_000,
   /** Bytes of it, per process; above: 503 `overloaded` until some is old enough. */
-  ringBytesMax: 268_435_456,
+  retransmitBytesMax: 268_435_456,
   /** Pause between two questions whether the store still has it; also before a lost item is tried again. */
-  ringPollMs: 400,
+  retransmitPollMs: 400,
   /** Pause between two looks at the versions of the shards that other nodes may have changed (I9). */
-  freshnessPollMs: 400,
+  stalenessPollMs: 400,
   /**
    * After a stall of the process: reads wait at most so long for the hot store to say what others changed,
    * then show what is known. Pause between two questions while it does not answer.
    */
-  doubtMsMax: 1_500,
+  recheckMsMax: 1_500,
   doubtPollMs: 20,
   /** After so many looks an actor is loaded again that heard of no flush of its votes. A flush takes less. */
-  unflushedLooksMax: 4,
+  unflushedPollsMax: 4,
   /** Live actors; the longest unused goes first. */
   actorsMax: 200_000,
   /** Requests that wait for one actor's activation. */
@@ -60,16 +60,16 @@ export const limits = {
   /** Times an item is sent again after the store said `absent` or `forgotten`. */
   reactivationsMax: 3,
   /** Votes of one user on one entity that wait for the outcome of his pending one. */
-  parkedVotesMax: 2_000,
+  voteWaitersMax: 2_000,
   /** Rows of one flush transaction. */
   flushEntitiesMax: 5_000,
   flushVotesMax: 5_000,
   /** A read that must see past votes waits this long for its flush. */
   flushWaitMs: 1_000,
   /** Reads that wait for a flush at once. */
-  flushDemandsMax: 10_000,
+  flushRequestsMax: 10_000,
   /** Rounds made for one set of such reads before other work goes on. */
-  demandRoundsMax: 64,
+  flushRequestRoundsMax: 64,
   /** Longest pause between attempts while the ledger is away. */
   flushBackoffMaxMs: 2_000,
   /** Votes in the outbox above which new ones are answered 503, and below which they are taken again. */
@@ -83,19 +83,19 @@ export const limits = {
    */
   clockBehindMaxMs: 5_000,
   /** Voters named in one adjustment. */
-  adjustmentMarksMax: 500,
+  adjustmentVotersMax: 500,
   adjustmentsPerRound: 200,
   /** Voters that the ledger gives back to an emptied store in one step. */
   votersPerStep: 500,
   /** Listings whose edited facts are told in one round. */
   editsPerRound: 200,
   /** Visitor numbers remembered by address; twice as many at most. */
-  recentVisitorsMax: 20_000,
+  cachedVisitorsMax: 20_000,
   /** Length of a bucket of last votes. */
   voteBucketMs: 12 * 3_600_000,
   shardListEntriesMax: 16_384,
   counterMax: Number.MAX_SAFE_INTEGER,
-  outagesMax: 1_024,
+  downtimesMax: 1_024,
 } as const;
 
 /** The largest integer a stats post may carry (contract §8). */
@@ -107,11 +107,11 @@ export const assertLimits = (): void => {
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
-  assert(limits.doubtMsMax < limits.requestDeadlineMs);
+  assert(limits.recheckMsMax < limits.requestDeadlineMs);
   assert(limits.clockBehindMaxMs >= 2 * limits.requestDeadlineMs);
   // A store that syncs every second is far behind when it answers two seconds late; many polls fit as well.
-  assert(limits.ringKeptMs >= 10 * limits.ringPollMs);
-  assert(limits.ringKeptMs > 2 * limits.requestDeadlineMs);
+  assert(limits.retransmitKeepMs >= 10 * limits.retransmitPollMs);
+  assert(limits.retransmitKeepMs > 2 * limits.requestDeadlineMs);
   // The work in flight may come on top, at a few hundred bytes an item.
-  assert(limits.pendingItemsMax * 1_024 <= limits.ringBytesMax);
+  assert(limits.pendingItemsMax * 1_024 <= limits.retransmitBytesMax);
 };

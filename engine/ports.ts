@@ -14,11 +14,11 @@ import type {
   AdjustItem,
   Batch,
   BatchReply,
+  CastVote,
   CommitRules,
   ForgetItem,
-  Place,
+  ShardPosition,
   ShardVersion,
-  VoteMark,
 } from './entity/items.ts';
 import type { Facts, HotState, Totals } from './entity/state.ts';
 import type { EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
@@ -85,7 +85,7 @@ export interface BacklogSize {
  * the queue. `flushedVotes` is recorded in its state either way, without a new version. Entities
  * that are gone are skipped, and so are clean ones: another node has settled a later flush of them.
  */
-export interface Settlement {
+export interface FlushReceipt {
   readonly entities: readonly {
     readonly ref: EntityRef;
     readonly generation: number;
@@ -98,16 +98,16 @@ export interface Settlement {
 /** Whether the servers of a hot store answer, known without traffic. */
 export interface Pulse {
   /** Words for each that does not answer now. */
-  away(): readonly string[];
+  listSilent(): readonly string[];
   /** When the one that has been silent for longest last answered, monotonic ms. */
-  answeredMs(): number;
+  getAnsweredMs(): number;
 }
 
 /** Reads of the hot store. They change nothing, and nothing is ever decided on what they return. */
 export interface HotReader {
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
   /** The current position of each shard asked for (freshness between nodes). */
-  versions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
+  readVersions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
 }
 
 /** The only way to change counted facts: `commit`, and what its callers must know of the store. */
@@ -119,7 +119,7 @@ export interface HotWriter {
   /**
    * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
    */
-  laneOf(shard: Shard): number;
+  toCommitQueue(shard: Shard): number;
   /**
    * At most one batch per shard, all of one lane. A batch numbered 0 is a question: it changes nothing, and
    * `lastSequence` of its `duplicate` is the answer. Replies in order. Hot when it resolves.
@@ -140,21 +140,21 @@ export interface FlushSource {
     readonly votes: number;
     readonly shards?: readonly Shard[];
   }): Promise<Backlog>;
-  settled(settlement: Settlement): Promise<void>;
-  backlog(): Promise<BacklogSize>;
+  markFlushed(receipt: FlushReceipt): Promise<void>;
+  countBacklog(): Promise<BacklogSize>;
 }
 
 /** The hot store's generations: one per shard, which says whether the shard's versions can be compared. */
 export interface GenerationStore {
   /** Generation per shard, 0 where the shard was never published. */
-  generations(): Promise<readonly number[]>;
+  readGenerations(): Promise<readonly number[]>;
   /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
   publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
   /**
    * Empties shards that are still at the given position, as if they had never been published; others stay.
    * Visitors and votes may be kept. Hot.
    */
-  clear(places: readonly (Place & { readonly shard: Shard })[]): Promise<void>;
+  clear(places: readonly (ShardPosition & { readonly shard: Shard })[]): Promise<void>;
 }
 
 /** What the process that opened the hot store does with it. */
@@ -184,9 +184,9 @@ export interface LedgerEntity {
   readonly version: number;
 }
 /** A vote that still holds its voter back, as the ledger's rows tell. */
-export interface LedgerVote extends VoteMark {
+export interface LedgerVote extends CastVote {
   /** It does so whatever is released. */
-  readonly held: boolean;
+  readonly pinned: boolean;
 }
 /** Facts that were edited and may not have reached the hot store. */
 export interface Edit {
@@ -209,24 +209,24 @@ export interface LedgerReader {
     targets: readonly { readonly kind: EntityKind; readonly id: string }[],
   ): Promise<readonly (LedgerEntity | null)[]>;
   /** Votes of a listing since an instant that hold their voters back, oldest first, after the one given. */
-  voters(
+  listVoters(
     target: EntityRef,
-    page: { readonly sinceMs: number; readonly after: VoteMark | null; readonly limit: number },
+    page: { readonly sinceMs: number; readonly after: CastVote | null; readonly limit: number },
   ): Promise<readonly LedgerVote[]>;
 }
 
 /** Edited facts on their way to the hot store. */
 export interface EditLedger {
   /** Edits of facts that are not marked as delivered, oldest first. */
-  edits(limit: number): Promise<readonly Edit[]>;
-  editsTold(edits: readonly Edit[]): Promise<void>;
+  listEdits(limit: number): Promise<readonly Edit[]>;
+  markEditsSent(edits: readonly Edit[]): Promise<void>;
 }
 
 /** Decisions about past votes on their way to the hot store. */
 export interface AdjustmentLedger {
   /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
-  adjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
-  adjustmentsSettled(ids: readonly number[]): Promise<void>;
+  listAdjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
+  markAdjustmentsDelivered(ids: readonly number[]): Promise<void>;
 }
 
 /** Where flush rounds go. */
@@ -238,7 +238,7 @@ export interface FlushSink {
    */
   flush(round: FlushRound): Promise<void>;
   /** Keeps one row that SQL refuses in the dead-letter table, with the reason. */
-  bury(row: {
+  writeDeadLetter(row: {
     readonly entity?: DirtyEntity;
     readonly vote?: OutboxVote;
     readonly reason: string;
@@ -248,11 +248,11 @@ export interface FlushSink {
 /** The ledger's side of generations: it alone gives new ones out. */
 export interface GenerationLedger {
   /** Highest generation SQL has seen or given out, per shard; 0 where none. */
-  generations(): Promise<readonly number[]>;
+  readGenerations(): Promise<readonly number[]>;
   /** The newest place flushed of each shard, (0, 0) where none is known. */
-  flushedPlaces(): Promise<readonly Place[]>;
+  readFlushedPositions(): Promise<readonly ShardPosition[]>;
   /** Gives out a generation greater than any before and than `atLeast`. Ledger when it resolves. */
-  nextGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
+  takeGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
 }
 
 /**

@@ -8,23 +8,23 @@
  * its change (I9). Used by `commands.ts` and the wiring.
  */
 import assert from 'node:assert/strict';
-import { initOf } from './activation.ts';
-import type { Actor } from './actor.ts';
-import type { DeliveryParts } from './delivery.ts';
-import type { HeldState } from './entity/held.ts';
+import { toInitItem } from './actors/activation.ts';
+import type { Actor } from './actors/actor.ts';
+import { createNotFoundError, type Registry } from './actors/registry.ts';
+import type { OutputGate } from './commit/output-gate.ts';
+import { type ItemReply, notApplied, Turn, type TurnFailure, type Waiter } from './commit/shard-queue.ts';
 import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
+import type { LazyState } from './entity/lazy-state.ts';
 import { DomainError, StorageError } from './errors.ts';
-import type { Gate } from './gate.ts';
+import type { DeliveryParts } from './flush/delivery.ts';
 import type { EntityAddress, EntityKind, EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
-import type { Clock, Settlement } from './ports.ts';
-import { notFound, type Registry } from './registry.ts';
-import { type Decided, Turn, type TurnFailure, type Waiter } from './shard.ts';
+import type { Clock, FlushReceipt } from './ports.ts';
 
 /** The parts of the engine that turns pass through. */
 export interface Core {
   readonly registry: Registry;
-  readonly gate: Pick<Gate, 'submit'>;
+  readonly outputGate: Pick<OutputGate, 'submit'>;
   readonly clock: Clock;
   readonly ledger: DeliveryParts['ledger'];
 }
@@ -38,20 +38,20 @@ export interface Target {
 export interface Command<Result> extends Target {
   makeItem(ref: EntityRef): Item;
   /** Turns the decision into the result. Not called for an entity that the store does not know. */
-  conclude(decided: Decided, actor: Actor): Result;
+  toResult(decided: ItemReply, actor: Actor): Result;
   /** Has the attempt wait for another one of the same actor instead of sending an item. */
-  joins?(actor: Actor, attempt: Attempt<Result>): boolean;
-  /** The turn left the gate; `conclude` or `failed` may follow. */
-  left?(actor: Actor): void;
+  joinPending?(actor: Actor, attempt: Attempt<Result>): boolean;
+  /** The turn left the gate; `toResult` or `onFailed` may follow. */
+  onLeft?(actor: Actor): void;
   /** The turn had no decision, or one that sent the attempt back to its beginning. */
-  failed?(failure: TurnFailure): void;
+  onFailed?(failure: TurnFailure): void;
 }
 
 /**
  * Runs a command: one turn of an active entity. Hot when it resolves; rejects with a `DomainError` when no
  * decision comes in time, or the entity does not exist.
  */
-export const run = <Result>(core: Core, command: Command<Result>): Promise<Result> =>
+export const runCommand = <Result>(core: Core, command: Command<Result>): Promise<Result> =>
   new Attempt(core, command).start();
 
 /**
@@ -87,64 +87,63 @@ export class Attempt<Result> implements Waiter {
   private begin(): void {
     const { core, command } = this;
     if (this.attemptsLeft === 0) {
-      this.reject(notFound(command.kind, command.id));
+      this.reject(createNotFoundError(command.kind, command.id));
       return;
     }
     this.attemptsLeft -= 1;
-    const live = core.registry.live(command.kind, command.id);
+    const live = core.registry.findLive(command.kind, command.id);
     if (live !== undefined) this.takeTurn(live);
     else
-      openForWrite(core, command)
+      activateForWrite(core, command)
         .then((actor) => this.takeTurn(actor))
         .catch(this.reject);
   }
 
   private takeTurn(actor: Actor): void {
     const { core, command } = this;
-    if (command.joins?.(actor, this)) return;
+    if (command.joinPending?.(actor, this)) return;
     const deadlineMs = core.clock.monotonicMs() + limits.requestDeadlineMs;
     const turn = new Turn(command.makeItem(actor.ref), deadlineMs, this);
     this.actor = actor;
-    actor.turns += 1;
-    core.gate.submit(turn);
+    actor.pendingTurns += 1;
+    core.outputGate.submit(turn);
   }
 
-  answer(decided: Decided): void {
+  answer(reply: ItemReply): void {
     const { core, command } = this;
     const actor = this.actor as Actor;
-    if (isGone(decided.decision)) {
-      command.failed?.(notApplied);
+    if (isGone(reply.decision)) {
+      command.onFailed?.(notApplied);
       core.registry.discard(actor.ref.address);
       this.begin();
       return;
     }
     try {
-      this.resolve(command.conclude(decided, actor));
+      this.resolve(command.toResult(reply, actor));
     } catch (error) {
       this.reject(error);
     }
   }
 
   fail(failure: TurnFailure): void {
-    this.command.failed?.(failure);
-    this.reject(failureError(failure));
+    this.command.onFailed?.(failure);
+    this.reject(toFailureError(failure));
   }
 
-  closed(): void {
+  onClosed(): void {
     const actor = this.actor as Actor;
-    actor.turns -= 1;
-    assert(actor.turns >= 0, 'a turn leaves its actor once');
-    this.command.left?.(actor);
+    actor.pendingTurns -= 1;
+    assert(actor.pendingTurns >= 0, 'a turn leaves its actor once');
+    this.command.onLeft?.(actor);
   }
 }
 
 const ignore = (): void => {};
 
 /** The store did not take the item: nothing was counted. */
-export const notApplied: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
 
 /** The message for a turn without a decision. */
-export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
+export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
   const message =
     outcome === 'unknown'
       ? 'The store did not confirm in time; this may have been counted. Send it again: nothing counts twice.'
@@ -156,8 +155,8 @@ export const failureError = ({ outcome, code }: TurnFailure): DomainError => {
  * The actor of something that was not sent yet: where its activation fails nothing of it was counted, also
  * when the outcome of the load or the `init` is unknown.
  */
-const openForWrite = ({ registry }: Core, { kind, id }: Target): Promise<Actor> =>
-  registry.open(kind, id).catch((error: unknown) => {
+const activateForWrite = ({ registry }: Core, { kind, id }: Target): Promise<Actor> =>
+  registry.getOrActivate(kind, id).catch((error: unknown) => {
     throw toNotApplied(error);
   });
 
@@ -167,7 +166,7 @@ const toNotApplied = (error: unknown): unknown => {
     return new StorageError(operation, { outcome: 'not_applied', reason, cause: error });
   }
   const isOpen = error instanceof DomainError && error.context.outcome === 'unknown';
-  return isOpen ? failureError({ outcome: 'not_applied', code: error.code }) : error;
+  return isOpen ? toFailureError({ outcome: 'not_applied', code: error.code }) : error;
 };
 
 /** Whether the store says that it does not hold this listing. */
@@ -178,47 +177,47 @@ const isGone = ({ kind }: Decision): boolean => kind === 'absent' || kind === 'f
  * batch.
  */
 export const sendUnawaited = (core: Core, item: Item): void =>
-  core.gate.submit(new Turn(item, Number.POSITIVE_INFINITY, null));
+  core.outputGate.submit(new Turn(item, Number.POSITIVE_INFINITY, null));
 
 /**
  * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` when no decision
  * comes in time.
  */
-export const send = (core: Core, item: Item): Promise<Decided> =>
+export const sendItem = (core: Core, item: Item): Promise<ItemReply> =>
   new Promise((resolve, reject) => {
     const deadlineMs = core.clock.monotonicMs() + limits.requestDeadlineMs;
-    const fail = (failure: TurnFailure): void => reject(failureError(failure));
-    core.gate.submit(new Turn(item, deadlineMs, { answer: resolve, fail }));
+    const fail = (failure: TurnFailure): void => reject(toFailureError(failure));
+    core.outputGate.submit(new Turn(item, deadlineMs, { answer: resolve, fail }));
   });
 
 /**
  * Sends a decision of the ledger. An entity that the store does not know is initialised first; one that the
  * ledger does not know either needs nothing.
  */
-export const sendKnown = async (core: Core, item: Item): Promise<Decision> => {
-  const { decision } = await send(core, item);
+export const sendOrInitialise = async (core: Core, item: Item): Promise<Decision> => {
+  const { decision } = await sendItem(core, item);
   if (decision.kind !== 'absent') return decision;
   try {
-    await core.registry.open(item.target.kind, item.target.id);
+    await core.registry.getOrActivate(item.target.kind, item.target.id);
   } catch (error) {
     if (error instanceof DomainError && error.code === 'not_found') return { kind: 'forgotten' };
     throw error;
   }
-  return (await send(core, item)).decision;
+  return (await sendItem(core, item)).decision;
 };
 
 /** What brings the ledger's decisions to the store. */
-export const deliveryOf = (core: Core): DeliveryParts => ({
+export const toDeliveryParts = (core: Core): DeliveryParts => ({
   ledger: core.ledger,
-  send: (item) => sendKnown(core, item),
+  send: (item) => sendOrInitialise(core, item),
 });
 
 /** Activates the entity of a lost item again. False when the ledger does not know it. */
-export const revive = async (core: Core, { target }: Item): Promise<boolean> => {
+export const reactivate = async (core: Core, { target }: Item): Promise<boolean> => {
   core.registry.discard(target.address);
   try {
-    const actor = await core.registry.open(target.kind, target.id);
-    return actor.ref.incarnation >= target.incarnation || (await supersede(core, actor, target));
+    const actor = await core.registry.getOrActivate(target.kind, target.id);
+    return actor.ref.incarnation >= target.incarnation || (await replaceOlderListing(core, actor, target));
   } catch (error) {
     if (error instanceof DomainError && error.code === 'not_found') return false;
     throw error;
@@ -226,15 +225,19 @@ export const revive = async (core: Core, { target }: Item): Promise<boolean> => 
 };
 
 /** The store fell back to an earlier listing of the address: the one in the ledger takes its place. */
-const supersede = async (core: Core, { generation }: Actor, target: EntityRef): Promise<boolean> => {
+const replaceOlderListing = async (
+  core: Core,
+  { generation }: Actor,
+  target: EntityRef,
+): Promise<boolean> => {
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined || row.ref.incarnation < target.incarnation) return false;
-  await send(core, initOf(row, generation));
+  await sendItem(core, toInitItem(row, generation));
   return true;
 };
 
 /** Adopts the states of a reply. `foreign`: other nodes wrote to the shard meanwhile. */
-export const adopt = (
+export const adoptReply = (
   registry: Registry,
   batch: Batch,
   { reply, foreign }: { readonly reply: BatchReply; readonly foreign: boolean },
@@ -242,13 +245,14 @@ export const adopt = (
   const { items } = batch;
   for (let index = 0; index < items.length; index++) {
     const { address, incarnation } = (items[index] as Item).target;
-    const state = reply.states[index] as HeldState | null;
+    const state = reply.states[index] as LazyState | null;
     if (state !== null) assert(state.version <= reply.version, 'a state is not newer than its shard');
-    const actor = registry.at(address);
+    const actor = registry.findAt(address);
     // The state is of the newest listing named at the address, so an actor of an earlier one goes.
-    if (actor === undefined || actor.ref.incarnation < incarnation) missed(registry, batch, { reply, index });
+    if (actor === undefined || actor.ref.incarnation < incarnation)
+      recordMissedState(registry, batch, { reply, index });
     else if (state === null || actor.generation !== reply.generation) registry.discard(address);
-    else if (actor.adopt(reply.generation, state)) registry.adopted(actor);
+    else if (actor.adopt(reply.generation, state)) registry.trackVotes(actor);
   }
   if (foreign) registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));
 };
@@ -258,26 +262,26 @@ interface ReplyPart {
   readonly index: number;
 }
 
-const missed = (registry: Registry, batch: Batch, { reply, index }: ReplyPart): void => {
+const recordMissedState = (registry: Registry, batch: Batch, { reply, index }: ReplyPart): void => {
   const { address } = (batch.items[index] as Item).target;
   const { generation } = reply;
-  const state = reply.states[index] as HeldState | null;
+  const state = reply.states[index] as LazyState | null;
   registry.discard(address);
-  registry.heard(address, () => ({ ref: newestNamed(batch, address), generation, state }));
+  registry.recordLatestState(address, () => ({ ref: findNewestTarget(batch, address), generation, state }));
 };
 
 /** The listing a reply's state belongs to: the newest that the batch names at that address. */
-const newestNamed = (batch: Batch, address: EntityAddress): EntityRef =>
+const findNewestTarget = (batch: Batch, address: EntityAddress): EntityRef =>
   batch.items
     .map(({ target }) => target)
     .filter((target) => target.address === address)
     .reduce((newest, target) => (target.incarnation > newest.incarnation ? target : newest));
 
 /** Corrects `approximate_votes` of live actors after a flush. */
-export const adoptFlushed = (registry: Registry, settlement: Settlement): void => {
-  for (const { ref, flushedVotes } of settlement.entities) {
-    const actor = registry.at(ref.address);
+export const adoptFlushed = (registry: Registry, receipt: FlushReceipt): void => {
+  for (const { ref, flushedVotes } of receipt.entities) {
+    const actor = registry.findAt(ref.address);
     if (actor?.ref.incarnation !== ref.incarnation) continue;
-    if (actor.adoptFlushedVotes(flushedVotes)) registry.adopted(actor);
+    if (actor.adoptFlushedVotes(flushedVotes)) registry.trackVotes(actor);
   }
 };

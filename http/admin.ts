@@ -13,18 +13,18 @@ import { DomainError } from '../engine/errors.ts';
 import { createHostScreen } from './admin-hosts.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
-import { createAddressReader } from './client-address.ts';
-import type { DispatchContext, GuardedCall } from './context.ts';
-import { sameOriginOnly } from './cors.ts';
-import { createDeadlines } from './deadlines.ts';
-import { dispatch } from './dispatch.ts';
-import { compileTable, defaultDeadlines, type Facade, facadeOver } from './facade.ts';
+import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from './facade.ts';
 import { createLimit, createLimiter, defaultLimits } from './limits/limiter.ts';
-import type { Metrics } from './metrics.ts';
-import type { AnyRow, App } from './route.ts';
-import { healthRows } from './routes/admin/health.ts';
-import { operations } from './routes/admin/table.ts';
-import { createServer } from './server.ts';
+import { createDeadlines } from './request/deadlines.ts';
+import { dispatch } from './request/dispatch.ts';
+import type { DispatchContext, GuardedCall } from './request/dispatch-context.ts';
+import { sameOriginOnly } from './response/cors.ts';
+import type { AnyRoute, App } from './route.ts';
+import { buildHealthRoutes } from './routes/admin/health.ts';
+import { adminOperations } from './routes/admin/table.ts';
+import { createAddressReader } from './server/client-address.ts';
+import { createHttpServer } from './server/uws-server.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 export interface AdminOptions {
   readonly app: App;
@@ -35,13 +35,13 @@ export interface AdminOptions {
   /** Names that `Host` may be, besides `localhost` and IP addresses. */
   readonly hosts: readonly string[];
   /** Whether the public side drains, or is about to. */
-  readonly draining: () => boolean;
+  readonly isDraining: () => boolean;
   /** What is weaker than it should be, for `/readyz`. */
-  readonly troubles?: () => readonly string[];
-  readonly rows?: readonly AnyRow[];
+  readonly listWarnings?: () => readonly string[];
+  readonly routes?: readonly AnyRoute[];
 }
 
-const openRows: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
+const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /** Compares digests, so that time tells nothing about the token. */
 const isOperator = (authorization: string, token: string): boolean => {
@@ -57,10 +57,10 @@ const wrongTokens = { requests: 10, seconds: 60, burst: 10 };
  * Throws `token_missing`, `token_invalid` or, after too many wrong tokens, `rate_limited` unless the row is
  * open or the operator asks.
  */
-const operatorGuard = (token: string): ((row: AnyRow, call: GuardedCall) => void) => {
+const createOperatorGuard = (token: string): ((route: AnyRoute, call: GuardedCall) => void) => {
   const countWrong = createLimit('wrong_tokens', wrongTokens);
-  return (row, call) => {
-    if (openRows.has(row.name)) return;
+  return (route, call) => {
+    if (openRoutes.has(route.name)) return;
     const { authorization } = call.exchange.headers;
     if (authorization === '') throw new DomainError('token_missing', 'This needs the operator token.');
     if (isOperator(authorization, token)) return;
@@ -69,49 +69,49 @@ const operatorGuard = (token: string): ((row: AnyRow, call: GuardedCall) => void
   };
 };
 
-const nobody: SessionCache = {
+const noSessions: SessionCache = {
   find: () => null,
   forget: () => {},
   forgetHash: () => {},
-  doubtHash: () => {},
+  markHashStale: () => {},
   forgetTarget: () => {},
   forgetAll: () => {},
 };
-const nothing: PermissionSource = { permissionsOn: async () => null };
+const noPermissions: PermissionSource = { findAccess: async () => null };
 
 /** Wires the private listener. Its rows know no sessions: the guard is the only door. */
 export const createAdmin = (options: AdminOptions): Facade => {
-  const rows = [
-    ...healthRows({
+  const routes = [
+    ...buildHealthRoutes({
       metrics: options.metrics,
-      draining: options.draining,
-      troubles: options.troubles ?? (() => []),
+      draining: options.isDraining,
+      troubles: options.listWarnings ?? (() => []),
     }),
-    ...(options.rows ?? operations.map(({ row }) => row)),
+    ...(options.routes ?? adminOperations.map(({ route }) => route)),
   ];
   const deadlines = createDeadlines(options.app.clock, defaultDeadlines);
   const screenHost = createHostScreen(options.hosts);
   const context: DispatchContext = {
     app: options.app,
-    matcher: compileTable(rows),
-    sessions: nobody,
-    permissions: nothing,
+    matcher: compileRoutes(routes),
+    sessions: noSessions,
+    permissions: noPermissions,
     limiter: createLimiter(defaultLimits),
     deadlines,
-    addressOf: createAddressReader([]),
-    meters: { answered: () => {} },
+    toClientAddress: createAddressReader([]),
+    meters: { recordAnswer: () => {} },
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,
-    draining: () => false,
-    leaving: () => false,
+    isDraining: () => false,
+    isLeaving: () => false,
     cors: sameOriginOnly,
     screen: ({ headers }) => screenHost(headers.host),
-    guard: operatorGuard(options.operatorToken),
+    guard: createOperatorGuard(options.operatorToken),
   };
-  const server = createServer({
+  const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),
     shared: false,
     requestIdPrefix: 'operator-',
   });
-  return facadeOver(server, deadlines);
+  return buildFacade(server, deadlines);
 };

@@ -9,21 +9,21 @@ import type { Logger } from 'pino';
 import { limits } from '../engine/limits.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
-import { type CompiledRow, compileRow } from './check.ts';
-import { createAddressReader, parseTrustedProxies } from './client-address.ts';
-import type { DispatchContext, RequestMeters } from './context.ts';
-import { publicCors } from './cors.ts';
-import { createDeadlines, type Deadlines, type DeadlineTimes } from './deadlines.ts';
-import { dispatch } from './dispatch.ts';
-import { docsRows } from './docs/rows.ts';
 import { createLimiter, defaultLimits, type LimitSettings, type SharedRates } from './limits/limiter.ts';
-import { createMatcher } from './match.ts';
-import type { AnyRow, App } from './route.ts';
-import { createServer, type Server } from './server.ts';
+import { buildDocsRoutes } from './openapi/docs-routes.ts';
+import { type CompiledRoute, compileRoute } from './request/check.ts';
+import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
+import { dispatch } from './request/dispatch.ts';
+import type { DispatchContext, RequestMeters } from './request/dispatch-context.ts';
+import { createMatcher } from './request/match.ts';
+import { publicCors } from './response/cors.ts';
+import type { AnyRoute, App } from './route.ts';
+import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
+import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 
 export interface FacadeOptions {
   readonly app: App;
-  readonly rows: readonly AnyRow[];
+  readonly routes: readonly AnyRoute[];
   /** From `createSessionCache`; the same one is in `app`, so that a revoke is felt at once. */
   readonly sessions: SessionCache;
   readonly permissions: PermissionSource;
@@ -47,7 +47,7 @@ export interface Facade {
   /**
    * From here on every answer closes its connection, so that clients come back elsewhere; nothing is refused.
    */
-  leave(): void;
+  startLeaving(): void;
   /**
    * New requests are answered 503 `draining` from here on; what is in flight is answered, then all is
    * closed.
@@ -61,15 +61,15 @@ export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
   // After the engine's own deadline, which knows better whether something was counted.
   workingMs: limits.requestDeadlineMs + 4 * limits.deadlineSweepMs,
-  askingMs: limits.outsideDeadlineMs,
+  outboundMs: limits.outboundDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };
 
 /** Compiles rows for a matcher. Throws on two rows of one path, or a path that its schema does not name. */
-export const compileTable = (rows: readonly AnyRow[]) => {
-  const compiled: CompiledRow[] = rows.map(compileRow);
+export const compileRoutes = (routes: readonly AnyRoute[]) => {
+  const compiled: CompiledRoute[] = routes.map(compileRoute);
   return createMatcher(
-    compiled.map((entry) => ({ method: entry.row.method, path: entry.row.path, row: entry })),
+    compiled.map((entry) => ({ method: entry.route.method, path: entry.route.path, route: entry })),
   );
 };
 
@@ -79,35 +79,35 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const state = { leaving: false };
   const context: DispatchContext = {
     app: options.app,
-    matcher: compileTable([...options.rows, ...docsRows(options.rows)]),
+    matcher: compileRoutes([...options.routes, ...buildDocsRoutes(options.routes)]),
     sessions: options.sessions,
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),
     deadlines,
-    addressOf: createAddressReader(parseTrustedProxies(options.trustedProxies ?? [])),
+    toClientAddress: createAddressReader(parseTrustedProxies(options.trustedProxies ?? [])),
     meters: options.meters,
     logger: options.logger,
     bodyBytesMax: options.app.settings.bodyBytesMax,
-    draining: () => server.draining,
-    leaving: () => state.leaving || server.draining,
+    isDraining: () => server.draining,
+    isLeaving: () => state.leaving || server.draining,
     ...(options.runs && { runs: options.runs }),
     cors: publicCors,
   };
-  const server = createServer({
+  const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),
     shared: options.shared ?? false,
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
   });
-  return facadeOver(server, deadlines, state);
+  return buildFacade(server, deadlines, state);
 };
 
 /** A server and its deadlines as one thing that listens and drains. */
-export const facadeOver = (
-  server: Server,
+export const buildFacade = (
+  server: HttpServer,
   deadlines: Pick<Deadlines, 'close'>,
   state: { leaving: boolean } = { leaving: false },
 ): Facade => ({
-  leave: () => {
+  startLeaving: () => {
     state.leaving = true;
   },
   listen: (host, port) => server.listen(host, port),

@@ -15,9 +15,9 @@ import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
-import type { BodyLimits } from './body.ts';
-import type { BotLookup } from './clients/bot-lookup.ts';
-import type { PushClient } from './clients/push.ts';
+import type { BotLookup } from './outbound/bot-lookup.ts';
+import type { PushClient } from './outbound/push.ts';
+import type { BodyLimits } from './request/body.ts';
 
 /** Everything a handler may reach. */
 export interface App {
@@ -29,7 +29,7 @@ export interface App {
   /** `null` when no login provider is configured. */
   readonly login: Login | null;
   readonly botLookup: BotLookup;
-  readonly push: Pick<PushClient, 'publicKey' | 'endpointFault'>;
+  readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
 }
 
@@ -73,14 +73,14 @@ export interface Caller {
  *   `user`, that path parameter must name the caller. With `into`, a permission in a team is needed too.
  */
 export type Auth =
-  | { readonly word: 'public' }
-  | { readonly word: 'bot' }
-  | { readonly word: 'user' }
-  | { readonly word: 'self'; readonly user: string }
-  | { readonly word: 'kinds'; readonly kinds: readonly TokenKind[]; readonly permission: Permission }
-  | ({ readonly word: 'owner'; readonly kinds: readonly TokenKind[] } & TeamInBody)
+  | { readonly kind: 'public' }
+  | { readonly kind: 'bot' }
+  | { readonly kind: 'user' }
+  | { readonly kind: 'self'; readonly user: string }
+  | { readonly kind: 'kinds'; readonly kinds: readonly TokenKind[]; readonly permission: Permission }
+  | ({ readonly kind: 'owner'; readonly kinds: readonly TokenKind[] } & TeamInBody)
   | {
-      readonly word: 'entity';
+      readonly kind: 'entity';
       readonly kinds: readonly TokenKind[];
       readonly permission: Permission;
       /** Path parameter with the kind of entity, or the kind itself as `=bot`. */
@@ -101,12 +101,12 @@ export interface TeamInBody {
 }
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitWord = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';
+export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';
 
 /** How a reply may be kept: by default `no-store` with a token and `no-cache` + ETag without. */
 export type Caching = 'no-store' | 'entity' | 'list';
 
-export interface Row<
+export interface Route<
   Params extends TObject = TObject,
   Query extends TObject = TObject,
   Body extends TSchema = TSchema,
@@ -121,11 +121,11 @@ export interface Row<
   readonly summary: string;
   readonly description?: string;
   readonly auth: Auth;
-  readonly limit?: LimitWord;
+  readonly limit?: LimitName;
   /** Banned users may do this all the same (docs/behaviour.md, "Tokens"). */
   readonly bannedAllowed?: boolean;
-  /** Its handler asks a service of the outside, so it may take `limits.outsideDeadlineMs`. */
-  readonly asksOutside?: boolean;
+  /** Its handler asks a service of the outside, so it may take `limits.outboundDeadlineMs`. */
+  readonly callsOutbound?: boolean;
   readonly caching: Caching;
   readonly params: Params;
   readonly query?: Query;
@@ -140,12 +140,12 @@ export interface Row<
    * Rules of the request alone that a schema cannot say. Runs after validation and before any entity is
    * looked up (so before 404 and 403); throws a `DomainError`.
    */
-  readonly check?: (request: Request<Params, Query, Body>) => void;
-  readonly handle: (app: App, request: Request<Params, Query, Body>) => Reply | Promise<Reply>;
+  readonly check?: (request: RouteRequest<Params, Query, Body>) => void;
+  readonly handle: (app: App, request: RouteRequest<Params, Query, Body>) => Reply | Promise<Reply>;
 }
 
 /** What the handler gets: everything checked, coerced and typed. */
-export interface Request<Params extends TObject, Query extends TObject, Body extends TSchema> {
+export interface RouteRequest<Params extends TObject, Query extends TObject, Body extends TSchema> {
   readonly params: Static<Params>;
   readonly query: Static<Query>;
   readonly body: Static<Body>;
@@ -181,19 +181,19 @@ export interface Reply {
 }
 
 /** Types a row by its schemas, then forgets the types so that rows fit one table. */
-export const route = <Params extends TObject, Query extends TObject, Body extends TSchema>(
-  row: Row<Params, Query, Body>,
-): AnyRow => row as unknown as AnyRow;
+export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
+  route: Route<Params, Query, Body>,
+): AnyRoute => route as unknown as AnyRoute;
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased row type (docs: ARCHITECTURE.md, "Rows").
-export type AnyRow = Row<any, any, any>;
+export type AnyRoute = Route<any, any, any>;
 
-export const ok = (json: unknown): Reply => ({ status: 200, json });
-export const created = (json: unknown): Reply => ({ status: 201, json });
-export const text = (body: string): Reply => ({ status: 200, text: body });
+export const replyOk = (json: unknown): Reply => ({ status: 200, json });
+export const replyCreated = (json: unknown): Reply => ({ status: 201, json });
+export const replyText = (body: string): Reply => ({ status: 200, text: body });
 export const noContent: Reply = { status: 204 };
 /** ApiResponse (contract §2.1). */
-export const message = (words: string, context: Record<string, string> = {}): Reply => ({
+export const replyMessage = (words: string, context: Record<string, string> = {}): Reply => ({
   status: 200,
   json: { message: words, context },
 });

@@ -7,7 +7,7 @@
 /** A listener on all addresses is reached on the loopback one of its kind. */
 const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-export const addressOf = (listensOn: string, port: number): string => {
+export const formatAddress = (listensOn: string, port: number): string => {
   const host = reachable[listensOn] ?? listensOn;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 };

@@ -7,23 +7,23 @@
  */
 import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
-import { createBotLookup } from '../http/clients/bot-lookup.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
-import type { Metrics } from '../http/metrics.ts';
+import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App } from '../http/route.ts';
-import { createSparingLog } from '../http/sparing-log.ts';
-import { rows } from '../http/table.ts';
+import { routes } from '../http/routes/table.ts';
+import type { Metrics } from '../http/telemetry/metrics.ts';
+import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { systemClock } from './clock.ts';
+import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config.ts';
-import type { Plane } from './fleet.ts';
-import { limitSettingsOf } from './limit-settings.ts';
+import { toLimitSettings } from './limit-settings.ts';
 
 /** The handlers' world, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** Holds caches, so one per process. */
 export const createApp = (
-  { catalogue, sessions }: Pick<Plane, 'catalogue' | 'sessions'>,
+  { catalogue, sessions }: Pick<ClusterContext, 'catalogue' | 'sessions'>,
   config: Config,
   { engine, push, login, metrics }: Pick<App, 'engine' | 'push' | 'login'> & { readonly metrics: Metrics },
 ): PublicApp => {
@@ -40,18 +40,22 @@ export const createApp = (
 export const createPublic = (
   app: PublicApp,
   config: Config,
-  { metrics, logger, plane }: { readonly metrics: Metrics; readonly logger: Logger; readonly plane: Plane },
+  {
+    metrics,
+    logger,
+    plane: clusterContext,
+  }: { readonly metrics: Metrics; readonly logger: Logger; readonly plane: ClusterContext },
 ): Facade =>
   createFacade({
     app,
-    rows,
+    routes,
     sessions: app.sessions,
     permissions: app.catalogue,
     meters: metrics.requests,
-    logger: createSparingLog(logger, systemClock),
-    limits: limitSettingsOf(config),
-    ...(plane.rates && { rates: plane.rates }),
-    ...(plane.runs && { runs: plane.runs }),
+    logger: createRateLimitedLog(logger, systemClock),
+    limits: toLimitSettings(config),
+    ...(clusterContext.rates && { rates: clusterContext.rates }),
+    ...(clusterContext.runs && { runs: clusterContext.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
   });

@@ -14,7 +14,7 @@ export interface ClockWatchParts {
   readonly storeClocks: (() => Promise<readonly number[]>) | null;
   readonly clock: Clock;
   /** Told how far this node's clock is ahead, ms; below 0 it is behind. */
-  readonly measured: (aheadMs: number) => void;
+  readonly onMeasured: (aheadMs: number) => void;
   readonly log: { warn(words: string): void; info(words: string): void };
 }
 
@@ -22,21 +22,21 @@ export interface ClockWatch {
   /** Never rejects: that a store does not answer is told elsewhere. */
   look(): Promise<void>;
   /** Words while votes are refused for it. */
-  notes(): readonly string[];
+  listNotes(): readonly string[];
 }
 
 export const clockLookEveryMs = 5_000;
 
 /** What the way there and back leaves open is counted in this node's favour. */
-const aheadOf = (storeMs: number, sentMs: number, heardMs: number): number => {
+const computeAheadMs = (storeMs: number, sentMs: number, heardMs: number): number => {
   if (storeMs < sentMs) return sentMs - storeMs;
   return storeMs > heardMs ? heardMs - storeMs : 0;
 };
 
-const refuses = (aheadMs: number): boolean =>
+const isRefusing = (aheadMs: number): boolean =>
   aheadMs > limits.clockAheadMaxMs || aheadMs < -limits.clockBehindMaxMs;
 
-const wordsOf = (aheadMs: number): string => {
+const describeAhead = (aheadMs: number): string => {
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
   const limitMs = aheadMs > 0 ? limits.clockAheadMaxMs : limits.clockBehindMaxMs;
   const offMs = Math.abs(Math.round(aheadMs));
@@ -46,15 +46,15 @@ const wordsOf = (aheadMs: number): string => {
   );
 };
 
-interface Span {
+interface RequestTimes {
   readonly sentMs: number;
-  readonly heardMs: number;
+  readonly receivedMs: number;
 }
 
 /** The one that is furthest off. */
-const worstOf = (stores: readonly number[], { sentMs, heardMs }: Span): number =>
+const findWorst = (stores: readonly number[], { sentMs, receivedMs }: RequestTimes): number =>
   stores
-    .map((storeMs) => aheadOf(storeMs, sentMs, heardMs))
+    .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
     .reduce((most, aheadMs) => (Math.abs(aheadMs) > Math.abs(most) ? aheadMs : most), 0);
 
 /** To be told to look every `clockLookEveryMs`. */
@@ -63,7 +63,7 @@ export const createClockWatch = (parts: ClockWatchParts): ClockWatch => {
   let note = '';
   const tell = (aheadMs: number): void => {
     const before = note;
-    note = refuses(aheadMs) ? wordsOf(aheadMs) : '';
+    note = isRefusing(aheadMs) ? describeAhead(aheadMs) : '';
     if (note !== '' && before === '') parts.log.warn(note);
     if (note === '' && before !== '') parts.log.info('the clocks agree again: votes are taken');
   };
@@ -72,13 +72,13 @@ export const createClockWatch = (parts: ClockWatchParts): ClockWatch => {
     const sentSteadyMs = clock.monotonicMs();
     const stores = await ask();
     // By steady time: a clock that jumps meanwhile is measured where it was.
-    const heardMs = sentMs + (clock.monotonicMs() - sentSteadyMs);
-    const aheadMs = worstOf(stores, { sentMs, heardMs });
-    parts.measured(aheadMs);
+    const receivedMs = sentMs + (clock.monotonicMs() - sentSteadyMs);
+    const aheadMs = findWorst(stores, { sentMs, receivedMs });
+    parts.onMeasured(aheadMs);
     tell(aheadMs);
   };
   return {
     look: () => (storeClocks === null ? Promise.resolve() : look(storeClocks).catch(() => {})),
-    notes: () => (note === '' ? [] : [note]),
+    listNotes: () => (note === '' ? [] : [note]),
   };
 };

@@ -7,10 +7,10 @@
  */
 import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
-import { parseTrustedProxies } from '../http/client-address.ts';
-import { nearest } from './cli/nearest.ts';
-import { loginMistakes } from './login-settings.ts';
-import { type SettingName, type SettingSchema, type Settings, settingRows, variableOf } from './settings.ts';
+import { parseTrustedProxies } from '../http/server/client-address.ts';
+import { findNearest } from './cli/nearest.ts';
+import { listLoginMistakes } from './login-settings.ts';
+import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
 export type Config = Readonly<Settings>;
 /** Variables by name, as in `process.env`; an empty one counts as not set. */
@@ -39,14 +39,15 @@ export const readConfig = (environment: Environment = process.env): Config => {
   const settings: Record<string, unknown> = {};
   const mistakes: string[] = [];
   for (const [name, schema] of settingRows) {
-    const given = environment[variableOf(name)]?.trim() ?? '';
+    const given = environment[toVariable(name)]?.trim() ?? '';
     const value = given === '' ? structuredClone(schema.default) : parse(given, schema);
-    if (given !== '' && !Value.Check(schema, value)) mistakes.push(explain(variableOf(name), given, schema));
+    if (given !== '' && !Value.Check(schema, value))
+      mistakes.push(explainSetting(toVariable(name), given, schema));
     else settings[name] = value;
   }
-  mistakes.push(...badNetworks(settings.trustedProxies as readonly string[] | undefined));
-  mistakes.push(...contradictions(settings as Partial<Settings>));
-  mistakes.push(...loginMistakes(settings as Partial<Settings>));
+  mistakes.push(...listBadNetworks(settings.trustedProxies as readonly string[] | undefined));
+  mistakes.push(...listContradictions(settings as Partial<Settings>));
+  mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
@@ -59,11 +60,11 @@ const guessedCharactersMin = 6;
  * Names of the environment that are no settings and nearly one that is not set: a note for the operator and
  * no mistake, for other programs may mean them.
  */
-export const misspeltSettings = (environment: Environment = process.env): readonly string[] => {
-  const variables = settingRows.map(([name]) => variableOf(name));
+export const findMisspeltSettings = (environment: Environment = process.env): readonly string[] => {
+  const variables = settingRows.map(([name]) => toVariable(name));
   const unset = variables.filter((name) => !environment[name] && name.length >= guessedCharactersMin);
   const wordsOf = (name: string): readonly string[] => {
-    const meant = nearest(name, unset);
+    const meant = findNearest(name, unset);
     return meant === null ? [] : [`${name} is not a setting. Did you mean ${meant}?`];
   };
   return Object.keys(environment)
@@ -72,26 +73,29 @@ export const misspeltSettings = (environment: Environment = process.env): readon
 };
 
 /** The rules that the hot store applies while it decides, in its units. */
-export const commitRulesOf = (config: Config, outages: CommitRules['uptime']['outages']): CommitRules => ({
+export const toCommitRules = (
+  config: Config,
+  downtimes: CommitRules['uptime']['downtimes'],
+): CommitRules => ({
   windows: {
-    standard: { waitMs: hours(config.voteWaitHours), perUser: 1 },
-    premium: { waitMs: hours(config.voteWaitPremiumHours), perUser: 1 },
-    weekend: { waitMs: hours(config.voteWaitWeekendHours), perUser: config.votesPerWeekendRequest },
+    standard: { waitMs: hoursToMs(config.voteWaitHours), perUser: 1 },
+    premium: { waitMs: hoursToMs(config.voteWaitPremiumHours), perUser: 1 },
+    weekend: { waitMs: hoursToMs(config.voteWaitWeekendHours), perUser: config.votesPerWeekendRequest },
   },
   uptime: {
-    checkMs: minutes(config.uptimeCheckMinutes),
-    freshMs: minutes(config.uptimeFreshMinutes),
-    outages,
+    checkMs: minutesToMs(config.uptimeCheckMinutes),
+    freshMs: minutesToMs(config.uptimeFreshMinutes),
+    downtimes,
   },
   visitorsMax: config.visitorsPerEntityMax,
 });
 
 /** Whether the demo directory belongs into an empty store: unless told, only where no real store is named. */
-export const demoWanted = (config: Config): boolean =>
+export const isDemoWanted = (config: Config): boolean =>
   config.demo === 'auto' ? config.redisUrl.length === 0 && config.databaseUrl === '' : config.demo === 'on';
 
-const hours = (value: number): number => Math.round(value * 3_600_000);
-const minutes = (value: number): number => value * 60_000;
+const hoursToMs = (value: number): number => Math.round(value * 3_600_000);
+const minutesToMs = (value: number): number => value * 60_000;
 
 const parse = (given: string, schema: SettingSchema): unknown => {
   if (schema.type === 'array') return given.split(',').map((part) => part.trim());
@@ -102,16 +106,14 @@ const parse = (given: string, schema: SettingSchema): unknown => {
   return given;
 };
 
-const explain = (variable: string, given: string, schema: SettingSchema): string => {
+const explainSetting = (variable: string, given: string, schema: SettingSchema): string => {
   const shown = given.length > 60 ? `${given.slice(0, 60)}…` : given;
   const example = `${variable}=${schema.example}`;
-  const said = /_(TOKEN|SECRET)$/.test(variable)
-    ? 'something else (not shown)'
-    : `"${withoutPassword(shown)}"`;
-  return `${variable} is ${said} but must be ${allowed(schema)}, for example ${example}`;
+  const said = /_(TOKEN|SECRET)$/.test(variable) ? 'something else (not shown)' : `"${maskPassword(shown)}"`;
+  return `${variable} is ${said} but must be ${describeAllowed(schema)}, for example ${example}`;
 };
 
-const allowed = (schema: SettingSchema): string => {
+const describeAllowed = (schema: SettingSchema): string => {
   if (schema.anyOf) return `one of ${schema.anyOf.map((choice) => choice.const).join(', ')}`;
   if (schema.type === 'array') return `${schema.items?.expected} (at most ${schema.maxItems})`;
   if (schema.type === 'string') return schema.expected ?? 'some text';
@@ -120,10 +122,10 @@ const allowed = (schema: SettingSchema): string => {
 };
 
 /** A mistyped address may still hold a password, and start messages end up in logs. */
-const withoutPassword = (given: string): string => given.replace(/:[^:@/]*@/g, ':***@');
+const maskPassword = (given: string): string => given.replace(/:[^:@/]*@/g, ':***@');
 
 /** What no pattern can say about addresses, in the words of who will read them. */
-const badNetworks = (words: readonly string[] = []): string[] =>
+const listBadNetworks = (words: readonly string[] = []): string[] =>
   words.flatMap((word) => {
     try {
       parseTrustedProxies([word]);
@@ -134,10 +136,10 @@ const badNetworks = (words: readonly string[] = []): string[] =>
   });
 
 /** Settings that are right alone and wrong together; those that are wrong already are left out. */
-const contradictions = (settings: Partial<Settings>): string[] => {
+const listContradictions = (settings: Partial<Settings>): string[] => {
   const mistakes: string[] = [];
   const both = (one: SettingName, other: SettingName, words: string): void => {
-    mistakes.push(`${variableOf(one)} and ${variableOf(other)}: ${words}`);
+    mistakes.push(`${toVariable(one)} and ${toVariable(other)}: ${words}`);
   };
   const { port, adminPort, demo } = settings;
   if (port !== undefined && port !== 0 && port === adminPort) {
@@ -156,14 +158,20 @@ const contradictions = (settings: Partial<Settings>): string[] => {
   const real = [settings.redisUrl?.length ? 'redisUrl' : '', settings.databaseUrl ? 'databaseUrl' : ''];
   const named = real.find((name) => name !== '') as SettingName | undefined;
   if (demo === 'on' && named) both('demo', named, 'the demo directory is only for the embedded stores');
-  mistakes.push(...badWorkers(settings));
+  mistakes.push(...listWorkerFaults(settings));
   return mistakes;
 };
 
 const portMax = 65_535;
 
 /** What several processes on one port need. */
-const badWorkers = ({ workers = 1, redisUrl, databaseUrl, port, adminPort }: Partial<Settings>): string[] => {
+const listWorkerFaults = ({
+  workers = 1,
+  redisUrl,
+  databaseUrl,
+  port,
+  adminPort,
+}: Partial<Settings>): string[] => {
   if (workers === 1) return [];
   const mistakes: string[] = [];
   const given = `WORKERS is ${workers}`;

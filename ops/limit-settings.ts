@@ -4,13 +4,13 @@
 import type { LimitSettings } from '../http/limits/limiter.ts';
 import type { Config } from './config.ts';
 
-const perMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
+const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
 
 /** All limits of the public listener. */
-export const limitSettingsOf = (config: Config): LimitSettings => ({
-  login: perMinute(config.loginsPerMinute),
-  bot_create: perMinute(config.botCreationsPerMinute),
-  bot_meta: perMinute(config.botMetaPerMinute),
-  auth_test: perMinute(config.authTestsPerMinute),
+export const toLimitSettings = (config: Config): LimitSettings => ({
+  login: limitPerMinute(config.loginsPerMinute),
+  bot_create: limitPerMinute(config.botCreationsPerMinute),
+  bot_meta: limitPerMinute(config.botMetaPerMinute),
+  auth_test: limitPerMinute(config.authTestsPerMinute),
   stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
 });

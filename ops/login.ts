@@ -5,27 +5,27 @@
  */
 import type { Logger } from 'pino';
 import { createLoginStates, type Login } from '../http/auth/login-state.ts';
-import type { ProfileFields } from '../http/clients/login-profile.ts';
+import type { ProfileFields } from '../http/outbound/login-profile.ts';
 import {
   createLoginProvider,
   type LoginEndpoints,
   type LoginProvider,
-} from '../http/clients/login-provider.ts';
-import type { OutsideMeters } from '../http/outside-meters.ts';
-import { createSparingLog } from '../http/sparing-log.ts';
-import { getOrCreateSecret } from '../storage/fleet.ts';
+} from '../http/outbound/login-provider.ts';
+import type { OutboundMeters } from '../http/telemetry/outbound-meters.ts';
+import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
+import { getOrCreateSecret } from '../storage/nodes/membership.ts';
 import type { Queryable } from '../storage/sql/client.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 
-/** For everything that one login asks the provider. Below `limits.outsideDeadlineMs`. */
+/** For everything that one login asks the provider. Below `limits.outboundDeadlineMs`. */
 const timeLimitMs = 10_000;
 const daySeconds = 86_400;
 
 /** `report` tells the operator why logins fail. */
 export interface LoginWatch {
   readonly report: (words: string) => void;
-  readonly meters: OutsideMeters;
+  readonly meters: OutboundMeters;
 }
 
 /** `null` when no provider is named. */
@@ -43,9 +43,9 @@ export const openLogin = async (
     clientAuth: config.loginClientAuth,
     scopes:
       config.loginScopes.length > 0 ? config.loginScopes : openId ? ['openid', 'profile'] : ['identify'],
-    endpoints: endpointsOf(config),
+    endpoints: toEndpoints(config),
     profile: {
-      fields: fieldsOf(config.loginProfileFields, openId ? openIdFields : plainFields),
+      fields: parseFields(config.loginProfileFields, openId ? openIdFields : plainFields),
       avatarUrl: config.loginAvatarUrl,
     },
     timeLimitMs,
@@ -53,7 +53,7 @@ export const openLogin = async (
     report,
   });
   return {
-    provider: metered(provider, meters),
+    provider: measureLogins(provider, meters),
     states: createLoginStates(Buffer.from(secret, 'hex')),
     redirectUris: config.loginRedirectUris,
     sessionSeconds: config.loginSessionDays * daySeconds,
@@ -61,20 +61,20 @@ export const openLogin = async (
 };
 
 /** Sending a user away asks nobody but for discovery; what is counted is the exchange. */
-const metered = (provider: LoginProvider, meters: OutsideMeters): LoginProvider => ({
+const measureLogins = (provider: LoginProvider, meters: OutboundMeters): LoginProvider => ({
   ...provider,
   exchange: async (request) => {
     const startedMs = systemClock.monotonicMs();
     const exchanged = await provider.exchange(request);
     const outcome = exchanged.kind === 'unavailable' ? 'failed' : 'answered';
-    meters.asked('login', outcome, systemClock.monotonicMs() - startedMs);
+    meters.recordCall('login', outcome, systemClock.monotonicMs() - startedMs);
     return exchanged;
   },
 });
 
 /** Why logins fail, at most 20 lines a second. */
-export const loginReporter = (logger: Logger): ((words: string) => void) => {
-  const log = createSparingLog(logger, systemClock);
+export const createLoginReporter = (logger: Logger): ((words: string) => void) => {
+  const log = createRateLimitedLog(logger, systemClock);
   return (words) => log.error({}, words);
 };
 
@@ -92,12 +92,12 @@ const openIdFields: ProfileFields = {
 };
 
 /** `display_name=nick` and the like over the defaults. */
-const fieldsOf = (words: readonly string[], defaults: ProfileFields): ProfileFields => ({
+const parseFields = (words: readonly string[], defaults: ProfileFields): ProfileFields => ({
   ...defaults,
   ...Object.fromEntries(words.map((word) => word.split('=', 2))),
 });
 
-const endpointsOf = (config: Config): LoginEndpoints =>
+const toEndpoints = (config: Config): LoginEndpoints =>
   config.loginIssuer === ''
     ? {
         authorizeUrl: config.loginAuthorizeUrl,

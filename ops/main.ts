@@ -9,11 +9,11 @@
  * supervisor starts one.
  */
 import { setFlagsFromString } from 'node:v8';
-import { type Config, misspeltSettings, readConfig } from './config.ts';
-import { welcomeText } from './demo/welcome.ts';
+import { type Config, findMisspeltSettings, readConfig } from './config.ts';
+import { formatWelcome } from './demo/welcome.ts';
 import { start } from './rollcall.ts';
 import { endOnUncaught, type Uncaught } from './uncaught.ts';
-import { obeySupervisor, stopMsMax, supervise, type WorkerReady, workerIndex } from './workers.ts';
+import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -22,8 +22,8 @@ const fail = (error: unknown): never => {
 
 /** Asynchronous from the start, so that a wrong setting ends in words like every other failure. */
 const run = async (): Promise<void> => {
-  const index = workerIndex(process.argv);
-  if (index === null) for (const words of misspeltSettings()) process.stderr.write(`${words}\n`);
+  const index = parseWorkerIndex(process.argv);
+  if (index === null) for (const words of findMisspeltSettings()) process.stderr.write(`${words}\n`);
   const config = readConfig();
   return index === null && config.workers > 1 ? runWorkers(config) : runNode(config, index);
 };
@@ -48,7 +48,7 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
   }
   for (const note of notes) process.stdout.write(`${note}\n`);
   const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal }));
+  process.stdout.write(formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal }));
 };
 
 const runWorkers = async (config: Config): Promise<void> => {
@@ -70,7 +70,9 @@ const runWorkers = async (config: Config): Promise<void> => {
   for (const note of notes) process.stdout.write(`${note}\n`);
   const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
   const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo: null, isTerminal }));
+  process.stdout.write(
+    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo: null, isTerminal }),
+  );
 };
 
 /** Gives what the first signal does: starts the drain, once. */

@@ -12,7 +12,7 @@ import { makeDataFolder } from '../storage/embedded/folder.ts';
 export const operatorTokenFile = 'operator-token';
 
 /** Reads the token, making it when there is none. Throws words when the folder cannot be used. */
-export const operatorTokenOf = (directory: string): string => {
+export const readOperatorToken = (directory: string): string => {
   const path = join(directory, operatorTokenFile);
   makeDataFolder(directory);
   try {

@@ -4,13 +4,13 @@
  * The keys are made once and stay: browsers subscribe for one public key, so new ones would end every
  * subscription. Called by the composition root.
  */
-import { createPushClient, type PushClient, type VapidKeys } from '../http/clients/push.ts';
-import { getOrCreateSetting } from '../storage/fleet.ts';
+import { createPushClient, type PushClient, type VapidKeys } from '../http/outbound/push.ts';
+import { getOrCreateSetting } from '../storage/nodes/membership.ts';
 import type { Sql } from '../storage/sql/client.ts';
 import type { Config } from './config.ts';
 
 /** The same pair for every node that asks; the first one makes it. */
-const vapidKeysOf = async (sql: Sql): Promise<VapidKeys> =>
+const readVapidKeys = async (sql: Sql): Promise<VapidKeys> =>
   JSON.parse(await getOrCreateSetting(sql, 'vapid_keys', makeKeys));
 
 const makeKeys = async (): Promise<string> => {
@@ -19,14 +19,14 @@ const makeKeys = async (): Promise<string> => {
 };
 
 /** Where nothing better is known: push services want an address, whatever it is. */
-const contactOf = ({ pushContact, publicUrl }: Config): string => {
+const toContact = ({ pushContact, publicUrl }: Config): string => {
   if (pushContact !== '') return pushContact;
   return publicUrl.startsWith('https:') ? publicUrl : 'mailto:operator@rollcall.invalid';
 };
 
 export const openPush = async (sql: Sql, config: Config): Promise<PushClient> =>
   createPushClient({
-    keys: await vapidKeysOf(sql),
-    contact: contactOf(config),
+    keys: await readVapidKeys(sql),
+    contact: toContact(config),
     reach: config.pushAddresses,
   });

@@ -15,33 +15,33 @@ import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
 import { StorageError } from '../engine/errors.ts';
+import { assignShards } from '../engine/flush/shard-assignment.ts';
 import type { Shard } from '../engine/ids.ts';
 import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
-import { sharesOf } from '../engine/shares.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
-import { portFault } from '../http/listen-fault.ts';
-import { createMetrics, type Metrics } from '../http/metrics.ts';
-import { rows } from '../http/table.ts';
-import { type Fleet, getOrCreateSecret, openFleet } from '../storage/fleet.ts';
-import { createLedger } from '../storage/ledger.ts';
+import { routes } from '../http/routes/table.ts';
+import { findPortFault } from '../http/server/listen-fault.ts';
+import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
+import { createLedger } from '../storage/ledger/ledger.ts';
+import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
-import { addressOf } from './addresses.ts';
+import { formatAddress } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClockWatch, clockLookEveryMs, createClockWatch } from './clock-watch.ts';
-import { type Config, commitRulesOf, demoWanted } from './config.ts';
+import { type ClusterContext, openClusterContext } from './cluster-context.ts';
+import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionLookEveryMs } from './eviction-watch.ts';
-import { openPlane, type Plane } from './fleet.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
-import { loginReporter, openLogin } from './login.ts';
-import { operatorTokenOf } from './operator-token.ts';
+import { createLoginReporter, openLogin } from './login.ts';
+import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
-import { every } from './timers.ts';
+import { startInterval } from './timers.ts';
 import { createVoteIds } from './vote-ids.ts';
 
 /** Puts something between the engine and its stores: faults and crash points of tests. */
@@ -81,23 +81,23 @@ export const start = async (config: Config, hooks: Hooks = {}): Promise<Running>
   const loss = createLoss();
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
-    onTrouble: (words, error) => logger.error({ error: String(error) }, words),
+    onWarning: (words, error) => logger.error({ error: String(error) }, words),
     onLost: (words, error) => {
       logger.fatal({ error: String(error) }, words);
       loss.report(`${words}: ${String(error)}`);
     },
   });
   const onTrouble = (words: string, error: unknown) => logger.error({ error: String(error) }, words);
-  let plane: Plane | null = null;
+  let clusterContext: ClusterContext | null = null;
   try {
-    plane = await openPlane(stores, config, onTrouble);
-    const running = await startOn(stores, config, { hooks, logger, loss, plane });
+    clusterContext = await openClusterContext(stores, config, onTrouble);
+    const running = await startOn(stores, config, { hooks, logger, loss, plane: clusterContext });
     // Of a first start, with its generations and, where one is wanted, the demo directory.
     stores.protect();
     return running;
   } catch (error) {
-    const troubles = stores.troubles();
-    await plane?.close();
+    const troubles = stores.listWarnings();
+    await clusterContext?.close();
     await stores.close();
     throw explained(error, troubles);
   }
@@ -109,23 +109,23 @@ const explained = (error: unknown, troubles: readonly string[]): unknown =>
     ? new Error([error.message, ...troubles].join('\n'), { cause: error })
     : error;
 
-interface Loss {
+interface LossReport {
   /** `''` while all is well. */
-  words: string;
+  reason: string;
   readonly reported: Promise<string>;
   report(words: string): void;
 }
 
-const createLoss = (): Loss => {
+const createLoss = (): LossReport => {
   let resolve: (words: string) => void;
   const reported = new Promise<string>((fulfil) => {
     resolve = fulfil;
   });
-  const loss: Loss = {
-    words: '',
+  const loss: LossReport = {
+    reason: '',
     reported,
     report: (words) => {
-      loss.words = words;
+      loss.reason = words;
       resolve(words);
     },
   };
@@ -133,40 +133,43 @@ const createLoss = (): Loss => {
 };
 
 /** Who this node is in the fleet, and which shards are its to flush. */
-interface Shares {
+interface FlushShares {
   readonly node: string;
   mine: readonly Shard[] | null;
 }
 
-interface Extras {
+interface StartOptions {
   readonly hooks: Hooks;
   readonly logger: Logger;
-  readonly loss: Loss;
-  readonly plane: Plane;
+  readonly loss: LossReport;
+  readonly plane: ClusterContext;
 }
 
 /** The same after every start, as the fleet knows its nodes by it; the port tells nodes of one host apart. */
-const nameOf = (stores: Stores, { port }: Config): string => {
+const createNodeName = (stores: Stores, { port }: Config): string => {
   if (!stores.shared) return hostname();
   return `${hostname()}.${port === 0 ? randomUUID().slice(0, 8) : port}`;
 };
 
-const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<Running> => {
+const startOn = async (stores: Stores, config: Config, extras: StartOptions): Promise<Running> => {
   const { sql } = stores;
   await assertFree(config);
-  const metrics = createMetrics(rows.map((row) => row.name));
+  const metrics = createMetrics(routes.map((route) => route.name));
   const watches = await openWatches(stores, { metrics, logger: extras.logger });
   await migrate(sql);
-  const node = nameOf(stores, config);
-  const fleet = await openFleet(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
-  const shares: Shares = { node, mine: null };
-  if (stores.shared) shares.mine = sharesOf(node, await fleet.nodes(nodeAliveMs));
-  const operatorToken = config.adminToken || operatorTokenOf(config.dataDir);
-  const engine = await startEngine(stores, config, { ...extras, fleet, metrics, shares });
+  const node = createNodeName(stores, config);
+  const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
+  const shares: FlushShares = { node, mine: null };
+  if (stores.shared) shares.mine = assignShards(node, await membership.listNodes(nodeAliveMs));
+  const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
+  const engine = await startEngine(stores, config, { ...extras, fleet: membership, metrics, shares });
   const push = await openPush(sql, config);
-  const { loss, plane, logger } = extras;
-  const login = await openLogin(sql, config, { report: loginReporter(logger), meters: metrics.outside });
-  const app = createApp(plane, config, { engine, push, login, metrics });
+  const { loss, plane: clusterContext, logger } = extras;
+  const login = await openLogin(sql, config, {
+    report: createLoginReporter(logger),
+    meters: metrics.outside,
+  });
+  const app = createApp(clusterContext, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
   const state = { draining: false };
   const admin = createAdmin({
@@ -175,16 +178,16 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     logger: extras.logger,
     operatorToken,
     hosts: [config.adminHost, ...config.adminHosts],
-    draining: () => state.draining || extras.loss.words !== '',
-    troubles: () => [...stores.troubles(), ...watches.notes()],
+    isDraining: () => state.draining || extras.loss.reason !== '',
+    listWarnings: () => [...stores.listWarnings(), ...watches.notes()],
   });
-  const prepare = demoMaker(stores, config, operatorToken);
-  const expected = addressesOf(config, config.port, config.adminPort);
+  const prepare = createDemoLoader(stores, config, operatorToken);
+  const expected = toAddresses(config, config.port, config.adminPort);
   const early = await prepare(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
   const known = url === expected.url && adminUrl === expected.adminUrl;
   const demo = known ? early : await prepare({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, fleet, shares, watches, logger: extras.logger });
+  const cancelTimers = startTimers({ stores, fleet: membership, shares, watches, logger: extras.logger });
   const jobs = createJobs({
     engine,
     catalogue: app.catalogue,
@@ -195,10 +198,11 @@ const startOn = async (stores: Stores, config: Config, extras: Extras): Promise<
     log: (words, details) => extras.logger.error(details, words),
   });
   jobs.start();
-  plane.join({ name: node, adminUrl, engine });
-  const parts = { state, facade, admin, engine, fleet, plane, stores, config, cancelTimers, jobs, loss };
+  clusterContext.join({ name: node, adminUrl, engine });
+  const closing = { fleet: membership, plane: clusterContext, stores, config, cancelTimers, jobs, loss };
+  const parts = { state, facade, admin, engine, ...closing };
   const notes = [...stores.notes, ...watches.notes()];
-  return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: stopper(parts) };
+  return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
 };
 
 interface Watches {
@@ -217,17 +221,22 @@ const openWatches = async (
     warn: (words: string) => logger.warn(words),
     info: (words: string) => logger.info(words),
   };
-  const clock = createClockWatch({ storeClocks, clock: systemClock, measured: metrics.clockAhead, log });
+  const clock = createClockWatch({
+    storeClocks,
+    clock: systemClock,
+    onMeasured: metrics.recordClockAhead,
+    log,
+  });
   const eviction = createEvictionWatch({ memorySettings, measured: metrics.evicting, log });
   await eviction.demandNone();
-  return { clock, eviction, notes: () => [...clock.notes(), ...eviction.notes()] };
+  return { clock, eviction, notes: () => [...clock.listNotes(), ...eviction.notes()] };
 };
 
 /** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
-const demoMaker =
+const createDemoLoader =
   ({ sql }: Stores, config: Config, operatorToken: string) =>
-  async (addresses: Addresses): Promise<DemoFile | null> => {
-    if (!demoWanted(config)) return null;
+  async (addresses: ServerAddresses): Promise<DemoFile | null> => {
+    if (!isDemoWanted(config)) return null;
     const { prepareDemo } = await import('./demo/demo.ts');
     return prepareDemo(sql, {
       directory: config.dataDir,
@@ -236,46 +245,46 @@ const demoMaker =
     });
   };
 
-interface Addresses {
+interface ServerAddresses {
   readonly url: string;
   readonly adminUrl: string;
 }
 
-const addressesOf = (config: Config, port: number, adminPort: number): Addresses => ({
-  url: config.publicUrl || addressOf(config.host, port),
-  adminUrl: addressOf(config.adminHost, adminPort),
+const toAddresses = (config: Config, port: number, adminPort: number): ServerAddresses => ({
+  url: config.publicUrl || formatAddress(config.host, port),
+  adminUrl: formatAddress(config.adminHost, adminPort),
 });
 
 /** A taken port is told before schema and demo are made. Workers of one machine share the public one. */
 const assertFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
-  const fault = await portFault(adminHost, adminPort);
+  const fault = await findPortFault(adminHost, adminPort);
   if (fault !== null) throw fault;
-  const taken = workers > 1 ? null : await portFault(host, port);
+  const taken = workers > 1 ? null : await findPortFault(host, port);
   if (taken !== null) throw taken;
 };
 
 /** The private listener first, so that a probe sees the node before clients do. */
-const listen = async (config: Config, facade: Facade, admin: Facade): Promise<Addresses> => {
+const listen = async (config: Config, facade: Facade, admin: Facade): Promise<ServerAddresses> => {
   const adminPort = await admin.listen(config.adminHost, config.adminPort);
   const port = await facade.listen(config.host, config.port).catch(async (error: unknown) => {
     await admin.drain(0);
     throw error;
   });
-  return addressesOf(config, port, adminPort);
+  return toAddresses(config, port, adminPort);
 };
 
-interface EngineExtras {
-  readonly fleet: Fleet;
+interface EngineContext {
+  readonly fleet: Membership;
   readonly metrics: Metrics;
-  readonly shares: Shares;
+  readonly shares: FlushShares;
 }
 
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, fleet, metrics, shares }: Extras & EngineExtras,
+  { hooks, fleet: membership, metrics, shares }: StartOptions & EngineContext,
 ): Promise<Engine> => {
-  const rules: CommitRules = commitRulesOf(config, await fleet.outages());
+  const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
   const ledger = createLedger(stores.sql);
   const engine = createEngine({
@@ -294,30 +303,30 @@ const startEngine = async (
     flushShards: () => shares.mine,
   });
   await engine.start();
-  stores.reflushed();
+  stores.markReflushed();
   return engine;
 };
 
 const startTimers = (parts: {
   readonly stores: Stores;
-  readonly fleet: Fleet;
-  readonly shares: Shares;
+  readonly fleet: Membership;
+  readonly shares: FlushShares;
   readonly watches: Watches;
-  readonly logger: Extras['logger'];
+  readonly logger: StartOptions['logger'];
 }): (() => void) => {
-  const { stores, fleet, shares, watches } = parts;
+  const { stores, fleet: membership, shares, watches } = parts;
   const beat = async (): Promise<void> => {
-    await fleet.heartbeat();
-    if (stores.shared) shares.mine = sharesOf(shares.node, await fleet.nodes(nodeAliveMs));
+    await membership.writeHeartbeat();
+    if (stores.shared) shares.mine = assignShards(shares.node, await membership.listNodes(nodeAliveMs));
   };
   const failed = (what: string) => (error: Error) =>
     parts.logger.error({ error: error.message }, `${what} failed`);
   void watches.clock.look();
   const cancels = [
-    every(clockLookEveryMs, watches.clock.look, failed('looking at the clock')),
-    every(evictionLookEveryMs, watches.eviction.look, failed('looking at the memory settings')),
-    every(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
-    every(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
+    startInterval(clockLookEveryMs, watches.clock.look, failed('looking at the clock')),
+    startInterval(evictionLookEveryMs, watches.eviction.look, failed('looking at the memory settings')),
+    startInterval(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
+    startInterval(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
   ];
   return () => {
     for (const cancel of cancels) cancel();
@@ -329,16 +338,16 @@ interface Stoppable {
   readonly facade: Facade;
   readonly admin: Facade;
   readonly engine: Engine;
-  readonly fleet: Fleet;
-  readonly plane: Plane;
+  readonly fleet: Membership;
+  readonly plane: ClusterContext;
   readonly stores: Stores;
   readonly config: Config;
   readonly cancelTimers: () => void;
   readonly jobs: Pick<Schedule, 'stop'>;
-  readonly loss: Loss;
+  readonly loss: LossReport;
 }
 
-const stopper = (parts: Stoppable): (() => Promise<void>) => {
+const createStop = (parts: Stoppable): (() => Promise<void>) => {
   let stopping: Promise<void> | null = null;
   return () => {
     stopping ??= stop(parts);
@@ -358,15 +367,15 @@ const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
 
 /** Works on for a while with `/readyz` at 503: who sends requests here learns it before any is refused. */
 const leave = ({ facade, config }: Stoppable): Promise<void> => {
-  facade.leave();
+  facade.startLeaving();
   return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
 };
 
 const stop = async (parts: Stoppable): Promise<void> => {
   const { loss } = parts;
-  const drainMs = loss.words === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
+  const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
-  if (parts.stores.shared && loss.words === '') await leave(parts);
+  if (parts.stores.shared && loss.reason === '') await leave(parts);
   parts.cancelTimers();
   await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
   await parts.engine.drain(systemClock.monotonicMs() + drainMs);

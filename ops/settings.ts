@@ -13,29 +13,29 @@ const hourMs = 3_600_000;
 
 const count = (value: number, maximum: number) =>
   Type.Integer({ default: value, minimum: 1, maximum, example: String(value) });
-const port = (value: number) =>
+const buildPort = (value: number) =>
   Type.Integer({ default: value, minimum: 0, maximum: 65_535, example: String(value) });
-const text = (value: string, about: { pattern: string; expected: string; example: string }) =>
+const buildText = (value: string, about: { pattern: string; expected: string; example: string }) =>
   Type.String({ default: value, ...about });
-const host = text('127.0.0.1', {
+const host = buildText('127.0.0.1', {
   pattern: '^[A-Za-z0-9_.:%-]{1,253}$',
   expected: 'a host name or an address',
   example: '127.0.0.1',
 });
-const address = (example: string) =>
-  text('', {
+const buildAddress = (example: string) =>
+  buildText('', {
     pattern: '^(https?://[^/?#\\s]+(/[^?#\\s]*)?)?$',
     expected: 'an http or https address, or nothing',
     example,
   });
-const addressWithId = (example: string) =>
-  text('', {
+const buildAddressWithId = (example: string) =>
+  buildText('', {
     pattern: '^(https?://[^/?#\\s{}]+/[^#\\s{}]*\\{id\\}[^#\\s{}]*)?$',
     expected: 'an http or https address with {id} in it, or nothing',
     example,
   });
 /** The hot store remembers last votes for two buckets, so no window may be longer than one. */
-const voteWait = (value: number) =>
+const buildVoteWait = (value: number) =>
   Type.Number({
     default: value,
     minimum: 0.01,
@@ -44,16 +44,16 @@ const voteWait = (value: number) =>
   });
 
 const settingsSchema = Type.Object({
-  port: port(8_080),
+  port: buildPort(8_080),
   host,
-  publicUrl: text('', {
+  publicUrl: buildText('', {
     pattern: '^(https?://[^/?#\\s]+(/[^?#\\s]*[^/?#\\s])?)?$',
     expected: 'an http or https address without a slash at the end, or nothing',
     example: 'https://api.example.org',
   }),
-  adminPort: port(9_090),
+  adminPort: buildPort(9_090),
   adminHost: host,
-  adminToken: text('', {
+  adminToken: buildText('', {
     pattern: '^([A-Za-z0-9_.~-]{32,256})?$',
     expected: '32 to 256 letters, digits or _ . ~ -, or nothing',
     example: 'd0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1',
@@ -93,7 +93,7 @@ const settingsSchema = Type.Object({
     { default: 'info', example: 'info' },
   ),
 
-  dataDir: text('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
+  dataDir: buildText('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
   redisUrl: Type.Array(
     Type.String({
       pattern: '^rediss?://[^\\s,]+$',
@@ -101,7 +101,7 @@ const settingsSchema = Type.Object({
     }),
     { default: [], maxItems: 64, example: 'redis://127.0.0.1:6379' },
   ),
-  databaseUrl: text('', {
+  databaseUrl: buildText('', {
     pattern: '^(postgres(ql)?://\\S+)?$',
     expected: 'a postgres:// address, or nothing',
     example: 'postgres://rollcall@127.0.0.1:5432/rollcall',
@@ -119,9 +119,9 @@ const settingsSchema = Type.Object({
     example: String(limits.actorsMax),
   }),
 
-  voteWaitHours: voteWait(12),
-  voteWaitPremiumHours: voteWait(4),
-  voteWaitWeekendHours: voteWait(6),
+  voteWaitHours: buildVoteWait(12),
+  voteWaitPremiumHours: buildVoteWait(4),
+  voteWaitWeekendHours: buildVoteWait(6),
   votesPerWeekendRequest: count(2, 10),
   uptimeCheckMinutes: Type.Integer({ default: 5, minimum: 1, maximum: 60, example: '5' }),
   uptimeFreshMinutes: Type.Integer({ default: 15, minimum: 1, maximum: 1_440, example: '15' }),
@@ -132,16 +132,16 @@ const settingsSchema = Type.Object({
     example: '1000000',
   }),
 
-  loginIssuer: address('https://id.example.org'),
-  loginAuthorizeUrl: address('https://chat.example.org/oauth2/authorize'),
-  loginTokenUrl: address('https://chat.example.org/api/oauth2/token'),
-  loginProfileUrl: address('https://chat.example.org/api/users/@me'),
-  loginClientId: text('', {
+  loginIssuer: buildAddress('https://id.example.org'),
+  loginAuthorizeUrl: buildAddress('https://chat.example.org/oauth2/authorize'),
+  loginTokenUrl: buildAddress('https://chat.example.org/api/oauth2/token'),
+  loginProfileUrl: buildAddress('https://chat.example.org/api/users/@me'),
+  loginClientId: buildText('', {
     pattern: '^[!-~]{0,256}$',
     expected: 'up to 256 characters without blanks, or nothing',
     example: '815553000470478850',
   }),
-  loginClientSecret: text('', {
+  loginClientSecret: buildText('', {
     pattern: '^[!-~]{0,512}$',
     expected: 'up to 512 characters without blanks, or nothing',
     example: 'what-the-provider-says',
@@ -168,7 +168,7 @@ const settingsSchema = Type.Object({
     }),
     { default: [], maxItems: 4, example: 'display_name=nick' },
   ),
-  loginAvatarUrl: text('', {
+  loginAvatarUrl: buildText('', {
     pattern: '^(https://[^\\s]{1,400})?$',
     expected: 'an https address with {avatar} in it, or nothing',
     example: 'https://cdn.example.org/avatars/{id}/{avatar}.png',
@@ -181,8 +181,8 @@ const settingsSchema = Type.Object({
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
 
-  botLookupUrl: addressWithId('https://lookup.example.org/v1/application/{id}'),
-  botLookupFallbackUrl: addressWithId('https://chat.example.org/api/applications/{id}/rpc'),
+  botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),
+  botLookupFallbackUrl: buildAddressWithId('https://chat.example.org/api/applications/{id}/rpc'),
 
   sessionsPerEntityMax: count(100, 10_000),
   teamsPerUserMax: count(50, 10_000),
@@ -191,7 +191,7 @@ const settingsSchema = Type.Object({
   pushSubscriptionsPerUserMax: count(20, 1_000),
   membersPerTeamMax: count(200, 10_000),
 
-  pushContact: text('', {
+  pushContact: buildText('', {
     pattern: '^(mailto:[^\\s@]+@[^\\s@]+|https://[^\\s]+)?$',
     expected: 'a mailto: or https: address, or nothing',
     example: 'mailto:operator@example.org',
@@ -207,7 +207,7 @@ export type Settings = Static<typeof settingsSchema>;
 export type SettingName = keyof Settings & string;
 
 /** `flushIntervalMs` → `FLUSH_INTERVAL_MS`. */
-export const variableOf = (name: string): string =>
+export const toVariable = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
 /**

@@ -5,7 +5,7 @@
  */
 
 /** Runs `task` every `intervalMs` after the end of the last run. Returns a cancel function. */
-export const every = (
+export const startInterval = (
   intervalMs: number,
   task: () => Promise<unknown>,
   failed: (error: Error) => void,

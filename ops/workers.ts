@@ -8,7 +8,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from './config.ts';
-import { operatorTokenOf } from './operator-token.ts';
+import { readOperatorToken } from './operator-token.ts';
 
 /** What a worker tells when it listens. */
 export interface WorkerReady {
@@ -29,15 +29,15 @@ const soundMs = 30_000;
 /** What closing the stores may take beyond the settings' times. */
 const closingMs = 10_000;
 
-interface Minded {
+interface Worker {
   readonly index: number;
   child: ChildProcess | null;
   failures: number;
 }
 
-interface Supervised {
+interface SupervisorState {
   readonly program: string;
-  readonly workers: readonly Minded[];
+  readonly workers: readonly Worker[];
   readonly ending: AbortController;
   readonly onReady: (index: number, ready: WorkerReady) => void;
   /** Whether every worker has been ready once. */
@@ -60,7 +60,7 @@ export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainM
 /** Starts the workers. `program` is the file that each of them runs. */
 export const supervise = (config: Config, program: string): Supervisor => {
   // Made before there are several that would make it.
-  if (config.adminToken === '') operatorTokenOf(config.dataDir);
+  if (config.adminToken === '') readOperatorToken(config.dataDir);
   const told = new Map<number, WorkerReady>();
   let resolve: (ready: readonly WorkerReady[]) => void;
   let reject: (error: Error) => void;
@@ -68,7 +68,7 @@ export const supervise = (config: Config, program: string): Supervisor => {
     resolve = fulfil;
     reject = refuse;
   });
-  const state: Supervised = {
+  const state: SupervisorState = {
     program,
     workers: Array.from({ length: config.workers }, (_, index) => ({ index, child: null, failures: 0 })),
     ending: new AbortController(),
@@ -86,7 +86,7 @@ export const supervise = (config: Config, program: string): Supervisor => {
     stopped ??= end(state, limitMs, lives);
     return stopped;
   };
-  const lives = state.workers.map((worker) => live(state, worker));
+  const lives = state.workers.map((worker) => superviseWorker(state, worker));
   for (const life of lives) {
     life.catch(async (error: Error) => {
       await stop();
@@ -97,7 +97,7 @@ export const supervise = (config: Config, program: string): Supervisor => {
 };
 
 /** One worker after another in one place, until all are to end. Rejects when the first one cannot start. */
-const live = async (state: Supervised, worker: Minded): Promise<number> => {
+const superviseWorker = async (state: SupervisorState, worker: Worker): Promise<number> => {
   const { signal } = state.ending;
   for (;;) {
     const startedMs = performance.now();
@@ -114,7 +114,7 @@ const live = async (state: Supervised, worker: Minded): Promise<number> => {
   }
 };
 
-const run = (state: Supervised, worker: Minded): Promise<{ code: number; isReady: boolean }> => {
+const run = (state: SupervisorState, worker: Worker): Promise<{ code: number; isReady: boolean }> => {
   const words = [...process.execArgv, state.program, `${workerWord}${worker.index}`];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   worker.child = child;
@@ -134,7 +134,7 @@ const run = (state: Supervised, worker: Minded): Promise<{ code: number; isReady
 };
 
 const end = async (
-  state: Supervised,
+  state: SupervisorState,
   limitMs: number,
   lives: readonly Promise<number>[],
 ): Promise<number> => {
@@ -146,12 +146,12 @@ const end = async (
   return codes.every((life) => life.status === 'fulfilled' && life.value === 0) ? 0 : 1;
 };
 
-const kill = ({ workers }: Supervised): void => {
+const kill = ({ workers }: SupervisorState): void => {
   for (const { child } of workers) child?.kill('SIGKILL');
 };
 
 /** In a worker: its number, or `null` in a process that is none. */
-export const workerIndex = (words: readonly string[]): number | null => {
+export const parseWorkerIndex = (words: readonly string[]): number | null => {
   const word = words.find((one) => one.startsWith(workerWord));
   return word === undefined ? null : Number(word.slice(workerWord.length));
 };

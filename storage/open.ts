@@ -12,9 +12,9 @@ import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
-import type { RedisLibraries } from './hot/redis.ts';
-import { openFault } from './open-fault.ts';
+import type { RedisLibraries } from './hot/redis/store.ts';
 import type { Pool } from './sql/client.ts';
+import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
 
 export type { MemorySettings };
@@ -30,7 +30,7 @@ export interface StoresOptions {
   /** Wall time in ms, the hot store's clock. */
   readonly clock: () => number;
   /** Failures nobody waits for (snapshots, upkeep): words for the log. */
-  readonly onTrouble: (words: string, error: unknown) => void;
+  readonly onWarning: (words: string, error: unknown) => void;
   /** A store inside this process is gone, and only a new process brings it back. At most once. */
   readonly onLost?: (words: string, error: unknown) => void;
 }
@@ -48,7 +48,7 @@ export interface Stores extends Pool {
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
   /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
-  reflushed(): void;
+  markReflushed(): void;
   /**
    * Takes a snapshot of the embedded SQL in the background, unless there is one that the hot store can be
    * continued from: for the end of a first start.
@@ -57,7 +57,7 @@ export interface Stores extends Pool {
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
   /** What is weaker than it should be, or away, now: words for `/readyz`. */
-  troubles(): readonly string[];
+  listWarnings(): readonly string[];
   /** Closes both; the embedded SQL with a last snapshot, and frees the folder. Idempotent. */
   close(): Promise<void>;
 }
@@ -78,12 +78,12 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
 const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const { openRedisStore } = await import('./hot/redis.ts');
-  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onTrouble });
+  const { openRedisStore } = await import('./hot/redis/store.ts');
+  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onWarning });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
-      onError: (error) => options.onTrouble('the connection to Redis', error),
+      onError: (error) => options.onWarning('the connection to Redis', error),
     }).catch((error: unknown) => {
       throw openFault('REDIS_URL', config.redisUrl, error);
     });
@@ -97,14 +97,14 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       requestSql: server.requestSql,
       shared: true,
       libraries: hot.libraries,
-      storeClocks: hot.clocks,
+      storeClocks: hot.readClocks,
       memorySettings: hot.memorySettings,
       reflush: false,
-      reflushed: () => {},
+      markReflushed: () => {},
       protect: () => {},
       notes: standing,
-      troubles: () => {
-        const trouble = server.trouble();
+      listWarnings: () => {
+        const trouble = server.getLastError();
         return trouble === null ? standing : [...standing, trouble];
       },
       close: async () => {
@@ -120,7 +120,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
 
 /** A new database beside counters would never fit them. Throws words when there are any; closes the store. */
 const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> => {
-  const generations = await hot.generations();
+  const generations = await hot.readGenerations();
   await hot.close();
   if (generations.every((generation) => generation === 0)) return;
   throw new StorageError('open', {
@@ -132,7 +132,7 @@ const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> 
 
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { isBereft, lostWords, openLedgerStore } = await import('./embedded/open.ts');
-  const { openLmdbStore } = await import('./hot/lmdb.ts');
+  const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const lock = await lockDataDirectory(config.dataDir);
   const openHot = () => openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
   try {
@@ -140,7 +140,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
     const ledger = await openLedgerStore({
       dataDirectory: config.dataDir,
       snapshotEveryMs: config.snapshotIntervalMinutes * 60_000,
-      onTrouble: options.onTrouble,
+      onWarning: options.onWarning,
       onLost: options.onLost,
     });
     try {
@@ -155,10 +155,10 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         storeClocks: null,
         memorySettings: null,
         reflush: restored && holdsDirectory,
-        reflushed: ledger.caughtUp,
+        markReflushed: ledger.markCaughtUp,
         protect: ledger.protect,
         notes,
-        troubles: () => [ledger.trouble()].filter((words) => words !== null),
+        listWarnings: () => [ledger.trouble()].filter((words) => words !== null),
         close: async () => {
           await hot.close();
           await ledger.close();

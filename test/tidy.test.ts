@@ -29,7 +29,7 @@ const expectOne = (found: readonly string[], pattern: RegExp): void => {
 test('a clean project has no finding', () => {
   const found = check({
     'engine/ids.ts': `import { createHash } from 'node:crypto';\nexport const id = createHash;\n`,
-    'engine/gate.ts': `import { id } from './ids.ts';\nexport const gate = id;\n`,
+    'engine/commit/output-gate.ts': `import { id } from './ids.ts';\nexport const gate = id;\n`,
     'http/a.ts': `import { id } from '../engine/ids.ts';\nexport const a = id; // 'process.env', Date.now\n`,
   });
 
@@ -41,28 +41,28 @@ for (const [path, code, words] of [
   ['engine/a.ts', `import '../http/b.ts';`, /must not import http\/b\.ts/],
   ['storage/a.ts', `import '../http/b.ts';`, /must not import http\/b\.ts/],
   ['ops/a.ts', `import '../test/b.ts';`, /must not import test\/b\.ts/],
-  ['http/a.ts', `import '../storage/ledger.ts';`, /must not import storage\/ledger\.ts/],
+  ['http/a.ts', `import '../storage/ledger/ledger.ts';`, /must not import storage\/ledger\.ts/],
   ['http/a.ts', `import '../storage/catalogue/b.ts';`, /may only `import type`/],
   ['engine/entity/a.ts', `import type { B } from '../ports.ts';`, /must not import engine\/ports\.ts/],
-  ['http/a.ts', `import '../engine/shard.ts';`, /inside the engine: use its door/],
-  ['http/a.ts', `await import('../engine/shard.ts');`, /inside the engine: use its door/],
-  ['storage/a.ts', `export * from '../engine/actor.ts';`, /inside the engine: use its door/],
-  ['ops/a.ts', `import '../storage/hot/lmdb.ts';`, /chosen in storage\/open\.ts/],
+  ['http/a.ts', `import '../engine/commit/shard-queue.ts';`, /inside the engine: use its door/],
+  ['http/a.ts', `await import('../engine/commit/shard-queue.ts');`, /inside the engine: use its door/],
+  ['storage/a.ts', `export * from '../engine/actors/actor.ts';`, /inside the engine: use its door/],
+  ['ops/a.ts', `import '../storage/hot/lmdb/store.ts';`, /chosen in storage\/open\.ts/],
 ] as const) {
   test(`${path} with ${code} goes in the wrong direction`, () => {
     expectOne(check({ [path]: `${code}\n` }), new RegExp(`^${path}:5 import: .*${words.source}`));
   });
 }
 
-test('only http/server.ts sees uWebSockets.js', () => {
+test('only http/server/uws-server.ts sees uWebSockets.js', () => {
   const manifest = JSON.stringify({
-    scripts: { a: 'http/a.ts http/server.ts' },
+    scripts: { a: 'http/a.ts http/server/uws-server.ts' },
     dependencies: { 'uWebSockets.js': '1.0.0' },
   });
   const documents = { 'package.json': manifest, 'ARCHITECTURE.md': '`uWebSockets.js`: serves' };
   const code = `import 'uWebSockets.js';\n`;
 
-  assert.equal(check({ 'http/server.ts': code }, documents), []);
+  assert.equal(check({ 'http/server/uws-server.ts': code }, documents), []);
   expectOne(check({ 'http/a.ts': code }, documents), /only http\/server\.ts sees/);
 });
 

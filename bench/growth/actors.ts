@@ -7,11 +7,11 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { held } from '../../engine/entity/held.ts';
+import { createRegistry } from '../../engine/actors/registry.ts';
+import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
-import { entityRef } from '../../engine/ids.ts';
+import { createEntityRef } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { createRegistry } from '../../engine/registry.ts';
 import { grownId } from './fill.ts';
 
 const actors = 50_000;
@@ -28,15 +28,16 @@ export const measureActors = async (): Promise<number> => {
       const index = Number(id.slice(-9));
       const totals = { ...emptyTotals, clicks: index, servers: String(index), users: String(index * 7) };
       const state = { ...totals, facts: { ...emptyFacts }, flushedVotes: 0, version: index };
-      return { ref: entityRef(kind, id, index + 1), generation: 1, state: held(state) };
+      return { ref: createEntityRef(kind, id, index + 1), generation: 1, state: toLazyState(state) };
     },
   });
-  await registry.open('bot', grownId(0));
+  await registry.getOrActivate('bot', grownId(0));
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let index = 1; index < actors; index++) await registry.open('bot', grownId(index));
+  for (let index = 1; index < actors; index++) await registry.getOrActivate('bot', grownId(index));
   collect();
   const after = process.memoryUsage().heapUsed;
-  if (registry.size() !== actors) throw new Error(`${registry.size()} actors live, not ${actors}`);
+  if (registry.countActors() !== actors)
+    throw new Error(`${registry.countActors()} actors live, not ${actors}`);
   return Math.round((after - before) / (actors - 1));
 };

@@ -6,7 +6,7 @@
  * come to life when they are asked for. Called by the growth command.
  */
 import postgres from 'postgres';
-import { addressOf, shardOf } from '../../engine/ids.ts';
+import { computeShard, toAddress } from '../../engine/ids.ts';
 
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
@@ -24,7 +24,7 @@ export const fillBots = async (
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
     const ids = Array.from({ length }, (_, index) => grownId(from + index));
-    const shards = ids.map((id) => Number(shardOf(addressOf('bot', id))));
+    const shards = ids.map((id) => Number(computeShard(toAddress('bot', id))));
     await sql`
       with new as (
         select id, shard, nextval('incarnations') as incarnation, gen_random_uuid() as vanity_ref

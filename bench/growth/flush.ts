@@ -10,10 +10,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type postgres from 'postgres';
 import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
-import { entityRef } from '../../engine/ids.ts';
+import { createEntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { spreadOf } from '../report/statistics.ts';
 
@@ -93,7 +93,7 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const dirty = (): DirtyEntity[] => {
     version += 1;
     return listed.map(({ incarnation, entity_id }) => ({
-      ref: entityRef('bot', entity_id, Number(incarnation)),
+      ref: createEntityRef('bot', entity_id, Number(incarnation)),
       generation: 1_000,
       state: stateAt(version),
     }));

@@ -5,7 +5,7 @@
  * Each size has stores of its own. The smallest stays open, and every other is measured in turn with it: a
  * ratio of two moments of a machine would say more about the machine. Called by the growth command.
  */
-import { openRedisStore } from '../../storage/hot/redis.ts';
+import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { openLoad } from '../load/load.ts';
 import type { LoadResult } from '../load/order.ts';
@@ -240,7 +240,7 @@ const measureActivation = async (
 const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, stores, directory }: World) => {
   const load = openLoad('auto', 0, directory);
   const hot = await openRedisStore({ urls: [stores.redis?.url ?? ''], onError: () => {} });
-  const waiting = async (): Promise<number> => (await hot.backlog()).entities;
+  const waiting = async (): Promise<number> => (await hot.countBacklog()).entities;
   try {
     await stores.postgres?.stop('fast');
     const untilMs = performance.now() + outageSeconds * 1_000;

@@ -9,7 +9,7 @@ import { limits } from '../limits.ts';
 import type { Totals } from './state.ts';
 
 /** Whether a visitor not seen before is remembered and counted. */
-export const countsVisitor = (state: Totals, visitorsMax: number): boolean =>
+export const canCountVisitor = (state: Totals, visitorsMax: number): boolean =>
   state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;
 
 /** One page view; `unique` says that the visitor is counted with it. */

@@ -6,18 +6,18 @@
  * file, the engine and both hot stores share these types; the calls themselves are in `ports.ts`.
  */
 import type { EntityRef, Shard } from '../ids.ts';
-import type { HeldState } from './held.ts';
+import type { LazyState } from './lazy-state.ts';
 import type { Facts, PresenceStatus, Totals } from './state.ts';
 import type { UptimeRules, VoteWindows } from './windows.ts';
 
 /** A voter's vote named by its time: unique per (entity, user), since windows never overlap. */
-export interface VoteMark {
+export interface CastVote {
   readonly user: string;
   readonly atMs: number;
 }
 
 /** A place in a shard's history: which generation, which version. */
-export interface Place {
+export interface ShardPosition {
   readonly generation: number;
   readonly version: number;
 }
@@ -25,7 +25,7 @@ export interface Place {
 export interface ShardVersion {
   readonly generation: number;
   readonly version: number;
-  readonly mark: number;
+  readonly chainHash: number;
 }
 
 /** What every item may carry beside its own fields. */
@@ -34,7 +34,7 @@ interface Repeatable {
    * The item was applied and confirmed there once, and the store lost it: count it again, unless the row that
    * the entity was initialised from since holds it already.
    */
-  readonly lostAt?: Place;
+  readonly lostAt?: ShardPosition;
 }
 /** Set-if-absent. Carries the SQL row; `row` is the (gen, ver) under which SQL last saw it. */
 export interface InitItem {
@@ -58,9 +58,9 @@ export interface RememberItem {
   readonly kind: 'remember';
   readonly target: EntityRef;
   readonly readUnder: number;
-  readonly cast: readonly VoteMark[];
+  readonly cast: readonly CastVote[];
   /** These hold their voters back whatever was or will be released. */
-  readonly hold: readonly VoteMark[];
+  readonly hold: readonly CastVote[];
 }
 /** Only posted fields are present; the store merges. */
 export interface StatsItem {
@@ -109,9 +109,9 @@ export interface AdjustItem {
    * These votes no longer hold their voter back. Marks of votes the store has swept are skipped, here and in
    * `hold`.
    */
-  readonly release: readonly VoteMark[];
+  readonly release: readonly CastVote[];
   /** These votes hold their voter back whatever `releaseBeforeMs` says (void by redemption, or immutable). */
-  readonly hold: readonly VoteMark[];
+  readonly hold: readonly CastVote[];
 }
 export interface FactsItem {
   readonly kind: 'facts';
@@ -180,14 +180,14 @@ export interface BatchReply {
   /** The shard's version after the call. */
   readonly version: number;
   /** The mark of the shard's history after the call (`entity/history.ts`). */
-  readonly mark: number;
+  readonly chainHash: number;
   readonly generation: number;
   readonly decisions: readonly Decision[] | null;
   /**
    * In the order of the items: the state after the call of the newest listing that the batch names at the
    * item's address; `null` when that listing does not live.
    */
-  readonly states: readonly (HeldState | null)[];
+  readonly states: readonly (LazyState | null)[];
 }
 
 /** Rules the store applies while deciding; the same for all nodes of a fleet. */

@@ -34,7 +34,7 @@ const checkCounter = (name: string, value: unknown): void => {
 };
 
 /** Field by field, because every state that comes from a store passes here; the words are found elsewhere. */
-const countersHold = (totals: Totals): boolean =>
+const hasValidCounters = (totals: Totals): boolean =>
   isCounter(totals.clicks) &&
   isCounter(totals.uniqueClicks) &&
   isCounter(totals.inviteClicks) &&
@@ -49,7 +49,7 @@ const countersHold = (totals: Totals): boolean =>
 
 /** Throws unless all counters are safe integers ≥ 0 and all posted values are what a post may hold. */
 export const checkTotals = (totals: Totals): void => {
-  if (!countersHold(totals)) for (const name of counters) checkCounter(name, totals[name]);
+  if (!hasValidCounters(totals)) for (const name of counters) checkCounter(name, totals[name]);
   if (!isDigits(totals.servers) || !isDigits(totals.shards) || !isDigits(totals.users)) {
     for (const name of posted) if (!isDigits(totals[name])) assert.fail(`${name} is ${totals[name]}`);
   }

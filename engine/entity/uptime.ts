@@ -11,21 +11,21 @@ import type { Facts, Totals } from './state.ts';
 import type { UptimeRules } from './windows.ts';
 
 /** Multiples of `checkMs` in (fromMs, toMs]. */
-const checksBetween = (fromMs: number, toMs: number, checkMs: number): number =>
+const countChecks = (fromMs: number, toMs: number, checkMs: number): number =>
   toMs <= fromMs ? 0 : Math.floor(toMs / checkMs) - Math.floor(fromMs / checkMs);
 
 /**
  * Checks in (fromMs, toMs] outside outages. Outages are disjoint and sorted, so the walk stops at the first
  * too old.
  */
-const countedBetween = (fromMs: number, toMs: number, rules: UptimeRules): number => {
-  let count = checksBetween(fromMs, toMs, rules.checkMs);
-  for (let index = rules.outages.length - 1; index >= 0 && count > 0; index--) {
-    const outage = rules.outages[index];
+const countChecksOutsideDowntime = (fromMs: number, toMs: number, rules: UptimeRules): number => {
+  let count = countChecks(fromMs, toMs, rules.checkMs);
+  for (let index = rules.downtimes.length - 1; index >= 0 && count > 0; index--) {
+    const outage = rules.downtimes[index];
     if (outage === undefined || outage.toMs <= fromMs) break;
     // [from, to) in whole milliseconds is (from − 1, to − 1].
     const lostFromMs = Math.max(fromMs, outage.fromMs - 1);
-    count -= checksBetween(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);
+    count -= countChecks(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);
   }
   return count;
 };
@@ -49,9 +49,10 @@ export const foldUptime = <State extends Totals & { readonly facts: Facts }>(
   const passing = state.lastStatsPostMs > 0 && state.status !== 'offline';
   return {
     ...state,
-    totalUptime: state.totalUptime + countedBetween(sinceMs, lastCheckMs, rules),
+    totalUptime: state.totalUptime + countChecksOutsideDowntime(sinceMs, lastCheckMs, rules),
     uptime:
-      state.uptime + (passing ? countedBetween(sinceMs, Math.min(lastCheckMs, freshUntilMs), rules) : 0),
+      state.uptime +
+      (passing ? countChecksOutsideDowntime(sinceMs, Math.min(lastCheckMs, freshUntilMs), rules) : 0),
     uptimeCheckedMs: lastCheckMs,
   };
 };

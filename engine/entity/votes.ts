@@ -15,13 +15,13 @@ import type { VoteWindow, VoteWindows } from './windows.ts';
  * What the ledger said about a vote since it was cast: `cast`, nothing; `released`, it no longer holds its
  * voter back; `held`, it does, whatever the entity's `releasedBeforeMs` says.
  */
-export const voteMarkFlags = ['cast', 'released', 'held'] as const;
-export type VoteMarkFlag = (typeof voteMarkFlags)[number];
+export const lastVoteFlags = ['cast', 'released', 'held'] as const;
+export type LastVoteFlag = (typeof lastVoteFlags)[number];
 
 /** One request to vote that was accepted, however many votes it granted. */
 export interface LastVote {
   readonly atMs: number;
-  readonly flag: VoteMarkFlag;
+  readonly flag: LastVoteFlag;
 }
 
 export type VoteVerdict =
@@ -37,13 +37,13 @@ export const isWeekend = (atMs: number): boolean => {
 };
 
 /** The window in force: premium before weekend before standard. */
-export const windowInForce = (facts: Facts, atMs: number, windows: VoteWindows): VoteWindow => {
+export const selectWindow = (facts: Facts, atMs: number, windows: VoteWindows): VoteWindow => {
   if (facts.premiumUntilMs > atMs) return windows.premium;
   return isWeekend(atMs) ? windows.weekend : windows.standard;
 };
 
 /** The next instant at which another window may be in force: Friday or Monday 00:00 UTC, or premium's end. */
-const nextChangeMs = (facts: Facts, atMs: number): number => {
+const computeNextChangeMs = (facts: Facts, atMs: number): number => {
   let midnight = (Math.floor(atMs / dayMs) + 1) * dayMs;
   while (isWeekend(midnight) === isWeekend(atMs)) midnight += dayMs;
   return facts.premiumUntilMs > atMs ? Math.min(facts.premiumUntilMs, midnight) : midnight;
@@ -54,16 +54,16 @@ const nextChangeMs = (facts: Facts, atMs: number): number => {
  * facts stay what they are. Not always the end of the window in force at `atMs`: a shorter one may begin
  * before.
  */
-export const waitEndsAtMs = (
+export const computeWaitEndMs = (
   { facts, votedAtMs }: { readonly facts: Facts; readonly votedAtMs: number },
   atMs: number,
   windows: VoteWindows,
 ): number => {
-  const latestMs = votedAtMs + longestWaitMs(windows);
+  const latestMs = votedAtMs + computeLongestWaitMs(windows);
   let fromMs = atMs;
   while (fromMs < latestMs) {
-    const endMs = votedAtMs + windowInForce(facts, fromMs, windows).waitMs;
-    const changeMs = nextChangeMs(facts, fromMs);
+    const endMs = votedAtMs + selectWindow(facts, fromMs, windows).waitMs;
+    const changeMs = computeNextChangeMs(facts, fromMs);
     if (endMs < changeMs) return Math.max(fromMs, endMs);
     fromMs = changeMs;
   }
@@ -71,11 +71,11 @@ export const waitEndsAtMs = (
 };
 
 /** Votes older than this can hold nobody back, whatever window is in force. */
-export const longestWaitMs = (windows: VoteWindows): number =>
+export const computeLongestWaitMs = (windows: VoteWindows): number =>
   Math.max(windows.standard.waitMs, windows.premium.waitMs, windows.weekend.waitMs);
 
 /** Time of the newest vote that holds its voter back, 0 for none. */
-export const holdingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
+export const findHoldingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
   let sinceMs = 0;
   for (const vote of votes) {
     const holds = vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs);
@@ -84,9 +84,13 @@ export const holdingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: num
   return sinceMs;
 };
 
-const refused = (reason: VoteRefusal, retryAtMs = 0): VoteVerdict => ({ kind: 'refused', reason, retryAtMs });
+const refuseVote = (reason: VoteRefusal, retryAtMs = 0): VoteVerdict => ({
+  kind: 'refused',
+  reason,
+  retryAtMs,
+});
 
-export interface VoteQuestion {
+export interface VoteContext {
   readonly state: Totals & { readonly facts: Facts };
   readonly votes: readonly LastVote[];
   readonly atMs: number;
@@ -98,16 +102,16 @@ export interface VoteQuestion {
 }
 
 /** Decides one request to vote. Refusals come in the order of the documented checks. */
-export const decideVote = (question: VoteQuestion): VoteVerdict => {
+export const decideVote = (question: VoteContext): VoteVerdict => {
   const { state, atMs } = question;
-  if (state.facts.voteBanned) return refused('vote_banned');
-  if (!state.facts.listed) return refused('not_listed');
-  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refused('clock_ahead');
+  if (state.facts.voteBanned) return refuseVote('vote_banned');
+  if (!state.facts.listed) return refuseVote('not_listed');
+  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');
   const late = atMs < question.nowMs - limits.clockBehindMaxMs;
-  if (late && question.lost !== true) return refused('clock_behind');
-  const window = windowInForce(state.facts, atMs, question.windows);
-  const sinceMs = holdingSinceMs(question.votes, state.releasedBeforeMs);
+  if (late && question.lost !== true) return refuseVote('clock_behind');
+  const window = selectWindow(state.facts, atMs, question.windows);
+  const sinceMs = findHoldingSinceMs(question.votes, state.releasedBeforeMs);
   const retryAtMs = sinceMs + window.waitMs;
-  if (sinceMs > 0 && atMs < retryAtMs) return refused('wait', retryAtMs);
+  if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);
   return { kind: 'accepted', count: window.perUser };
 };

@@ -20,5 +20,5 @@ export interface UptimeRules {
   /** A check passes when stats were posted at most this long before it. */
   readonly freshMs: number;
   /** Half-open intervals in which the whole fleet was down, oldest first: checks inside do not count. */
-  readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[];
+  readonly downtimes: readonly { readonly fromMs: number; readonly toMs: number }[];
 }

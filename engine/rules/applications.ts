@@ -3,10 +3,11 @@
  * which bots may be put forward. Pure.
  *
  * Positions and their questions are the operator's data; three ids have a meaning here. Two of them are about
- * a bot, which the answer to the question `bot_id` names. Called by storage/catalogue/applications.ts.
+ * a bot, which the answer to the question `bot_id` names. Called by
+ * storage/catalogue/content/applications.ts.
  */
 import type { Permission } from './permissions.ts';
-import { codePointsOf, visibleLength } from './text.ts';
+import { countCodePoints, visibleLength } from './text.ts';
 
 export interface Question {
   readonly id: string;
@@ -26,32 +27,32 @@ const answerLengths = {
 
 /** The only position that banned users may apply for. */
 const appealPosition = 'banappeal';
-export const mayApply = (banned: boolean, position: string): boolean =>
+export const canApply = (banned: boolean, position: string): boolean =>
   !banned || position === appealPosition;
 
-export type AnswersVerdict =
+export type ValidatedAnswers =
   | { readonly kind: 'fine'; readonly answers: Answers }
   /** What is wrong, by the id of the question. */
   | { readonly kind: 'faulty'; readonly faults: Readonly<Record<string, string>> };
 
-const faultOf = (question: Question, answer: string | undefined): string => {
+const findAnswerFault = (question: Question, answer: string | undefined): string => {
   if (answer === undefined) return 'is missing: every question needs an answer';
   const { min, max } = question.short ? answerLengths.short : answerLengths.paragraph;
   const bounds = `must have ${min} to ${max} characters`;
   const visible = visibleLength(answer);
   if (visible === 0) return `must not be blank; ${bounds}`;
   if (visible < min) return `${bounds}, not ${visible}`;
-  const length = codePointsOf(answer);
+  const length = countCodePoints(answer);
   return length > max ? `${bounds}, not ${length}` : '';
 };
 
 /** Every question needs an answer of the right length; answers to no question are dropped. */
-export const judgeAnswers = (questions: readonly Question[], answers: Answers): AnswersVerdict => {
+export const validateAnswers = (questions: readonly Question[], answers: Answers): ValidatedAnswers => {
   const faults: Record<string, string> = {};
   const kept: Record<string, string> = {};
   for (const question of questions) {
     const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined;
-    const fault = faultOf(question, answer);
+    const fault = findAnswerFault(question, answer);
     if (fault !== '') faults[question.id] = fault;
     else kept[question.id] = answer as string;
   }
@@ -71,12 +72,12 @@ export interface BotRule {
   /** What the applicant must hold on the bot. */
   readonly permission: Permission;
   /** What the bot lacks, by the name of the field; empty when it may be put forward. */
-  readonly lacking: (bot: Candidate) => Readonly<Record<string, string>>;
+  readonly listMissing: (bot: Candidate) => Readonly<Record<string, string>>;
 }
 
 const certified = { servers: 100n, uniqueClicks: 30 } as const;
 
-const lackingForCertification = (bot: Candidate): Record<string, string> => {
+const listMissingForCertification = (bot: Candidate): Record<string, string> => {
   const lacking: Record<string, string> = {};
   if (bot.type !== 'approved') lacking.type = `must be approved, but is ${bot.type}`;
   if (bot.servers < certified.servers) {
@@ -89,18 +90,18 @@ const lackingForCertification = (bot: Candidate): Record<string, string> => {
 };
 
 const botRules: Readonly<Record<string, BotRule>> = {
-  certification: { permission: 'request_bot_certification', lacking: lackingForCertification },
+  certification: { permission: 'request_bot_certification', listMissing: listMissingForCertification },
   resubmit: {
     permission: 'resubmit_bots',
-    lacking: (bot): Readonly<Record<string, string>> =>
+    listMissing: (bot): Readonly<Record<string, string>> =>
       bot.type === 'denied' ? {} : { type: `must be denied, but is ${bot.type}` },
   },
 };
 
 /** The rule of a position that is about a bot, else `null`. */
-export const botRuleOf = (position: string): BotRule | null =>
+export const findBotRule = (position: string): BotRule | null =>
   Object.hasOwn(botRules, position) ? (botRules[position] as BotRule) : null;
 
 /** Whether a position of this id can have these questions: one about a bot must ask which. */
-export const mayAsk = (position: string, questions: readonly Question[]): boolean =>
-  botRuleOf(position) === null || questions.some(({ id, short }) => id === botQuestion && short);
+export const canRequest = (position: string, questions: readonly Question[]): boolean =>
+  findBotRule(position) === null || questions.some(({ id, short }) => id === botQuestion && short);

@@ -15,7 +15,7 @@ export interface CreditTier {
 }
 
 /** How many of `votes` fall into each tier. Without tiers, nothing does. */
-export const slabsOf = (tiers: readonly CreditTier[], votes: bigint): readonly bigint[] => {
+export const splitIntoTiers = (tiers: readonly CreditTier[], votes: bigint): readonly bigint[] => {
   let left = votes;
   return tiers.map((tier, index) => {
     const isLast = index === tiers.length - 1;
@@ -26,18 +26,18 @@ export const slabsOf = (tiers: readonly CreditTier[], votes: bigint): readonly b
 };
 
 /** How `votes` more fall into the tiers when `redeemed` were redeemed this month already. */
-export const slabsAfter = (
+export const computeTierSlices = (
   tiers: readonly CreditTier[],
   votes: bigint,
   redeemed: bigint,
 ): readonly bigint[] => {
-  const before = slabsOf(tiers, redeemed);
-  return slabsOf(tiers, redeemed + votes).map((taken, index) => taken - (before[index] ?? 0n));
+  const before = splitIntoTiers(tiers, redeemed);
+  return splitIntoTiers(tiers, redeemed + votes).map((taken, index) => taken - (before[index] ?? 0n));
 };
 
 /** What `votes` more are worth, in cents, when `redeemed` were redeemed this month already. */
-export const worthAfter = (tiers: readonly CreditTier[], votes: bigint, redeemed: bigint): bigint =>
-  slabsAfter(tiers, votes, redeemed).reduce(
+export const computeValueCents = (tiers: readonly CreditTier[], votes: bigint, redeemed: bigint): bigint =>
+  computeTierSlices(tiers, votes, redeemed).reduce(
     (worth, taken, index) => worth + taken * (tiers[index]?.cents ?? 0n),
     0n,
   );

@@ -9,7 +9,7 @@ export const perPage = { bots: 12, servers: 12, packs: 12, userVotes: 10, voters
 const pageMax = 1_000_000_000;
 
 /** The page number a client wrote: 1 when absent, `null` when it is not a whole number from 1. */
-export const pageNumberOf = (words: string | undefined): number | null => {
+export const parsePageNumber = (words: string | undefined): number | null => {
   if (words === undefined) return 1;
   if (!/^[0-9]+$/.test(words)) return null;
   const page = Number(words);
@@ -17,4 +17,4 @@ export const pageNumberOf = (words: string | undefined): number | null => {
 };
 
 /** Rows before the page. */
-export const offsetOf = (page: number, rowsPerPage: number): number => (page - 1) * rowsPerPage;
+export const computeOffset = (page: number, rowsPerPage: number): number => (page - 1) * rowsPerPage;

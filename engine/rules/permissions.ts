@@ -76,5 +76,5 @@ export const isPermission = (word: string): word is Permission => known.has(word
 export const expandPermissions = (held: readonly string[]): readonly Permission[] =>
   permissionCatalogue.map((row) => row.id).filter((id) => held.includes(id) || held.includes('owner'));
 
-export const holds = (held: readonly string[], needed: Permission): boolean =>
+export const includesPermission = (held: readonly string[], needed: Permission): boolean =>
   held.includes('owner') || held.includes(needed);

@@ -7,7 +7,7 @@ import type { PresenceStatus } from '../entity/state.ts';
 export const presenceFreshMs = 24 * 3_600_000;
 
 /** The last posted status; none posted: `online` when stats came within a day, else `offline`. */
-export const presenceOf = (
+export const computePresence = (
   posted: { readonly status: PresenceStatus | ''; readonly lastStatsPostMs: number },
   nowMs: number,
 ): PresenceStatus => {

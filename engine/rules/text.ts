@@ -18,7 +18,7 @@ const visibleEnd = (text: string): number => {
   }
 };
 
-export const codePointsOf = (text: string): number => {
+export const countCodePoints = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;
@@ -30,7 +30,7 @@ export const codePointsOf = (text: string): number => {
  */
 export const visibleLength = (text: string): number => {
   const start = text.search(visible);
-  return start === -1 ? 0 : codePointsOf(text.slice(start, visibleEnd(text)));
+  return start === -1 ? 0 : countCodePoints(text.slice(start, visibleEnd(text)));
 };
 
 /** Whether `visibleLength` is `min` or more, without counting where the ends say so. */

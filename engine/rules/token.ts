@@ -21,7 +21,7 @@ const tokenChecksumDigits = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const shape = /^rc_(user|bot|server|team)_([A-Za-z0-9-]{1,64})_([0-9A-Za-z]{49})$/;
 
-const base62 = (value: bigint, digits: number): string => {
+const encodeBase62 = (value: bigint, digits: number): string => {
   let text = '';
   for (let index = 0; index < digits; index++) {
     text = alphabet.charAt(Number(value % 62n)) + text;
@@ -30,14 +30,14 @@ const base62 = (value: bigint, digits: number): string => {
   return text;
 };
 
-const checksumOf = (text: string): string => base62(BigInt(crc32(text)), tokenChecksumDigits);
+const computeChecksum = (text: string): string => encodeBase62(BigInt(crc32(text)), tokenChecksumDigits);
 
 /** Builds a token from 32 random bytes. The caller supplies the randomness, so that this stays pure. */
 export const formatToken = (parts: TokenParts, secret: Uint8Array): string => {
   if (secret.length !== 32) throw new RangeError('a token secret is 32 bytes');
   const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`);
-  const body = `rc_${parts.kind}_${parts.id}_${base62(number, tokenSecretDigits)}`;
-  return body + checksumOf(body);
+  const body = `rc_${parts.kind}_${parts.id}_${encodeBase62(number, tokenSecretDigits)}`;
+  return body + computeChecksum(body);
 };
 
 /** Kind and id of a well-formed token with a right checksum, else `null`. */
@@ -45,6 +45,6 @@ export const parseToken = (token: string): TokenParts | null => {
   const match = shape.exec(token);
   if (match === null) return null;
   const body = token.slice(0, -tokenChecksumDigits);
-  if (checksumOf(body) !== token.slice(-tokenChecksumDigits)) return null;
+  if (computeChecksum(body) !== token.slice(-tokenChecksumDigits)) return null;
   return { kind: match[1] as TokenKind, id: match[2] as string };
 };

@@ -28,7 +28,7 @@ const idLike = /^(\d{15,}|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 export const foldVanityCode = (code: string): string => code.toLowerCase();
 
 /** Why a folded code cannot be used, in words, or `null` when it can. */
-export const vanityCodeFault = (code: string): string | null => {
+export const findVanityCodeFault = (code: string): string | null => {
   if (!shape.test(code)) return 'must be 2 to 32 characters of a-z, 0-9, "-" and "_"';
   if (idLike.test(code)) return 'must not look like an id';
   if (reserved.has(code)) return 'is a reserved word';
@@ -39,7 +39,7 @@ export const vanityCodeFault = (code: string): string | null => {
  * The name in lower case without accents. A single `_` between letters and digits stays; everything else but
  * those becomes single hyphens.
  */
-export const slugOf = (name: string): string =>
+export const toSlug = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -48,20 +48,20 @@ export const slugOf = (name: string): string =>
     .slice(0, vanityCodeMax)
     .replace(/^[-_]|[-_]$/g, '');
 
-const withSuffix = (slug: string, suffix: string): string =>
+const addSuffix = (slug: string, suffix: string): string =>
   `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/[-_]$/, '')}-${suffix}`;
 
 /**
  * Codes to offer a new listing, best first: the slug of its name, the slug with the end of its id, then
  * `<kind>-<id>` (teams: its last six characters, the random ones). The first one that nobody has is given.
  */
-export const vanityCandidates = (kind: 'bot' | 'server' | 'team', id: string, name: string): string[] => {
-  const slug = slugOf(name);
+export const listVanityCandidates = (kind: 'bot' | 'server' | 'team', id: string, name: string): string[] => {
+  const slug = toSlug(name);
   const bare = id.toLowerCase().replaceAll('-', '');
   const candidates = [
-    ...(slug === '' ? [] : [slug, withSuffix(slug, bare.slice(-4)), withSuffix(slug, bare.slice(-10))]),
+    ...(slug === '' ? [] : [slug, addSuffix(slug, bare.slice(-4)), addSuffix(slug, bare.slice(-10))]),
     ...(kind === 'team' ? [`team-${bare.slice(-6)}`] : []),
     `${kind}-${bare}`.slice(0, vanityCodeMax),
   ];
-  return candidates.filter((code) => vanityCodeFault(code) === null);
+  return candidates.filter((code) => findVanityCodeFault(code) === null);
 };

@@ -9,9 +9,9 @@ export interface WaitParts {
 }
 
 /** Whole seconds, rounded up: who comes back then is not refused again. */
-export const waitSecondsOf = (waitMs: number): number => Math.ceil(Math.max(0, waitMs) / 1000);
+export const toWaitSeconds = (waitMs: number): number => Math.ceil(Math.max(0, waitMs) / 1000);
 
-export const waitPartsOf = (waitMs: number): WaitParts => {
-  const total = waitSecondsOf(waitMs);
+export const toWaitParts = (waitMs: number): WaitParts => {
+  const total = toWaitSeconds(waitMs);
   return { hours: Math.floor(total / 3600), minutes: Math.floor((total % 3600) / 60), seconds: total % 60 };
 };

@@ -5,24 +5,27 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { parseToken } from '../../engine/rules/token.ts';
-import type { RequestHeaders } from '../request-headers.ts';
-import { type Presented, presentedToken } from './headers.ts';
+import type { RequestHeaders } from '../server/request-headers.ts';
 import type { SessionRecord } from './ports.ts';
 import type { SessionCache } from './sessions.ts';
+import { type PresentedToken, parseTokenHeaders } from './token-headers.ts';
 
-const notKnown = 'The token is unknown, revoked or expired.';
+const unknownTokenMessage = 'The token is unknown, revoked or expired.';
 /** Most who see it lost a character, or wrote "Bearer". It says only what the checksum tells anybody. */
-const notWhole =
+const malformedTokenMessage =
   'This is no whole token. Send it as it was given, first letter to last, and before it at most its kind.';
 
-const admit = (record: SessionRecord | null, presented: Presented): SessionRecord => {
+const acceptSession = (record: SessionRecord | null, token: PresentedToken): SessionRecord => {
   if (record === null) {
-    throw new DomainError('token_invalid', parseToken(presented.token) === null ? notWhole : notKnown);
+    throw new DomainError(
+      'token_invalid',
+      parseToken(token.token) === null ? malformedTokenMessage : unknownTokenMessage,
+    );
   }
-  if (presented.claim !== null && presented.claim !== record.kind) {
+  if (token.claimedKind !== null && token.claimedKind !== record.kind) {
     throw new DomainError(
       'token_kind_unsupported',
-      `This is a ${record.kind} token, but it was sent as a ${presented.claim} token.`,
+      `This is a ${record.kind} token, but it was sent as a ${token.claimedKind} token.`,
     );
   }
   return record;
@@ -35,14 +38,14 @@ export const authenticate = (
   sessions: SessionCache,
   headers: RequestHeaders,
 ): SessionRecord | Promise<SessionRecord> => {
-  const presented = presentedToken(headers);
-  if (presented.token === '') {
+  const token = parseTokenHeaders(headers);
+  if (token.token === '') {
     throw new DomainError(
       'token_missing',
       'This operation needs a token, in the header "Authorization: <token>".',
     );
   }
-  const found = sessions.find(presented.token);
-  if (!(found instanceof Promise)) return admit(found, presented);
-  return found.then((record) => admit(record, presented));
+  const found = sessions.find(token.token);
+  if (!(found instanceof Promise)) return acceptSession(found, token);
+  return found.then((record) => acceptSession(record, token));
 };

@@ -7,7 +7,7 @@
  * Called by replies/login.ts; the secret comes from the composition root.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { LoginProvider } from '../clients/login-provider.ts';
+import type { LoginProvider } from '../outbound/login-provider.ts';
 
 /** How long a user may take at the provider, ms. */
 export const loginStateMs = 600_000;
@@ -24,10 +24,10 @@ export interface Login {
 export interface LoginStates {
   create(nowMs: number): { readonly state: string; readonly challenge: string };
   /** The verifier of a state that we made and that has not expired, else `null`. */
-  verifierOf(state: string, nowMs: number): string | null;
+  findVerifier(state: string, nowMs: number): string | null;
 }
 
-const shape = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
+const statePattern = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
 
 /** All nodes must be given the same secret of 32 bytes or more. */
 export const createLoginStates = (secret: Uint8Array): LoginStates => {
@@ -42,8 +42,8 @@ export const createLoginStates = (secret: Uint8Array): LoginStates => {
       const state = `${body}.${derive('state', body).toString('base64url')}`;
       return { state, challenge: hash('sha256', verifierOf(body), 'base64url') };
     },
-    verifierOf: (state, nowMs) => {
-      const match = shape.exec(state);
+    findVerifier: (state, nowMs) => {
+      const match = statePattern.exec(state);
       if (match === null) return null;
       const body = `${match[1]}.${match[2]}`;
       const mark = Buffer.from(match[3] as string, 'base64url');

@@ -28,7 +28,7 @@ export interface SessionSource {
 }
 
 /** What is known about an entity when somebody wants to act on it. */
-export interface Standing {
+export interface EntityAccess {
   /** The team that owns it, `null` when none does. */
   readonly teamId: string | null;
   /** Permission ids the user holds on it; `['owner']` for its owner; empty for a stranger. */
@@ -37,5 +37,5 @@ export interface Standing {
 
 export interface PermissionSource {
   /** `null` when the entity does not exist. With an empty `userId` the permissions are empty. */
-  permissionsOn(kind: EntityKind, id: string, userId: string): Promise<Standing | null>;
+  findAccess(kind: EntityKind, id: string, userId: string): Promise<EntityAccess | null>;
 }

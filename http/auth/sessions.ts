@@ -1,10 +1,10 @@
 /**
  * Finds the session of a token: a bounded cache before the catalogue.
  *
- * Truth is SQL; what is kept here dies with `forget`, with its expiry, and after a while by itself. A
- * look-up that was under way while something was forgotten is answered but not kept, so a revoke cannot be
- * undone by a slow read. Where several nodes share the sessions, `believes` and `keepable` say whether word
- * of every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
+ * Truth is SQL; what is kept here dies with `forget`, with its expiry, and after a while by itself. A look-up
+ * that was under way while something was forgotten is answered but not kept, so a revoke cannot be undone by
+ * a slow read. Where several nodes share the sessions, `isTrusted` and `isCacheable` say whether word of
+ * every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
  * remembered shortly, so that a flood of one costs no SQL. While SQL cannot be asked, what it said last is
  * believed on: nobody can revoke then without a word, and counting must not wait for SQL. Of a token that is
  * not kept an unreachable store rejects: the client gets a 503, never a 401. Used by authenticate.ts;
@@ -24,7 +24,7 @@ export interface SessionCache {
   /** The session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
   /** The same session may be another now: it is asked for again at its next use. */
-  doubtHash(hash: string): void;
+  markHashStale(hash: string): void;
   /** Everything that acts for this user, bot, server or team: after a ban or a deletion. */
   forgetTarget(kind: string, id: string): void;
   forgetAll(): void;
@@ -35,153 +35,162 @@ export interface SessionCacheOptions {
   readonly clock: Clock;
   readonly entriesMax: number;
   /** How long a session is believed without asking again, ms. */
-  readonly keepMs: number;
+  readonly freshMs: number;
   /** Whether what is kept may be used now. Asked at every find, so it must cost nothing. */
-  readonly believes?: () => boolean;
+  readonly isTrusted?: () => boolean;
   /** Whether what was just found under this hash (hexadecimal) may be kept. */
-  readonly keepable?: (hash: string) => boolean;
+  readonly isCacheable?: (hash: string) => boolean;
 }
 
-interface Kept {
+interface CachedSession {
   readonly hash: string;
   readonly record: SessionRecord;
   /** When the cache last heard that it is in use, monotonic. */
   usedMs: number;
   /** Monotonic: a clock that is set back must not make us believe for longer. */
-  untilMs: number;
+  freshUntilMs: number;
 }
-interface State extends SessionCacheOptions {
-  readonly kept: LRUCache<string, Kept>;
+interface SessionCacheState extends SessionCacheOptions {
+  readonly cached: LRUCache<string, CachedSession>;
   /** Hash to token, of those that are kept. */
   readonly tokens: Map<string, string>;
   /** Token to the monotonic time until which it stays refused. */
   readonly refused: LRUCache<string, number>;
   /** Look-ups under way, by token: simultaneous requests share one. */
-  readonly underway: Map<string, Promise<SessionRecord | null>>;
+  readonly inFlight: Map<string, Promise<SessionRecord | null>>;
   epoch: number;
 }
 
-const refusedEntriesMax = 10_000;
+const refusedTokensMax = 10_000;
 /** A token that another node has minted meanwhile works there and here within a second. */
 const refusedMs = 500;
 /** Pause between two questions about one token to a store that does not answer. */
-const awayMs = 1_000;
+const outagePauseMs = 1_000;
 const tokenLengthMax = 160;
-const usedStepMs = 1_000;
+const touchIntervalMs = 1_000;
 
 /** What was found last, when it cannot be asked for now; else the failure. */
-const fromBefore = (state: State, token: string, cause: unknown): SessionRecord => {
-  const kept = state.kept.get(token);
-  if (!kept || state.believes?.() === false || isOver(state, kept.record)) return unreachable(cause);
-  kept.untilMs = state.clock.monotonicMs() + awayMs;
+const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): SessionRecord => {
+  const kept = state.cached.get(token);
+  if (!kept || state.isTrusted?.() === false || isExpired(state, kept.record)) return throwUnreachable(cause);
+  kept.freshUntilMs = state.clock.monotonicMs() + outagePauseMs;
   return kept.record;
 };
 
-const unreachable = (cause: unknown): never => {
+const throwUnreachable = (cause: unknown): never => {
   if (cause instanceof StorageError || cause instanceof DomainError) throw cause;
   throw new StorageError('find session', { outcome: 'not_applied', reason: 'unreachable', cause });
 };
 
-interface Finding {
+interface SessionLookup {
   readonly hash: string;
   readonly record: SessionRecord | null;
   /** From before the look-up, monotonic. */
   readonly askedMs: number;
 }
 
-const isOver = ({ clock }: State, { expiresAtMs }: SessionRecord): boolean => expiresAtMs <= clock.nowMs();
+const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionRecord): boolean =>
+  expiresAtMs <= clock.nowMs();
 
-const adopt = (
-  state: State,
+const cacheLookup = (
+  state: SessionCacheState,
   token: string,
-  { hash: key, record, askedMs }: Finding,
+  { hash: key, record, askedMs }: SessionLookup,
 ): SessionRecord | null => {
   const steadyMs = state.clock.monotonicMs();
-  if (record === null || isOver(state, record)) {
+  if (record === null || isExpired(state, record)) {
     state.refused.set(token, askedMs + refusedMs);
     return null;
   }
-  if (state.keepable?.(key) === false) return record;
-  const untilMs = steadyMs + state.keepMs;
-  state.kept.set(token, { hash: key, record, usedMs: steadyMs, untilMs });
+  if (state.isCacheable?.(key) === false) return record;
+  const freshUntilMs = steadyMs + state.freshMs;
+  state.cached.set(token, { hash: key, record, usedMs: steadyMs, freshUntilMs });
   state.tokens.set(key, token);
   return record;
 };
 
-const lookUp = async (state: State, token: string): Promise<SessionRecord | null> => {
+const lookUpSession = async (state: SessionCacheState, token: string): Promise<SessionRecord | null> => {
   const { epoch } = state;
   const askedMs = state.clock.monotonicMs();
   try {
     const digest = hash('sha256', token, 'buffer');
     const record = await state.source.byTokenHash(digest);
-    if (record === null) state.kept.delete(token);
-    if (epoch === state.epoch) return adopt(state, token, { hash: digest.toString('hex'), record, askedMs });
-    return record === null || isOver(state, record) ? null : record;
+    if (record === null) state.cached.delete(token);
+    if (epoch === state.epoch)
+      return cacheLookup(state, token, { hash: digest.toString('hex'), record, askedMs });
+    return record === null || isExpired(state, record) ? null : record;
   } catch (cause) {
-    return fromBefore(state, token, cause);
+    return readStaleSession(state, token, cause);
   } finally {
-    state.underway.delete(token);
+    state.inFlight.delete(token);
   }
 };
 
 /** Which is unused for longest is known to the second: moving one to the front costs more than a look. */
-const keptOf = ({ kept }: State, token: string, steadyMs: number): Kept | undefined => {
-  const found = kept.peek(token);
-  if (found !== undefined && steadyMs - found.usedMs >= usedStepMs) {
+const findCached = (
+  { cached }: SessionCacheState,
+  token: string,
+  steadyMs: number,
+): CachedSession | undefined => {
+  const found = cached.peek(token);
+  if (found !== undefined && steadyMs - found.usedMs >= touchIntervalMs) {
     found.usedMs = steadyMs;
-    kept.get(token);
+    cached.get(token);
   }
   return found;
 };
 
-const find = (state: State, token: string): SessionRecord | null | Promise<SessionRecord | null> => {
+const findSession = (
+  state: SessionCacheState,
+  token: string,
+): SessionRecord | null | Promise<SessionRecord | null> => {
   const steadyMs = state.clock.monotonicMs();
-  const kept = keptOf(state, token, steadyMs);
-  const believed = kept !== undefined && kept.untilMs > steadyMs && state.believes?.() !== false;
-  if (believed && !isOver(state, kept.record)) return kept.record;
+  const kept = findCached(state, token, steadyMs);
+  const believed = kept !== undefined && kept.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
+  if (believed && !isExpired(state, kept.record)) return kept.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
   if ((state.refused.get(token) ?? 0) > steadyMs) return null;
-  const underway = state.underway.get(token) ?? lookUp(state, token);
-  if (!state.underway.has(token)) state.underway.set(token, underway);
+  const underway = state.inFlight.get(token) ?? lookUpSession(state, token);
+  if (!state.inFlight.has(token)) state.inFlight.set(token, underway);
   return underway;
 };
 
-const drop = (state: State, matches: (record: SessionRecord) => boolean): void => {
+const dropMatching = (state: SessionCacheState, matches: (record: SessionRecord) => boolean): void => {
   state.epoch++;
-  for (const [token, { record }] of state.kept.entries()) if (matches(record)) state.kept.delete(token);
+  for (const [token, { record }] of state.cached.entries()) if (matches(record)) state.cached.delete(token);
 };
 
-/** Not an epoch of its own: `keepable` has said of look-ups under way what this would say. */
-const dropHash = (state: State, key: string): void => {
+/** Not an epoch of its own: `isCacheable` has said of look-ups under way what this would say. */
+const dropHash = (state: SessionCacheState, key: string): void => {
   const token = state.tokens.get(key);
-  if (token !== undefined) state.kept.delete(token);
+  if (token !== undefined) state.cached.delete(token);
 };
 
-const doubtHash = (state: State, key: string): void => {
-  const kept = state.kept.peek(state.tokens.get(key) ?? '');
-  if (kept !== undefined) kept.untilMs = Number.NEGATIVE_INFINITY;
+const markHashStale = (state: SessionCacheState, key: string): void => {
+  const kept = state.cached.peek(state.tokens.get(key) ?? '');
+  if (kept !== undefined) kept.freshUntilMs = Number.NEGATIVE_INFINITY;
 };
 
 /** Wires the cache. */
 export const createSessionCache = (options: SessionCacheOptions): SessionCache => {
   const tokens = new Map<string, string>();
-  const state: State = {
+  const state: SessionCacheState = {
     ...options,
-    kept: new LRUCache({ max: options.entriesMax, dispose: (kept) => tokens.delete(kept.hash) }),
+    cached: new LRUCache({ max: options.entriesMax, dispose: (kept) => tokens.delete(kept.hash) }),
     tokens,
-    refused: new LRUCache({ max: refusedEntriesMax }),
-    underway: new Map(),
+    refused: new LRUCache({ max: refusedTokensMax }),
+    inFlight: new Map(),
     epoch: 0,
   };
   return {
-    find: (token) => find(state, token),
+    find: (token) => findSession(state, token),
     forget: (...sessionIds) => {
       const ended = new Set(sessionIds);
-      drop(state, (record) => ended.has(record.sessionId));
+      dropMatching(state, (record) => ended.has(record.sessionId));
     },
     forgetHash: (key) => dropHash(state, key),
-    doubtHash: (key) => doubtHash(state, key),
-    forgetTarget: (kind, id) => drop(state, (record) => record.kind === kind && record.id === id),
-    forgetAll: () => drop(state, () => true),
+    markHashStale: (key) => markHashStale(state, key),
+    forgetTarget: (kind, id) => dropMatching(state, (record) => record.kind === kind && record.id === id),
+    forgetAll: () => dropMatching(state, () => true),
   };
 };

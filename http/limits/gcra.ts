@@ -7,7 +7,7 @@
  * allows, and a refused request moves nothing, so retrying early is never punished.
  */
 
-export interface Policy {
+export interface LimitPolicy {
   readonly name: string;
   /** Requests that may come at once. */
   readonly burst: number;
@@ -15,7 +15,7 @@ export interface Policy {
   readonly intervalMs: number;
 }
 
-export interface Decision {
+export interface RateDecision {
   readonly allowed: boolean;
   /** Stored for the key when allowed. */
   readonly tatMs: number;
@@ -28,7 +28,7 @@ export interface Decision {
 }
 
 /** Decides one request at `nowMs` for a key whose last TAT is given (0 when none). */
-export const decide = (policy: Policy, lastTatMs: number, nowMs: number): Decision => {
+export const decideRate = (policy: LimitPolicy, lastTatMs: number, nowMs: number): RateDecision => {
   const toleranceMs = policy.burst * policy.intervalMs;
   const startMs = Math.max(lastTatMs, nowMs);
   const nextMs = startMs + policy.intervalMs;

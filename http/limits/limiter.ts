@@ -8,9 +8,9 @@
  * `RateLimit` while more than a fifth is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { createRecent, type Recent } from '../../engine/recent.ts';
-import type { LimitWord } from '../route.ts';
-import { type Decision, decide, type Policy } from './gcra.ts';
+import { createTwoGenerationCache, type TwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import type { LimitName } from '../route.ts';
+import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
 
 /** Settings of one limit: so many requests per so many seconds, that many at once. */
 export interface LimitSetting {
@@ -18,7 +18,7 @@ export interface LimitSetting {
   readonly seconds: number;
   readonly burst: number;
 }
-export type LimitSettings = Readonly<Record<LimitWord, LimitSetting>>;
+export type LimitSettings = Readonly<Record<LimitName, LimitSetting>>;
 
 export const defaultLimits: LimitSettings = {
   login: { requests: 5, seconds: 60, burst: 5 },
@@ -31,107 +31,111 @@ export const defaultLimits: LimitSettings = {
 /** Limits of the whole fleet. Rejects when the store is away or slow. */
 export interface SharedRates {
   /** Counts one request if it is allowed. `aheadMs` is how far the key is booked after it. */
-  take(policy: Policy, key: string): Promise<{ readonly allowed: boolean; readonly aheadMs: number }>;
+  take(policy: LimitPolicy, key: string): Promise<{ readonly allowed: boolean; readonly aheadMs: number }>;
 }
 
 export interface Limiter {
   /** Counts one request. Returns header lines; throws `rate_limited` carrying them in `headers`. */
-  take(word: LimitWord, key: string, nowMs: number): string;
+  take(word: LimitName, key: string, nowMs: number): string;
   /**
    * The same over all nodes that share the store; at once when this node knows the answer or has no store.
    */
-  takeShared(word: LimitWord, key: string, nowMs: number): string | Promise<string>;
+  takeShared(word: LimitName, key: string, nowMs: number): string | Promise<string>;
 }
 
 /** Thrown on 429, with the header lines beside the error body. */
-export class RateLimited extends DomainError {
+export class RateLimitedError extends DomainError {
   readonly headers: string;
 
-  constructor(decision: Decision, headers: string) {
+  constructor(decision: RateDecision, headers: string) {
     const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
     super('rate_limited', `Too many requests. Please wait ${seconds} s.`, {}, seconds);
     this.headers = headers;
   }
 }
 
-interface Table {
-  readonly policy: Policy;
+interface RateTable {
+  readonly policy: LimitPolicy;
   readonly policyText: string;
   readonly hot: boolean;
-  readonly tats: Recent<Booking>;
+  readonly states: TwoGenerationCache<RateState>;
   /** The last brief line: nearly all clients of a hot limit stand at the same place. */
   readonly brief: { remaining: number; resetSeconds: number; line: string };
 }
 
 /** How far one key is booked. Changed in place: the table is then looked at once per request. */
-interface Booking {
+interface RateState {
   tatMs: number;
 }
 
 /** Keys of each limit that stay booked whatever comes; twice as many at most are remembered. */
 const keysMax = 50_000;
 
-const resetSecondsOf = (decision: Decision): number => Math.ceil(decision.resetMs / 1_000);
+const toResetSeconds = (decision: RateDecision): number => Math.ceil(decision.resetMs / 1_000);
 
-const firstLine = ({ policy }: Pick<Table, 'policy'>, remaining: number, resetSeconds: number): string =>
-  `\r\nRateLimit: "${policy.name}";r=${remaining};t=${resetSeconds}`;
+const renderRateLimitHeader = (
+  { policy }: Pick<RateTable, 'policy'>,
+  remaining: number,
+  resetSeconds: number,
+): string => `\r\nRateLimit: "${policy.name}";r=${remaining};t=${resetSeconds}`;
 
 /** `RateLimit` alone. */
-const briefLine = (table: Table, decision: Decision): string => {
+const renderBriefHeader = (table: RateTable, decision: RateDecision): string => {
   const { brief } = table;
-  const resetSeconds = resetSecondsOf(decision);
+  const resetSeconds = toResetSeconds(decision);
   if (brief.remaining !== decision.remaining || brief.resetSeconds !== resetSeconds) {
     brief.remaining = decision.remaining;
     brief.resetSeconds = resetSeconds;
-    brief.line = firstLine(table, decision.remaining, resetSeconds);
+    brief.line = renderRateLimitHeader(table, decision.remaining, resetSeconds);
   }
   return brief.line;
 };
 
 /** `RateLimit` (draft 10), the policy and the plain numbers. */
-const limitLines = (table: Table, decision: Decision): string => {
-  const resetSeconds = resetSecondsOf(decision);
+const renderLimitHeaders = (table: RateTable, decision: RateDecision): string => {
+  const resetSeconds = toResetSeconds(decision);
   return (
-    `${firstLine(table, decision.remaining, resetSeconds)}\r\nRateLimit-Policy: ${table.policyText}` +
+    renderRateLimitHeader(table, decision.remaining, resetSeconds) +
+    `\r\nRateLimit-Policy: ${table.policyText}` +
     `\r\nX-RateLimit-Limit: ${table.policy.burst}\r\nX-RateLimit-Remaining: ${decision.remaining}` +
     `\r\nX-RateLimit-Reset: ${resetSeconds}`
   );
 };
 
-const newTable = (name: string, setting: LimitSetting): Table => {
+const createRateTable = (name: string, setting: LimitSetting): RateTable => {
   const intervalMs = (setting.seconds * 1_000) / setting.requests;
   const windowSeconds = Math.ceil((setting.burst * intervalMs) / 1_000);
   return {
     policy: { name, burst: setting.burst, intervalMs },
     policyText: `"${name}";q=${setting.burst};w=${windowSeconds}`,
     hot: name === 'stats',
-    tats: createRecent(keysMax),
+    states: createTwoGenerationCache(keysMax),
     brief: { remaining: -1, resetSeconds: -1, line: '' },
   };
 };
 
-const bookingOf = ({ tats }: Table, key: string): Booking => {
-  const known = tats.get(key);
+const getRateState = ({ states }: RateTable, key: string): RateState => {
+  const known = states.get(key);
   if (known !== undefined) return known;
-  const booking: Booking = { tatMs: 0 };
-  tats.set(key, booking);
+  const booking: RateState = { tatMs: 0 };
+  states.set(key, booking);
   return booking;
 };
 
-const take = (table: Table, key: string, nowMs: number): string => {
-  const booking = bookingOf(table, key);
-  const decision = decide(table.policy, booking.tatMs, nowMs);
-  if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision));
+const take = (table: RateTable, key: string, nowMs: number): string => {
+  const booking = getRateState(table, key);
+  const decision = decideRate(table.policy, booking.tatMs, nowMs);
+  if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
   booking.tatMs = decision.tatMs;
   const brief = table.hot && decision.remaining * 5 > table.policy.burst;
-  return brief ? briefLine(table, decision) : limitLines(table, decision);
+  return brief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
 };
 
-const decisionOf = (
-  { burst, intervalMs }: Policy,
+const toRateDecision = (
+  { burst, intervalMs }: LimitPolicy,
   answer: { readonly allowed: boolean; readonly aheadMs: number },
   nowMs: number,
-): Decision => {
+): RateDecision => {
   const leftMs = burst * intervalMs - answer.aheadMs;
   return {
     allowed: answer.allowed,
@@ -142,45 +146,45 @@ const decisionOf = (
   };
 };
 
-interface Sharing {
-  readonly table: Table;
+interface SharedLimit {
+  readonly table: RateTable;
   readonly rates: SharedRates;
 }
 
 /** What this node has let through alone can refuse without asking; only the store can allow. */
-const takeShared = ({ table, rates }: Sharing, key: string, nowMs: number): Promise<string> => {
-  const booking = bookingOf(table, key);
-  const own = decide(table.policy, booking.tatMs, nowMs);
-  if (!own.allowed) throw new RateLimited(own, limitLines(table, own));
+const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): Promise<string> => {
+  const booking = getRateState(table, key);
+  const own = decideRate(table.policy, booking.tatMs, nowMs);
+  if (!own.allowed) throw new RateLimitedError(own, renderLimitHeaders(table, own));
   return rates.take(table.policy, key).then(
     (answer) => {
-      const decision = decisionOf(table.policy, answer, nowMs);
-      if (!decision.allowed) throw new RateLimited(decision, limitLines(table, decision));
+      const decision = toRateDecision(table.policy, answer, nowMs);
+      if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
       booking.tatMs = own.tatMs;
-      return limitLines(table, decision);
+      return renderLimitHeaders(table, decision);
     },
     // The store is away: every node counts for itself, so a client gets at most as many times more.
     () => take(table, key, nowMs),
   );
 };
 
-/** One limit of this node alone: returns header lines, throws `RateLimited`. */
+/** One limit of this node alone: returns header lines, throws `RateLimitedError`. */
 export const createLimit = (
   name: string,
   setting: LimitSetting,
 ): ((key: string, nowMs: number) => string) => {
-  const table = newTable(name, setting);
+  const table = createRateTable(name, setting);
   return (key, nowMs) => take(table, key, nowMs);
 };
 
 /** Wires one table per limit. */
 export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Limiter => {
-  const tables: Record<LimitWord, Table> = {
-    login: newTable('login', settings.login),
-    bot_create: newTable('bot_create', settings.bot_create),
-    bot_meta: newTable('bot_meta', settings.bot_meta),
-    auth_test: newTable('auth_test', settings.auth_test),
-    stats: newTable('stats', settings.stats),
+  const tables: Record<LimitName, RateTable> = {
+    login: createRateTable('login', settings.login),
+    bot_create: createRateTable('bot_create', settings.bot_create),
+    bot_meta: createRateTable('bot_meta', settings.bot_meta),
+    auth_test: createRateTable('auth_test', settings.auth_test),
+    stats: createRateTable('stats', settings.stats),
   };
   return {
     take: (word, key, nowMs) => take(tables[word], key, nowMs),

@@ -2,29 +2,34 @@
  * Rows of applications (contract §4.6): what can be applied for, and a user's own applications. Banned users
  * may use them: the appeal against a ban is one.
  */
-import { sendApplication, showApplications, showPositions } from '../replies/applications.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
-import { ApplicationBody, Applications, AppMeta, AppsParams } from '../schema/applications.ts';
+import { sendApplication, showApplications, showPositions } from '../handlers/applications.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import {
+  ApplicationBody,
+  ApplicationMeta,
+  Applications,
+  ApplicationsParams,
+} from '../schema/applications.ts';
 import { NoParams } from '../schema/common.ts';
 
 const section = 'Applications';
-const ownAuth: Auth = { word: 'self', user: 'user_id' };
+const ownAuth: Auth = { kind: 'self', user: 'user_id' };
 
-export const applicationRows: readonly AnyRow[] = [
-  route({
+export const applicationRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'getPositions',
     method: 'GET',
     path: '/apps/meta',
     section,
     summary: 'All positions and what each asks, hidden and closed ones too.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
-    replies: { 200: AppMeta },
+    replies: { 200: ApplicationMeta },
     errors: [],
     handle: (app) => showPositions(app),
   }),
-  route({
+  defineRoute({
     name: 'listApplications',
     method: 'GET',
     path: '/users/{user_id}/apps',
@@ -33,12 +38,12 @@ export const applicationRows: readonly AnyRow[] = [
     auth: ownAuth,
     bannedAllowed: true,
     caching: 'no-store',
-    params: AppsParams,
+    params: ApplicationsParams,
     replies: { 200: Applications },
     errors: [],
     handle: (app, { params }) => showApplications(app, params.user_id),
   }),
-  route({
+  defineRoute({
     name: 'createApplication',
     method: 'POST',
     path: '/users/{user_id}/apps',
@@ -49,7 +54,7 @@ export const applicationRows: readonly AnyRow[] = [
     auth: ownAuth,
     bannedAllowed: true,
     caching: 'no-store',
-    params: AppsParams,
+    params: ApplicationsParams,
     body: ApplicationBody,
     replies: { 204: null },
     errors: [

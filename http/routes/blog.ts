@@ -1,47 +1,47 @@
 /**
  * Rows of the blog (contract §4.8).
  */
-import { showPost, showPostSeo, showPosts } from '../replies/blog.ts';
-import { type AnyRow, route } from '../route.ts';
+import { showPost, showPostSeo, showPosts } from '../handlers/blog.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { Post, PostParams, Posts } from '../schema/blog.ts';
 import { NoParams, Seo } from '../schema/common.ts';
 
 const section = 'Blog';
 
-export const blogRows: readonly AnyRow[] = [
-  route({
+export const blogRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listPosts',
     method: 'GET',
     path: '/blogs/@all',
     section,
     summary: 'Published posts without their content, the newest first.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
     replies: { 200: Posts },
     errors: [],
     handle: (app) => showPosts(app),
   }),
-  route({
+  defineRoute({
     name: 'getPost',
     method: 'GET',
     path: '/blogs/{slug}',
     section,
     summary: 'One published post with its content.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,
     replies: { 200: Post },
     errors: ['not_found'],
     handle: (app, { params }) => showPost(app, params.slug),
   }),
-  route({
+  defineRoute({
     name: 'getPostSeo',
     method: 'GET',
     path: '/blogs/{slug}/seo',
     section,
     summary: 'What search engines show of a post.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,
     replies: { 200: Seo },

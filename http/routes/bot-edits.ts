@@ -3,10 +3,10 @@
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
-import { createBot, deleteBot, editBot, transferBot } from '../replies/bot-edits.ts';
-import { showBotMeta } from '../replies/bot-meta.ts';
-import { callerOf } from '../replies/request.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
+import { createBot, deleteBot, editBot, transferBot } from '../handlers/bot-edits.ts';
+import { showBotMeta } from '../handlers/bot-meta.ts';
+import { requireCaller } from '../handlers/request-values.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import {
   BotBody,
   BotEditParams,
@@ -20,34 +20,34 @@ import { NoParams } from '../schema/common.ts';
 
 const section = 'Bots';
 
-const botAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth => ({
-  word: 'entity',
+const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth => ({
+  kind: 'entity',
   kinds,
   permission,
   type: '=bot',
   id: 'id',
 });
 
-export const botEditRows: readonly AnyRow[] = [
-  route({
+export const botEditRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'createBot',
     method: 'PUT',
     path: '/bots',
     section,
     summary: 'Adds a bot, pending until it is reviewed.',
     description: 'For oneself with an unlimited session, or for a team in which the caller holds `add_bots`.',
-    auth: { word: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
+    auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
-    asksOutside: true,
+    callsOutbound: true,
     caching: 'no-store',
     params: NoParams,
     body: BotBody,
     replies: { 204: null },
     errors: ['already_exists'],
     check: ({ body }) => checkBotAddresses(body),
-    handle: (app, request) => createBot(app, callerOf(request), request.body),
+    handle: (app, request) => createBot(app, requireCaller(request), request.body),
   }),
-  route({
+  defineRoute({
     name: 'getBotMeta',
     method: 'GET',
     path: '/bots/{client_id}/meta',
@@ -55,9 +55,9 @@ export const botEditRows: readonly AnyRow[] = [
     summary: 'What the platform and this directory know about an application.',
     description:
       'Look-ups that failed are named in `fetch_errors`; the rest is then what the directory knows.',
-    auth: { word: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
+    auth: { kind: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
     limit: 'bot_meta',
-    asksOutside: true,
+    callsOutbound: true,
     caching: 'no-store',
     params: BotMetaParams,
     query: BotMetaQuery,
@@ -65,13 +65,13 @@ export const botEditRows: readonly AnyRow[] = [
     errors: [],
     handle: (app, { params, query }) => showBotMeta(app, params.client_id, query.fallback_bot_id),
   }),
-  route({
+  defineRoute({
     name: 'editBot',
     method: 'PATCH',
     path: '/bots/{id}/settings',
     section,
     summary: 'Changes a bot. Absent fields stay as they are; lists are replaced whole.',
-    auth: botAuth('edit_bots', ['user', 'team', 'bot']),
+    auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     caching: 'no-store',
     params: BotEditParams,
     body: BotSettingsBody,
@@ -79,29 +79,29 @@ export const botEditRows: readonly AnyRow[] = [
     errors: [],
     check: ({ body }) => checkBotAddresses(body),
     handle: (app, request) =>
-      editBot(app, { botId: request.params.id, caller: callerOf(request) }, request.body),
+      editBot(app, { botId: request.params.id, caller: requireCaller(request) }, request.body),
   }),
-  route({
+  defineRoute({
     name: 'deleteBot',
     method: 'DELETE',
     path: '/bots/{id}',
     section,
     summary: 'Deletes a bot. Irreversible; its votes become void and its sessions end.',
-    auth: botAuth('delete_bots', ['user', 'team']),
+    auth: buildBotAuth('delete_bots', ['user', 'team']),
     caching: 'no-store',
     params: BotEditParams,
     replies: { 204: null },
     errors: [],
-    handle: (app, request) => deleteBot(app, request.params.id, callerOf(request)),
+    handle: (app, request) => deleteBot(app, request.params.id, requireCaller(request)),
   }),
-  route({
+  defineRoute({
     name: 'transferBot',
     method: 'PATCH',
     path: '/users/{uid}/bots/{bid}/teams',
     section,
     summary: 'Gives a bot to a team. Its sessions end; everything else stays.',
     auth: {
-      word: 'entity',
+      kind: 'entity',
       kinds: ['user'],
       permission: 'delete_bots',
       type: '=bot',
@@ -115,6 +115,6 @@ export const botEditRows: readonly AnyRow[] = [
     replies: { 204: null },
     errors: [],
     handle: (app, request) =>
-      transferBot(app, { botId: request.params.bid, caller: callerOf(request) }, request.body.team_id),
+      transferBot(app, { botId: request.params.bid, caller: requireCaller(request) }, request.body.team_id),
   }),
 ];

@@ -4,14 +4,14 @@
 
 import { limits } from '../../engine/limits.ts';
 import { perPage } from '../../engine/rules/pages.ts';
-import type { BodyLimits } from '../body.ts';
-import { showBot, showBotSeo } from '../replies/bots.ts';
-import { showBotPage, showFrontPage, showRandomBots } from '../replies/lists.ts';
-import { pageOf } from '../replies/request.ts';
-import { recordStats } from '../replies/stats.ts';
-import { type AnyRow, route } from '../route.ts';
+import { showBot, showBotSeo } from '../handlers/bots.ts';
+import { showBotPage, showFrontPage, showRandomBots } from '../handlers/lists.ts';
+import { parsePage } from '../handlers/request-values.ts';
+import { recordStats } from '../handlers/stats.ts';
+import type { BodyLimits } from '../request/body.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
-import { ApiResponse, NoParams, PageQuery, pageOf as pageSchema, Seo } from '../schema/common.ts';
+import { ApiResponse, NoParams, PageQuery, buildPageSchema as pageSchema, Seo } from '../schema/common.ts';
 import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
 
 const section = 'Bots';
@@ -23,55 +23,55 @@ const statsBodyLimits: BodyLimits = {
   valuesMax: limits.shardListEntriesMax + 1_024,
 };
 
-export const botRows: readonly AnyRow[] = [
-  route({
+export const botRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listBots',
     method: 'GET',
     path: '/bots/@all',
     section,
     summary: 'Lists all approved and certified bots, newest first.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
     query: PageQuery,
     replies: { 200: pageSchema(IndexBot, perPage.bots, indexBotExample) },
     errors: ['page_invalid'],
-    handle: (app, { query }) => showBotPage(app, pageOf(query)),
+    handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),
-  route({
+  defineRoute({
     name: 'randomBots',
     method: 'GET',
     path: '/bots/@random',
     section,
     summary: 'Six listed bots, others each time.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     params: NoParams,
     replies: { 200: BotsRandom },
     errors: [],
     handle: (app) => showRandomBots(app),
   }),
-  route({
+  defineRoute({
     name: 'indexBots',
     method: 'GET',
     path: '/bots/@index',
     section,
     summary: 'The lists of the front page.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
     replies: { 200: BotsIndex },
     errors: [],
     handle: (app) => showFrontPage(app),
   }),
-  route({
+  defineRoute({
     name: 'getBot',
     method: 'GET',
     path: '/bots/{id}',
     section,
     summary: 'One bot, with live counters.',
     description: 'With `target=page` or `invite` the visit is counted; the reply shows the totals before it.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
     query: BotQuery,
@@ -79,20 +79,20 @@ export const botRows: readonly AnyRow[] = [
     errors: ['not_found'],
     handle: (app, request) => showBot(app, request),
   }),
-  route({
+  defineRoute({
     name: 'getBotSeo',
     method: 'GET',
     path: '/bots/{id}/seo',
     section,
     summary: 'What a link preview of a bot needs.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
     replies: { 200: Seo },
     errors: ['not_found'],
     handle: (app, { params }) => showBotSeo(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'postStats',
     method: 'POST',
     path: '/bots/stats',
@@ -100,7 +100,7 @@ export const botRows: readonly AnyRow[] = [
     summary: "Records the calling bot's statistics.",
     description:
       'Acknowledged when the hot store has confirmed it. Equal posts may come as often as you like.',
-    auth: { word: 'bot' },
+    auth: { kind: 'bot' },
     // What a bot counts is its own, whatever its owner did.
     bannedAllowed: true,
     limit: 'stats',

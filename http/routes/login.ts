@@ -1,37 +1,37 @@
 /**
  * Rows of the login with the chat platform (contract §4.1).
  */
-import { checkLoginBody, logIn, showLoginUrl } from '../replies/login.ts';
-import { type AnyRow, route } from '../route.ts';
+import { checkLoginBody, logIn, showLoginUrl } from '../handlers/login.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { NoParams } from '../schema/common.ts';
 import { LoginBody, LoginUrl, LoginUrlQuery } from '../schema/login.ts';
 import { SessionCreated } from '../schema/sessions.ts';
 
 const section = 'Sessions and login';
-const base = { section, auth: { word: 'public' }, caching: 'no-store', params: NoParams } as const;
+const base = { section, auth: { kind: 'public' }, caching: 'no-store', params: NoParams } as const;
 const path = '/auth/login/chat-oauth2';
 
-export const loginRows: readonly AnyRow[] = [
-  route({
+export const loginRoutes: readonly AnyRoute[] = [
+  defineRoute({
     ...base,
     name: 'getLoginUrl',
     method: 'GET',
     path,
     summary: 'Where to send a user to log in, with a state that is good for one login within 10 minutes.',
-    asksOutside: true,
+    callsOutbound: true,
     query: LoginUrlQuery,
     replies: { 200: LoginUrl },
     errors: ['login_not_configured', 'login_unavailable'],
     handle: (app, { query }) => showLoginUrl(app, query),
   }),
-  route({
+  defineRoute({
     ...base,
     name: 'logIn',
     method: 'POST',
     path,
     summary: "Exchanges the platform's code for a user token, which is in this reply and nowhere else.",
     limit: 'login',
-    asksOutside: true,
+    callsOutbound: true,
     body: LoginBody,
     replies: { 200: SessionCreated },
     errors: [

@@ -7,8 +7,8 @@ import {
   showSubscriptions,
   subscribe,
   unsubscribe,
-} from '../replies/notifications.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
+} from '../handlers/notifications.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { NoParams } from '../schema/common.ts';
 import {
   NotificationQuery,
@@ -19,23 +19,23 @@ import {
 } from '../schema/notifications.ts';
 
 const section = 'Notifications';
-const ownAuth: Auth = { word: 'self', user: 'id' };
+const ownAuth: Auth = { kind: 'self', user: 'id' };
 
-export const notificationRows: readonly AnyRow[] = [
-  route({
+export const notificationRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'getPushInfo',
     method: 'GET',
     path: '/users/notifications/info',
     section,
     summary: 'The public key a browser needs to subscribe.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: NoParams,
     replies: { 200: PushInfo },
     errors: [],
     handle: (app) => showPushInfo(app),
   }),
-  route({
+  defineRoute({
     name: 'listNotifications',
     method: 'GET',
     path: '/users/{id}/notifications',
@@ -48,7 +48,7 @@ export const notificationRows: readonly AnyRow[] = [
     errors: [],
     handle: (app, { params }) => showSubscriptions(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'createNotification',
     method: 'POST',
     path: '/users/{id}/notifications',
@@ -64,7 +64,7 @@ export const notificationRows: readonly AnyRow[] = [
     check: ({ body }) => checkSubscription(body),
     handle: (app, { params, userAgent, body }) => subscribe(app, { userId: params.id, userAgent }, body),
   }),
-  route({
+  defineRoute({
     name: 'deleteNotification',
     method: 'DELETE',
     path: '/users/{id}/notification',

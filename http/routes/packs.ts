@@ -2,66 +2,66 @@
  * Rows of packs (contract §4.4): the list, one pack, and a user's own packs.
  */
 import { perPage } from '../../engine/rules/pages.ts';
-import { showPackPage } from '../replies/lists.ts';
-import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '../replies/pack-edits.ts';
-import { showPack } from '../replies/packs.ts';
-import { pageOf } from '../replies/request.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
-import { NoParams, PageQuery, pageOf as pageSchema, Seo } from '../schema/common.ts';
+import { showPackPage } from '../handlers/lists.ts';
+import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '../handlers/pack-edits.ts';
+import { showPack } from '../handlers/packs.ts';
+import { parsePage } from '../handlers/request-values.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { NoParams, PageQuery, buildPageSchema as pageSchema, Seo } from '../schema/common.ts';
 import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
 import { Pack, PackParams, packExample } from '../schema/packs.ts';
 
 const section = 'Packs';
-const ownAuth: Auth = { word: 'self', user: 'uid' };
+const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
-export const packRows: readonly AnyRow[] = [
-  route({
+export const packRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listPacks',
     method: 'GET',
     path: '/packs/@all',
     section,
     summary: 'Lists all packs, newest first.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
     query: PageQuery,
     replies: { 200: pageSchema(Pack, perPage.packs, packExample) },
     errors: ['page_invalid'],
-    handle: (app, { query }) => showPackPage(app, pageOf(query)),
+    handle: (app, { query }) => showPackPage(app, parsePage(query)),
   }),
-  route({
+  defineRoute({
     name: 'getPack',
     method: 'GET',
     path: '/packs/{id}',
     section,
     summary: 'One pack by its url.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
     replies: { 200: Pack },
     errors: ['not_found'],
     handle: (app, { params }) => showPack(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'getPackSeo',
     method: 'GET',
     path: '/packs/{id}/seo',
     section,
     summary: 'What search engines show of a pack; by url or name.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
     replies: { 200: Seo },
     errors: ['not_found'],
     handle: (app, { params }) => showPackSeo(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'createPack',
     method: 'PUT',
     path: '/users/{id}/packs',
     section,
     summary: 'Creates a pack of bots and servers.',
-    auth: { word: 'self', user: 'id' },
+    auth: { kind: 'self', user: 'id' },
     caching: 'no-store',
     params: NewPackParams,
     body: PackBody,
@@ -70,7 +70,7 @@ export const packRows: readonly AnyRow[] = [
     check: ({ body }) => checkPackBody(body),
     handle: (app, { params, body }) => createPack(app, params.id, body),
   }),
-  route({
+  defineRoute({
     name: 'editPack',
     method: 'PATCH',
     path: '/users/{uid}/packs/{id}',
@@ -84,7 +84,7 @@ export const packRows: readonly AnyRow[] = [
     errors: ['not_found'],
     handle: (app, { params, body }) => editPack(app, params, body),
   }),
-  route({
+  defineRoute({
     name: 'deletePack',
     method: 'DELETE',
     path: '/users/{uid}/packs/{id}',

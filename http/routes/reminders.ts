@@ -1,28 +1,28 @@
 /**
  * Rows of reminders (contract §4.7).
  */
-import { deleteReminder, reminderKeyOf, setReminder, showReminders } from '../replies/reminders.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
+import { deleteReminder, setReminder, showReminders, toReminderKey } from '../handlers/reminders.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { ReminderList, ReminderParams, RemindersParams } from '../schema/reminders.ts';
 
 const section = 'Reminders';
-const ownAuth: Auth = { word: 'self', user: 'uid' };
+const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
-export const reminderRows: readonly AnyRow[] = [
-  route({
+export const reminderRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listReminders',
     method: 'GET',
     path: '/users/{id}/reminders',
     section,
     summary: "A user's reminders, oldest first.",
-    auth: { word: 'self', user: 'id' },
+    auth: { kind: 'self', user: 'id' },
     caching: 'no-store',
     params: RemindersParams,
     replies: { 200: ReminderList },
     errors: [],
     handle: (app, { params }) => showReminders(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'setReminder',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
@@ -34,10 +34,10 @@ export const reminderRows: readonly AnyRow[] = [
     params: ReminderParams,
     replies: { 200: ReminderList },
     errors: ['target_type_unsupported', 'not_found', 'limit_reached'],
-    check: ({ params }) => void reminderKeyOf(params),
+    check: ({ params }) => void toReminderKey(params),
     handle: (app, { params }) => setReminder(app, params),
   }),
-  route({
+  defineRoute({
     name: 'deleteReminder',
     method: 'DELETE',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
@@ -48,7 +48,7 @@ export const reminderRows: readonly AnyRow[] = [
     params: ReminderParams,
     replies: { 204: null },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void reminderKeyOf(params),
+    check: ({ params }) => void toReminderKey(params),
     handle: (app, { params }) => deleteReminder(app, params),
   }),
 ];

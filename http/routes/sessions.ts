@@ -2,15 +2,15 @@
  * Rows of sessions (contract §4.1): list, mint, revoke, and the test of a token. Login has its own file.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { callerOf, targetKindOf } from '../replies/request.ts';
+import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
 import {
   checkSessionBody,
   mintSession,
   revokeSession,
   showSessions,
   testToken,
-} from '../replies/sessions.ts';
-import { type AnyRow, type Auth, route } from '../route.ts';
+} from '../handlers/sessions.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { ApiResponse, NoParams } from '../schema/common.ts';
 import {
   AuthTest,
@@ -24,73 +24,73 @@ import {
 
 const section = 'Sessions and login';
 
-const entityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth => ({
-  word: 'entity',
+const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth => ({
+  kind: 'entity',
   kinds: tokenKinds,
   permission,
   type: 'target_type',
   id: 'target_id',
 });
-const targetOf = (params: { readonly target_type: string; readonly target_id: string }) => ({
-  kind: targetKindOf(params.target_type, tokenKinds),
+const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
+  kind: parseTargetKind(params.target_type, tokenKinds),
   id: params.target_id,
 });
 
-export const sessionRows: readonly AnyRow[] = [
-  route({
+export const sessionRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listSessions',
     method: 'GET',
     path: '/{target_type}/{target_id}/sessions',
     section,
     summary: 'Lists the sessions of an entity. Tokens are never shown again.',
-    auth: entityAuth('view_sessions'),
+    auth: buildEntityAuth('view_sessions'),
     caching: 'no-store',
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void targetOf(params),
-    handle: (app, { params }) => showSessions(app, targetOf(params)),
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => showSessions(app, parseTarget(params)),
   }),
-  route({
+  defineRoute({
     name: 'createSession',
     method: 'POST',
     path: '/{target_type}/{target_id}/sessions',
     section,
     summary: 'Creates an API session. The token is shown only here.',
-    auth: entityAuth('manage_sessions'),
+    auth: buildEntityAuth('manage_sessions'),
     caching: 'no-store',
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
     errors: ['target_type_unsupported', 'session_type_unsupported', 'not_found', 'limit_reached'],
     check: ({ params, body }) => {
-      targetOf(params);
+      parseTarget(params);
       checkSessionBody(body);
     },
     handle: (app, request) =>
-      mintSession(app, { caller: callerOf(request), body: request.body }, targetOf(request.params)),
+      mintSession(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
   }),
-  route({
+  defineRoute({
     name: 'revokeSession',
     method: 'DELETE',
     path: '/{target_type}/{target_id}/sessions/{session_id}',
     section,
     summary: 'Revokes a session: its token is dead at once.',
-    auth: entityAuth('manage_sessions'),
+    auth: buildEntityAuth('manage_sessions'),
     caching: 'no-store',
     params: SessionParams,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void targetOf(params),
-    handle: (app, { params }) => revokeSession(app, targetOf(params), params.session_id),
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => revokeSession(app, parseTarget(params), params.session_id),
   }),
-  route({
+  defineRoute({
     name: 'testToken',
     method: 'POST',
     path: '/auth/test',
     section,
     summary: 'Tells whether a token is good for an entity, and whether its user is banned.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     limit: 'auth_test',
     caching: 'no-store',
     params: NoParams,

@@ -3,10 +3,10 @@
  * file.
  */
 import { permissionCatalogue } from '../../engine/rules/permissions.ts';
-import { callerOf } from '../replies/request.ts';
-import { createTeam, deleteTeam, editTeam, showTeamSeo } from '../replies/team-edits.ts';
-import { requiredTargetsOf, showTeam } from '../replies/teams.ts';
-import { type AnyRow, ok, route } from '../route.ts';
+import { requireCaller } from '../handlers/request-values.ts';
+import { createTeam, deleteTeam, editTeam, showTeamSeo } from '../handlers/team-edits.ts';
+import { parseRequiredTargets, showTeam } from '../handlers/teams.ts';
+import { type AnyRoute, defineRoute, replyOk } from '../route.ts';
 import { NoParams, Seo } from '../schema/common.ts';
 import { checkLinks } from '../schema/fields.ts';
 import { TeamBody, TeamCreated, TeamEditBody, TeamEditParams } from '../schema/team-edits.ts';
@@ -14,69 +14,69 @@ import { Team, TeamParams, TeamPermissions, TeamQuery } from '../schema/teams.ts
 
 const section = 'Teams';
 
-export const teamRows: readonly AnyRow[] = [
-  route({
+export const teamRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'listTeamPermissions',
     method: 'GET',
     path: '/teams/meta/permissions',
     section,
     summary: 'All permissions a team member can hold.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: NoParams,
     replies: { 200: TeamPermissions },
     errors: [],
-    handle: () => ok({ perms: permissionCatalogue }),
+    handle: () => replyOk({ perms: permissionCatalogue }),
   }),
-  route({
+  defineRoute({
     name: 'getTeam',
     method: 'GET',
     path: '/teams/{id}',
     section,
     summary: 'One team, with the entities asked for.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
     query: TeamQuery,
     replies: { 200: Team },
     errors: ['not_found'],
-    handle: (app, { params, query }) => showTeam(app, params.id, requiredTargetsOf(query)),
+    handle: (app, { params, query }) => showTeam(app, params.id, parseRequiredTargets(query)),
   }),
-  route({
+  defineRoute({
     name: 'getTeamSeo',
     method: 'GET',
     path: '/teams/{id}/seo',
     section,
     summary: 'What search engines show of a team; by id, vanity code or name.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
     replies: { 200: Seo },
     errors: ['not_found'],
     handle: (app, { params }) => showTeamSeo(app, params.id),
   }),
-  route({
+  defineRoute({
     name: 'createTeam',
     method: 'POST',
     path: '/teams',
     section,
     summary: 'Creates a team; the caller becomes its owner.',
-    auth: { word: 'user' },
+    auth: { kind: 'user' },
     caching: 'no-store',
     params: NoParams,
     body: TeamBody,
     replies: { 201: TeamCreated },
     errors: ['limit_reached'],
     check: ({ body }) => checkLinks(body.extra_links),
-    handle: (app, request) => createTeam(app, callerOf(request), request.body),
+    handle: (app, request) => createTeam(app, requireCaller(request), request.body),
   }),
-  route({
+  defineRoute({
     name: 'editTeam',
     method: 'PATCH',
     path: '/teams/{tid}',
     section,
     summary: 'Changes a team. Absent and null fields stay as they are; lists are replaced whole.',
-    auth: { word: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
+    auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
     caching: 'no-store',
     params: TeamEditParams,
     body: TeamEditBody,
@@ -84,19 +84,19 @@ export const teamRows: readonly AnyRow[] = [
     errors: [],
     check: ({ body }) => checkLinks(body.extra_links),
     handle: (app, request) =>
-      editTeam(app, { teamId: request.params.tid, caller: callerOf(request) }, request.body),
+      editTeam(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
   }),
-  route({
+  defineRoute({
     name: 'deleteTeam',
     method: 'DELETE',
     path: '/teams/{tid}',
     section,
     summary: 'Deletes a team that owns nothing. Irreversible.',
-    auth: { word: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
+    auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
     caching: 'no-store',
     params: TeamEditParams,
     replies: { 204: null },
     errors: ['team_not_empty'],
-    handle: (app, request) => deleteTeam(app, request.params.tid, callerOf(request)),
+    handle: (app, request) => deleteTeam(app, request.params.tid, requireCaller(request)),
   }),
 ];

@@ -3,21 +3,21 @@
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { vanityKinds } from '../../engine/rules/vanity.ts';
-import { targetKindOf } from '../replies/request.ts';
-import { changeVanity, checkCode, checkItag, redirectVanity, showVanity } from '../replies/vanity.ts';
-import { type AnyRow, route } from '../route.ts';
+import { parseTargetKind } from '../handlers/request-values.ts';
+import { changeVanity, checkCode, checkItag, redirectVanity, showVanity } from '../handlers/vanity.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { Vanity, VanityBody, VanityParams, VanityQuery, VanityTargetParams } from '../schema/vanity.ts';
 
 const section = 'Vanity';
 
-export const vanityRows: readonly AnyRow[] = [
-  route({
+export const vanityRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'getVanity',
     method: 'GET',
     path: '/vanity/{code}',
     section,
     summary: 'What a vanity code, a target id or an itag stands for.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'entity',
     params: VanityParams,
     query: VanityQuery,
@@ -26,14 +26,14 @@ export const vanityRows: readonly AnyRow[] = [
     check: checkItag,
     handle: (app, request) => showVanity(app, request),
   }),
-  route({
+  defineRoute({
     name: 'followVanity',
     method: 'GET',
     path: '/@{code}',
     section,
     summary: 'Redirects to the entity a vanity code stands for.',
     description: 'For debugging. `Location` is a path of this interface.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     params: VanityParams,
     query: VanityQuery,
@@ -42,14 +42,14 @@ export const vanityRows: readonly AnyRow[] = [
     check: checkItag,
     handle: (app, request) => redirectVanity(app, request),
   }),
-  route({
+  defineRoute({
     name: 'changeVanity',
     method: 'PATCH',
     path: '/{target_type}/{target_id}/vanity',
     section,
     summary: "Changes an entity's vanity code.",
     auth: {
-      word: 'entity',
+      kind: 'entity',
       kinds: tokenKinds,
       permission: 'set_vanity',
       type: 'target_type',
@@ -61,11 +61,11 @@ export const vanityRows: readonly AnyRow[] = [
     replies: { 204: null },
     errors: ['target_type_unsupported', 'already_exists'],
     check: ({ params, body }) => {
-      targetKindOf(params.target_type, vanityKinds);
+      parseTargetKind(params.target_type, vanityKinds);
       checkCode(body.code);
     },
     handle: (app, { params, body }) => {
-      const kind = targetKindOf(params.target_type, vanityKinds);
+      const kind = parseTargetKind(params.target_type, vanityKinds);
       return changeVanity(app, { kind, id: params.target_id }, body.code);
     },
   }),

@@ -3,17 +3,17 @@
  */
 import { entityKinds } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
-import { callerOf, pageOf, targetKindOf } from '../replies/request.ts';
-import { castVote, showStanding, showVoters, showVotes } from '../replies/votes.ts';
-import { type AnyRow, route } from '../route.ts';
-import { PageQuery, pageOf as pageSchema } from '../schema/common.ts';
+import { parsePage, parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import { PageQuery, buildPageSchema as pageSchema } from '../schema/common.ts';
 import {
-  Standing,
   TargetVotesParams,
   UserVotesParams,
   Vote,
   VoteQuery,
   VoterList,
+  VoteStatusReply,
   voteExample,
 } from '../schema/votes.ts';
 
@@ -25,21 +25,21 @@ interface UserVotesPath {
   readonly target_id: string;
 }
 /** A pack's url is the same in upper and lower case, as in `GET /packs/{id}`. */
-const targetOf = (params: { readonly target_type: string; readonly target_id: string }) => {
-  const kind = targetKindOf(params.target_type, entityKinds);
+const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => {
+  const kind = parseTargetKind(params.target_type, entityKinds);
   return { kind, id: kind === 'pack' ? params.target_id.toLowerCase() : params.target_id };
 };
-const pairOf = (params: UserVotesPath) => ({ ...targetOf(params), user: params.uid });
+const parseUserTarget = (params: UserVotesPath) => ({ ...parseTarget(params), user: params.uid });
 
-export const voteRows: readonly AnyRow[] = [
-  route({
+export const voteRoutes: readonly AnyRoute[] = [
+  defineRoute({
     name: 'castVote',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
     section,
     summary: 'Votes up or down.',
     description: 'Acknowledged when the hot store has confirmed it: one request per window is accepted.',
-    auth: { word: 'self', user: 'uid' },
+    auth: { kind: 'self', user: 'uid' },
     caching: 'no-store',
     params: UserVotesParams,
     query: VoteQuery,
@@ -52,52 +52,52 @@ export const voteRows: readonly AnyRow[] = [
       'not_votable',
       'vote_wait',
     ],
-    check: ({ params }) => void targetOf(params),
+    check: ({ params }) => void parseTarget(params),
     handle: (app, request) => {
-      const vote = { ...pairOf(request.params), upvote: request.query.upvote === 'true' };
-      return castVote(app, vote, callerOf(request).voteBanned);
+      const vote = { ...parseUserTarget(request.params), upvote: request.query.upvote === 'true' };
+      return castVote(app, vote, requireCaller(request).voteBanned);
     },
   }),
-  route({
+  defineRoute({
     name: 'getStanding',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
     section,
     summary: "A user's valid votes on an entity, and when he may vote again.",
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     params: UserVotesParams,
-    replies: { 200: Standing },
+    replies: { 200: VoteStatusReply },
     errors: ['target_type_unsupported', 'not_found'],
-    handle: (app, { params }) => showStanding(app, pairOf(params)),
+    handle: (app, { params }) => showVoteStatus(app, parseUserTarget(params)),
   }),
-  route({
+  defineRoute({
     name: 'listUserVotes',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
     section,
     summary: 'All votes of a user on an entity, void ones too, newest first.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     params: UserVotesParams,
     query: PageQuery,
     replies: { 200: pageSchema(Vote, perPage.userVotes, voteExample) },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
-    handle: (app, { params, query }) => showVotes(app, pairOf(params), pageOf(query)),
+    handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
   }),
-  route({
+  defineRoute({
     name: 'listVoters',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/user-list',
     section,
     summary: 'Ids of all users with a valid vote, newest first; with `page` 100 of them.',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) =>
-      showVoters(app, targetOf(params), query.page === undefined ? null : pageOf(query)),
+      showVoters(app, parseTarget(params), query.page === undefined ? null : parsePage(query)),
   }),
 ];

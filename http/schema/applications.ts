@@ -2,10 +2,10 @@
  * Schemas of positions and applications (contract §2.18, §4.6).
  */
 import { type Static, Type } from 'typebox';
-import { Flag, Text, Timestamp, User, UserId, Uuid, userExample, Words } from './common.ts';
-import { plainText } from './patterns.ts';
+import { plainText } from '../request/patterns.ts';
+import { Flag, Text, TextList, Timestamp, User, UserId, Uuid, userExample } from './common.ts';
 
-export const AppsParams = Type.Object({ user_id: UserId });
+export const ApplicationsParams = Type.Object({ user_id: UserId });
 
 export const Question = Type.Object({
   id: Text,
@@ -42,20 +42,20 @@ export const Position = Type.Object({
   info: Text,
   name: Text,
   questions: Type.Array(Question),
-  tags: Words,
+  tags: TextList,
 });
 export type Position = Static<typeof Position>;
 
-export const AppMeta = Type.Object(
+export const ApplicationMeta = Type.Object(
   { positions: Type.Array(Position), stable: Flag },
   { examples: [{ positions: [positionExample], stable: true }] },
 );
-export type AppMeta = Static<typeof AppMeta>;
+export type ApplicationMeta = Static<typeof ApplicationMeta>;
 
 const answersExample = {
   motivation: 'I have used this directory for two years and want to help those who come new to it.',
 };
-const appExample = {
+const applicationExample = {
   answers: answersExample,
   app_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a42',
   created_at: '2026-03-01T12:00:00.000Z',
@@ -78,12 +78,12 @@ export const Application = Type.Object(
     user: User,
     user_id: Text,
   },
-  { examples: [appExample] },
+  { examples: [applicationExample] },
 );
 export type Application = Static<typeof Application>;
 export const Applications = Type.Object(
   { apps: Type.Array(Application) },
-  { examples: [{ apps: [appExample] }] },
+  { examples: [{ apps: [applicationExample] }] },
 );
 
 /** Answers to no question are dropped, so there may be some more than questions. */

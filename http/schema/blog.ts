@@ -2,8 +2,8 @@
  * Schemas of the blog (contract §2.20, §4.8).
  */
 import { type Static, Type } from 'typebox';
-import { Text, Timestamp, User, userExample, Words } from './common.ts';
-import { plainText } from './patterns.ts';
+import { plainText } from '../request/patterns.ts';
+import { Text, TextList, Timestamp, User, userExample } from './common.ts';
 
 export const PostParams = Type.Object({
   slug: Type.String({
@@ -21,7 +21,7 @@ const fields = {
   description: Text,
   draft: Type.Boolean({ description: 'Always false: drafts are not shown.' }),
   slug: Text,
-  tags: Words,
+  tags: TextList,
   title: Text,
 };
 const example = {

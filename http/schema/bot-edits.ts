@@ -4,9 +4,17 @@
  * Lengths are code points. What a schema cannot say (that an address is one) is `checkBotAddresses`.
  */
 import { type Static, Type } from 'typebox';
-import { BotId, Flag, orNull, TargetId, UserId } from './common.ts';
-import { checkAddresses, HttpsAddress, LinksInput, lineOf, linkPointers, proseOf, tagsOf } from './fields.ts';
-import { plainText, platformId, platformIdOrEmpty } from './patterns.ts';
+import { plainText, platformId, platformIdOrEmpty } from '../request/patterns.ts';
+import { BotId, Flag, TargetId, toNullable, UserId } from './common.ts';
+import {
+  buildLine,
+  buildProse,
+  buildTags,
+  checkAddresses,
+  HttpsAddress,
+  LinksInput,
+  toLinkPointers,
+} from './fields.ts';
 
 export const BotEditParams = Type.Object({ id: BotId });
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
@@ -15,12 +23,12 @@ const longExample = 'Keeps watch over your server. '.repeat(20).trim();
 const fields = {
   extra_links: LinksInput,
   invite: HttpsAddress,
-  library: lineOf(1, 50, 'discord.js'),
-  long: proseOf(500, 65_536, longExample),
-  prefix: lineOf(1, 10, '!'),
-  short: proseOf(30, 150, 'Keeps watch over your server, day and night.'),
+  library: buildLine(1, 50, 'discord.js'),
+  long: buildProse(500, 65_536, longExample),
+  prefix: buildLine(1, 10, '!'),
+  short: buildProse(30, 150, 'Keeps watch over your server, day and night.'),
   nsfw: Flag,
-  tags: tagsOf(1),
+  tags: buildTags(1),
 };
 const example = {
   invite: 'https://example.org/invite',
@@ -48,7 +56,7 @@ export const BotBody = Type.Object(
     ),
     extra_links: Type.Optional(fields.extra_links),
     nsfw: Type.Optional(fields.nsfw),
-    staff_note: Type.Optional(orNull(proseOf(0, 512, 'The invite asks for no permissions.'))),
+    staff_note: Type.Optional(toNullable(buildProse(0, 512, 'The invite asks for no permissions.'))),
     team_owner: Type.Optional(
       Type.String({
         maxLength: 128,
@@ -88,5 +96,5 @@ export type TransferBody = Static<typeof TransferBody>;
 export const checkBotAddresses = (body: Pick<BotSettingsBody, 'invite' | 'extra_links'>): void =>
   checkAddresses({
     ...(body.invite === undefined ? {} : { '/invite': body.invite }),
-    ...linkPointers(body.extra_links),
+    ...toLinkPointers(body.extra_links),
   });

@@ -2,15 +2,19 @@
  * What is known about an application before its bot is added (contract §2.7).
  */
 import { type Static, Type } from 'typebox';
-import { Count, Text, Words } from './common.ts';
-import { platformId } from './patterns.ts';
+import { platformId } from '../request/patterns.ts';
+import { Count, Text, TextList } from './common.ts';
 
-const idOf = (description: string) =>
+const buildPlatformId = (description: string) =>
   Type.String({ pattern: platformId, description, examples: ['815553000470478850'] });
 
-export const BotMetaParams = Type.Object({ client_id: idOf('Id of the application on the platform.') });
+export const BotMetaParams = Type.Object({
+  client_id: buildPlatformId('Id of the application on the platform.'),
+});
 export const BotMetaQuery = Type.Object({
-  fallback_bot_id: Type.Optional(idOf('Id of the bot, for when the look-up service does not answer.')),
+  fallback_bot_id: Type.Optional(
+    buildPlatformId('Id of the bot, for when the look-up service does not answer.'),
+  ),
 });
 
 export const BotMeta = Type.Object(
@@ -26,11 +30,11 @@ export const BotMeta = Type.Object(
     fetch_errors: Type.Record(Type.String(), Type.String(), {
       description: 'What failed, by `lookup` and `platform`, and why; `bot` when the application has none.',
     }),
-    flags: Words,
+    flags: TextList,
     guild_count: Count,
     list_type: Type.String({ description: 'The `type` of the bot in this directory; empty: not listed.' }),
     name: Text,
-    tags: Words,
+    tags: TextList,
   },
   {
     examples: [

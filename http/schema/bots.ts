@@ -11,14 +11,14 @@ import {
   Count,
   ExtraLink,
   Flag,
-  orNull,
   Sum,
   Text,
+  TextList,
   Timestamp,
+  toNullable,
   User,
   Uuid,
   userExample,
-  Words,
 } from './common.ts';
 import { IndexBot, indexBotExample } from './index-entities.ts';
 import { Pack } from './packs.ts';
@@ -105,13 +105,13 @@ export const Bot = Type.Object(
     invite: Text,
     invite_clicks: Count,
     itag: Uuid,
-    last_claimed: orNull(Timestamp),
-    last_japi_update: orNull(Timestamp),
-    last_stats_post: orNull(Timestamp),
+    last_claimed: toNullable(Timestamp),
+    last_japi_update: toNullable(Timestamp),
+    last_stats_post: toNullable(Timestamp),
     library: Text,
     long: Type.Optional(Type.String({ description: 'Only with `include=long`.' })),
     nsfw: Flag,
-    owner: orNull(User),
+    owner: toNullable(User),
     prefix: Text,
     premium: Flag,
     premium_period_length: Type.Integer({ minimum: 0, description: 'Hours.' }),
@@ -119,15 +119,15 @@ export const Bot = Type.Object(
     shard_list: Type.Array(Count),
     shards: Count,
     short: Text,
-    start_premium_period: orNull(Timestamp),
-    tags: Words,
+    start_premium_period: toNullable(Timestamp),
+    tags: TextList,
     team_owner: Type.Optional(Team),
     total_uptime: Type.Integer({ minimum: 0, description: 'Checks made.' }),
     type: Type.String({ description: '`pending`, `approved`, `certified` or `denied`.' }),
     unique_clicks: Count,
     updated_at: Timestamp,
     uptime: Type.Integer({ minimum: 0, description: 'Checks passed.' }),
-    uptime_last_checked: orNull(Timestamp),
+    uptime_last_checked: toNullable(Timestamp),
     user: User,
     users: Count,
     vanity: Text,
@@ -167,19 +167,19 @@ export const BotsIndex = Type.Object(
 );
 export type BotsIndex = Static<typeof BotsIndex>;
 
-const statsInteger = (description: string, example: number) =>
+const buildStatsInteger = (description: string, example: number) =>
   Type.Integer({ minimum: 0, maximum: Number(statsIntegerMax), description, examples: [example] });
 export const StatsBody = Type.Object(
   {
-    servers: Type.Optional(statsInteger('Servers the bot is in.', 1200)),
+    servers: Type.Optional(buildStatsInteger('Servers the bot is in.', 1200)),
     shard_list: Type.Optional(
-      Type.Array(statsInteger('Servers of one shard.', 600), { maxItems: limits.shardListEntriesMax }),
+      Type.Array(buildStatsInteger('Servers of one shard.', 600), { maxItems: limits.shardListEntriesMax }),
     ),
-    shards: Type.Optional(statsInteger('Number of shards.', 2)),
+    shards: Type.Optional(buildStatsInteger('Number of shards.', 2)),
     status: Type.Optional(
       Type.Enum([...presenceStatuses], { description: 'Self-reported presence.', examples: ['online'] }),
     ),
-    users: Type.Optional(statsInteger('Users the bot serves.', 90210)),
+    users: Type.Optional(buildStatsInteger('Users the bot serves.', 90210)),
   },
   {
     description: 'Absent fields stay as they are; 0 is a value. Integers are kept to the digit.',

@@ -5,7 +5,7 @@
  * string `""`, an unset integer 0 (docs/behaviour.md, "Replies"). Used by the schema and route files only.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { plainText } from './patterns.ts';
+import { plainText } from '../request/patterns.ts';
 
 export const Timestamp = Type.String({
   format: 'date-time',
@@ -17,25 +17,25 @@ export const Uuid = Type.String({
   examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
 });
 /** A value that may be unset. */
-export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const Text = Type.String();
 export const Flag = Type.Boolean();
-export const Words = Type.Array(Type.String());
+export const TextList = Type.Array(Type.String());
 /** A count of something; never negative. */
 export const Count = Type.Integer({ minimum: 0 });
 /** A vote sum; negative when downvotes prevail. */
 export const Sum = Type.Integer();
 
-const idOf = (description: string, example: string) =>
+const buildId = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
-export const UserId = idOf('Id of a user.', '728871946456137770');
-export const BotId = idOf('Id of a bot.', '815553000470478850');
-export const BotIdOrVanity = idOf('Id or vanity code of a bot.', '815553000470478850');
-export const ServerIdOrVanity = idOf('Id or vanity code of a server.', '758641373074423808');
-export const TeamIdOrVanity = idOf('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
-export const PackUrl = idOf('Address slug of a pack; upper and lower case are the same.', 'night-owls');
-export const TargetId = idOf('Id of the entity.', '815553000470478850');
+export const UserId = buildId('Id of a user.', '728871946456137770');
+export const BotId = buildId('Id of a bot.', '815553000470478850');
+export const BotIdOrVanity = buildId('Id or vanity code of a bot.', '815553000470478850');
+export const ServerIdOrVanity = buildId('Id or vanity code of a server.', '758641373074423808');
+export const TeamIdOrVanity = buildId('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
+export const PackUrl = buildId('Address slug of a pack; upper and lower case are the same.', 'night-owls');
+export const TargetId = buildId('Id of the entity.', '815553000470478850');
 export const TargetType = Type.String({
   minLength: 1,
   maxLength: 32,
@@ -74,7 +74,7 @@ export const User = Type.Object(
     bot: Flag,
     display_name: Text,
     extra_data: Type.Record(Type.String(), Type.Unknown()),
-    flags: Words,
+    flags: TextList,
     id: Text,
     status: Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' }),
     username: Text,
@@ -105,7 +105,7 @@ export const Seo = Type.Object(
 export type Seo = Static<typeof Seo>;
 
 /** One page of a list. `count` is the number of all rows that match the list. */
-export const pageOf = <Item extends TSchema>(item: Item, perPage: number, example: unknown) =>
+export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number, example: unknown) =>
   Type.Object(
     { count: Count, per_page: Count, results: Type.Array(item) },
     { examples: [{ count: 1, per_page: perPage, results: [example] }] },

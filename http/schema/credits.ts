@@ -2,7 +2,7 @@
  * Schemas of vote credits (contract §2.13, §2.14): tiers, what can be redeemed, and redeems.
  */
 import { type Static, Type } from 'typebox';
-import { Count, orNull, Sum, TargetType, Text, Timestamp, Uuid } from './common.ts';
+import { Count, Sum, TargetType, Text, Timestamp, toNullable, Uuid } from './common.ts';
 import { VoteInfo, voteInfoExample } from './votes.ts';
 
 export const TiersQuery = Type.Object({ target_type: Type.Optional(TargetType) });
@@ -78,7 +78,7 @@ export const VoteRedeem = Type.Object(
     created_at: Timestamp,
     credits: Cents,
     id: Uuid,
-    redeemed_at: orNull(Timestamp),
+    redeemed_at: toNullable(Timestamp),
     redeemed_credits: Type.Integer({ minimum: 0, description: 'What of it was spent in the shop.' }),
     target_id: Text,
     target_type: Text,

@@ -5,20 +5,20 @@
  * files.
  */
 import { type Static, Type } from 'typebox';
-import { invalid } from '../invalid.ts';
-import { httpsText, patternWords, plainText } from './patterns.ts';
+import { httpsText, patternMessages, plainText } from '../request/patterns.ts';
+import { createValidationError } from '../response/validation-error.ts';
 
 /** One line of text. */
-export const lineOf = (minLength: number, maxLength: number, example: string) =>
+export const buildLine = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, pattern: plainText, examples: [example] });
 
 /** Text that may have line breaks. */
-export const proseOf = (minLength: number, maxLength: number, example: string) =>
+export const buildProse = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, examples: [example] });
 
 /** Up to five different tags. */
-export const tagsOf = (minItems: number) =>
-  Type.Array(lineOf(3, 30, 'fun'), { minItems, maxItems: 5, uniqueItems: true });
+export const buildTags = (minItems: number) =>
+  Type.Array(buildLine(3, 30, 'fun'), { minItems, maxItems: 5, uniqueItems: true });
 
 /** An https address of up to 512 characters; `checkAddresses` judges what a pattern cannot. */
 export const HttpsAddress = Type.String({
@@ -29,24 +29,28 @@ export const HttpsAddress = Type.String({
 });
 
 /** Up to twenty named https addresses. */
-export const LinksInput = Type.Array(Type.Object({ name: lineOf(1, 64, 'Website'), value: HttpsAddress }), {
-  maxItems: 20,
-});
+export const LinksInput = Type.Array(
+  Type.Object({ name: buildLine(1, 64, 'Website'), value: HttpsAddress }),
+  {
+    maxItems: 20,
+  },
+);
 export type LinksInput = Static<typeof LinksInput>;
 
 /** Throws `validation_failed` naming what is no address, of values keyed by their JSON Pointers. */
 export const checkAddresses = (addresses: Readonly<Record<string, string>>): void => {
   const fields = Object.keys(addresses).filter((pointer) => !URL.canParse(addresses[pointer] ?? ''));
   if (fields.length === 0) return;
-  throw invalid(
+  throw createValidationError(
     'body',
-    Object.fromEntries(fields.map((pointer) => [pointer, patternWords[httpsText] ?? ''])),
+    Object.fromEntries(fields.map((pointer) => [pointer, patternMessages[httpsText] ?? ''])),
   );
 };
 
 /** The addresses of links by their JSON Pointers. */
-export const linkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
+export const toLinkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
   Object.fromEntries((links ?? []).map((link, index) => [`/extra_links/${index}/value`, link.value]));
 
 /** Throws `validation_failed` naming the links that are no addresses. */
-export const checkLinks = (links: LinksInput | null | undefined): void => checkAddresses(linkPointers(links));
+export const checkLinks = (links: LinksInput | null | undefined): void =>
+  checkAddresses(toLinkPointers(links));

@@ -4,7 +4,7 @@
  * Apart from the whole forms: packs and teams embed these, bots embed teams, and imports have no cycles.
  */
 import { type Static, Type } from 'typebox';
-import { Count, Flag, Sum, Text, Timestamp, User, Uuid, userExample, Words } from './common.ts';
+import { Count, Flag, Sum, Text, TextList, Timestamp, User, Uuid, userExample } from './common.ts';
 
 export const indexBotExample = {
   approximate_votes: 41,
@@ -38,7 +38,7 @@ export const IndexBot = Type.Object(
     servers: Count,
     shards: Count,
     short: Text,
-    tags: Words,
+    tags: TextList,
     type: Text,
     user: User,
     vanity: Text,
@@ -80,7 +80,7 @@ export const indexServerFields = {
   server_id: Text,
   short: Text,
   state: Type.String({ description: '`public`, `private` or `unlisted`.' }),
-  tags: Words,
+  tags: TextList,
   total_members: Count,
   type: Text,
   vanity: Text,

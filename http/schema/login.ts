@@ -2,10 +2,10 @@
  * Schemas of the login exchange (contract §4.1).
  */
 import { type Static, Type } from 'typebox';
+import { plainText } from '../request/patterns.ts';
 import { Text } from './common.ts';
-import { plainText } from './patterns.ts';
 
-const lineUpTo = (maxLength: number, about: { description: string; example: string }) =>
+const buildBoundedLine = (maxLength: number, about: { description: string; example: string }) =>
   Type.String({
     minLength: 1,
     maxLength,
@@ -13,14 +13,14 @@ const lineUpTo = (maxLength: number, about: { description: string; example: stri
     description: about.description,
     examples: [about.example],
   });
-const redirectUri = lineUpTo(2_048, {
+const redirectUri = buildBoundedLine(2_048, {
   description: 'Where the provider sent the user back to: one of the addresses the operator allows.',
   example: 'https://example.org/login',
 });
 
 export const LoginUrlQuery = Type.Object({
   redirect_uri: Type.Optional(
-    lineUpTo(2_048, {
+    buildBoundedLine(2_048, {
       description: 'Where the provider is to send the user back to; when absent the first allowed address.',
       example: 'https://example.org/login',
     }),
@@ -54,11 +54,11 @@ export const loginProtocol = 'persepolis';
 
 export const LoginBody = Type.Object(
   {
-    client_id: lineUpTo(256, {
+    client_id: buildBoundedLine(256, {
       description: 'Our id at the provider, as `GET` says it.',
       example: '815553000470478850',
     }),
-    code: lineUpTo(4_096, {
+    code: buildBoundedLine(4_096, {
       description: 'What the provider handed out; good once.',
       example: 'NhhvTDYsFcdg',
     }),
@@ -69,7 +69,7 @@ export const LoginBody = Type.Object(
       examples: ['normal'],
     }),
     state: Type.Optional(
-      lineUpTo(256, {
+      buildBoundedLine(256, {
         description: 'From `GET`; with it the exchange is bound to that address. Good once.',
         example: stateExample,
       }),

@@ -2,8 +2,8 @@
  * Schemas of push subscriptions (contract §2.22, §4.11). Keys of a browser come in and never go out.
  */
 import { type Static, Type } from 'typebox';
+import { addressText, pushAuth, pushPoint } from '../request/patterns.ts';
 import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
-import { addressText, pushAuth, pushPoint } from './patterns.ts';
 
 export const NotificationsParams = Type.Object({ id: UserId });
 export const NotificationQuery = Type.Object({ notif_id: Uuid });

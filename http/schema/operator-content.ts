@@ -3,9 +3,9 @@
  * written whole; absent fields take the default that stands here.
  */
 import { type Static, Type } from 'typebox';
+import { slug } from '../request/patterns.ts';
 import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
-import { lineOf, proseOf, tagsOf } from './fields.ts';
-import { slug } from './patterns.ts';
+import { buildLine, buildProse, buildTags } from './fields.ts';
 
 const Slug = Type.String({
   pattern: slug,
@@ -13,8 +13,8 @@ const Slug = Type.String({
 });
 export const SlugParams = Type.Object({ id: Slug });
 const optional = Type.Optional;
-const names = (example: string) =>
-  optional(Type.Array(lineOf(1, 128, example), { maxItems: 200, uniqueItems: true }));
+const buildNameList = (example: string) =>
+  optional(Type.Array(buildLine(1, 128, example), { maxItems: 200, uniqueItems: true }));
 const targetTypes = optional(
   Type.Array(Type.Enum(['bot', 'server'], { description: 'bot or server.' }), {
     maxItems: 2,
@@ -44,22 +44,22 @@ export const TierList = Type.Object({
 });
 
 export const BenefitBody = Type.Object({
-  name: lineOf(1, 100, 'Faster votes'),
-  description: optional(proseOf(0, 2_000, 'Votes every four hours.')),
+  name: buildLine(1, 100, 'Faster votes'),
+  description: optional(buildProse(0, 2_000, 'Votes every four hours.')),
   target_types: targetTypes,
 });
 export type BenefitBody = Static<typeof BenefitBody>;
 export const ItemBody = Type.Object({
-  name: lineOf(1, 100, 'Premium for a month'),
+  name: buildLine(1, 100, 'Premium for a month'),
   cents,
-  description: optional(proseOf(0, 2_000, 'A month of faster votes.')),
+  description: optional(buildProse(0, 2_000, 'A month of faster votes.')),
   duration: hours,
-  benefits: names('faster-votes'),
+  benefits: buildNameList('faster-votes'),
   target_types: targetTypes,
 });
 export type ItemBody = Static<typeof ItemBody>;
 export const CouponBody = Type.Object({
-  code: lineOf(1, 64, 'SPRING'),
+  code: buildLine(1, 64, 'SPRING'),
   cents,
   public: optional(Flag),
   usable: optional(
@@ -74,9 +74,9 @@ export const CouponBody = Type.Object({
     }),
   ),
   reuse_wait_duration: hours,
-  allowed_users: names('728871946456137770'),
-  applicable_items: names('premium-month'),
-  requirements: names('certified'),
+  allowed_users: buildNameList('728871946456137770'),
+  applicable_items: buildNameList('premium-month'),
+  requirements: buildNameList('certified'),
   target_types: targetTypes,
 });
 export type CouponBody = Static<typeof CouponBody>;
@@ -87,10 +87,10 @@ export const CouponList = Type.Object({
 });
 
 export const BlogPostBody = Type.Object({
-  title: lineOf(1, 200, 'Welcome'),
-  description: optional(lineOf(0, 500, 'What this directory is.')),
-  content: proseOf(1, 200_000, 'Everything here is counted.'),
-  tags: optional(tagsOf(0)),
+  title: buildLine(1, 200, 'Welcome'),
+  description: optional(buildLine(0, 500, 'What this directory is.')),
+  content: buildProse(1, 200_000, 'Everything here is counted.'),
+  tags: optional(buildTags(0)),
   author: UserId,
   draft: optional(Flag),
 });
@@ -101,16 +101,16 @@ export const BlogPostList = Type.Object({
 
 const QuestionBody = Type.Object({
   id: Slug,
-  question: lineOf(1, 300, 'Why do you want to join?'),
-  paragraph: optional(proseOf(0, 2_000, 'Tell us what draws you to this.')),
-  placeholder: optional(lineOf(0, 300, 'I want to join because …')),
+  question: buildLine(1, 300, 'Why do you want to join?'),
+  paragraph: optional(buildProse(0, 2_000, 'Tell us what draws you to this.')),
+  placeholder: optional(buildLine(0, 300, 'I want to join because …')),
   short: optional(Flag),
 });
 export const PositionBody = Type.Object({
-  name: lineOf(1, 100, 'Staff'),
+  name: buildLine(1, 100, 'Staff'),
   ordinal: optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Its place in the list.' })),
-  info: optional(proseOf(0, 4_000, 'Review new entries.')),
-  tags: names('Reviews'),
+  info: optional(buildProse(0, 4_000, 'Review new entries.')),
+  tags: buildNameList('Reviews'),
   questions: Type.Array(QuestionBody, { minItems: 1, maxItems: 50 }),
   closed: optional(Flag),
   hidden: optional(Flag),
@@ -127,7 +127,7 @@ export const ApplicationsQuery = Type.Object({
 });
 export const ReviewBody = Type.Object({
   state: Type.Enum(['approved', 'denied'], { description: 'approved or denied.' }),
-  feedback: optional(proseOf(0, 4_000, 'Welcome aboard.')),
+  feedback: optional(buildProse(0, 4_000, 'Welcome aboard.')),
 });
 export type ReviewBody = Static<typeof ReviewBody>;
 export const OperatorApplications = Type.Object({

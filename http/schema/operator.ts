@@ -3,41 +3,41 @@
  * option, its description the help.
  */
 import { type Static, Type } from 'typebox';
+import { httpsTextOrEmpty, plainText, platformId } from '../request/patterns.ts';
 import { BotBody } from './bot-edits.ts';
 import {
   BotId,
   Flag,
-  orNull,
   PackUrl,
   Sum,
   TargetId,
   TeamIdOrVanity,
   Text,
+  TextList,
   Timestamp,
+  toNullable,
   UserId,
   Uuid,
-  Words,
 } from './common.ts';
-import { lineOf, proseOf, tagsOf } from './fields.ts';
-import { httpsTextOrEmpty, plainText, platformId } from './patterns.ts';
+import { buildLine, buildProse, buildTags } from './fields.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 
 export const UserParams = Type.Object({ id: UserId });
-export const BotParams = Type.Object({ id: BotId });
+export const OperatorBotParams = Type.Object({ id: BotId });
 /** Of a bot that is to be added. */
 export const NewBotParams = Type.Object({
   id: Type.String({ pattern: platformId, description: 'Id of the bot: 15 to 20 digits.' }),
 });
-export const ServerParams = Type.Object({
+export const OperatorServerParams = Type.Object({
   id: Type.String({ pattern: platformId, description: 'Id of the server: 15 to 20 digits.' }),
 });
-export const TeamParams = Type.Object({
+export const OperatorTeamParams = Type.Object({
   id: Type.String({ ...TargetId, description: 'Id of a team; its vanity code will not do.' }),
 });
-export const TeamWordParams = Type.Object({ id: TeamIdOrVanity });
-export const PackParams = Type.Object({ url: PackUrl });
-export const PageOnly = Type.Object({
+export const OperatorTeamLookupParams = Type.Object({ id: TeamIdOrVanity });
+export const OperatorPackParams = Type.Object({ url: PackUrl });
+export const PageOnlyQuery = Type.Object({
   page: Type.Optional(Type.String({ description: 'Page from 1.' })),
 });
 
@@ -47,7 +47,7 @@ export const OperatorUser = Type.Object({
   display_name: Text,
   avatar: Text,
   bot: Flag,
-  flags: Words,
+  flags: TextList,
   banned: Flag,
   vote_banned: Flag,
   created_at: Timestamp,
@@ -60,10 +60,10 @@ export const UsersQuery = Type.Object({
   page: Type.Optional(Type.String({ description: 'Page from 1.' })),
 });
 export const UserBody = Type.Object({
-  username: Type.Optional(lineOf(1, 64, 'robin')),
-  display_name: Type.Optional(lineOf(1, 64, 'Robin')),
-  avatar: Type.Optional(lineOf(0, 512, 'https://cdn.example.org/a.webp')),
-  flags: Type.Optional(Type.Array(lineOf(1, 32, 'staff'), { maxItems: 32, uniqueItems: true })),
+  username: Type.Optional(buildLine(1, 64, 'robin')),
+  display_name: Type.Optional(buildLine(1, 64, 'Robin')),
+  avatar: Type.Optional(buildLine(0, 512, 'https://cdn.example.org/a.webp')),
+  flags: Type.Optional(Type.Array(buildLine(1, 32, 'staff'), { maxItems: 32, uniqueItems: true })),
 });
 export type UserBody = Static<typeof UserBody>;
 
@@ -71,17 +71,17 @@ export const TokenParams = Type.Object({
   target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
   target_id: TargetId,
 });
-export const SessionParams = Type.Object({
+export const OperatorSessionParams = Type.Object({
   ...TokenParams.properties,
   session_id: Type.String({ ...Uuid, description: 'Id of the session, as `tokens list` shows it.' }),
 });
 export const TokenBody = Type.Object({
-  name: Type.Optional(lineOf(1, 64, 'by the operator')),
+  name: Type.Optional(buildLine(1, 64, 'by the operator')),
   expiry: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 315_360_000, description: 'Seconds it lasts; 30 days when absent.' }),
   ),
   perm_limits: Type.Optional(
-    Type.Array(lineOf(1, 64, 'edit_bots'), {
+    Type.Array(buildLine(1, 64, 'edit_bots'), {
       maxItems: 32,
       description: 'A permission that the token has; all when absent.',
     }),
@@ -91,7 +91,7 @@ export type TokenBody = Static<typeof TokenBody>;
 export const TokenIssued = Type.Object({ session_id: Text, target_id: Text, token: Text });
 
 const note = Type.String({
-  ...proseOf(0, 2_000, 'Tested, works as described.'),
+  ...buildProse(0, 2_000, 'Tested, works as described.'),
   description: 'Up to 2000 characters, shown on the page of a bot; servers keep none.',
 });
 export const NoteBody = Type.Object({ note: Type.Optional(note) });
@@ -131,22 +131,24 @@ export const BotSummaries = Type.Object({
     }),
   ),
 });
-const HeldBots = Type.Array(Type.Object({ bot_id: Text, name: Text, type: Text }));
-const HeldServers = Type.Array(Type.Object({ server_id: Text, name: Text, type: Text, state: Text }));
+const ListedBots = Type.Array(Type.Object({ bot_id: Text, name: Text, type: Text }));
+const ListedServers = Type.Array(Type.Object({ server_id: Text, name: Text, type: Text, state: Text }));
 export const OperatorTeam = Type.Object({
   id: Text,
   name: Text,
   short: Text,
   vanity: Text,
-  tags: Words,
+  tags: TextList,
   nsfw: Flag,
   vote_banned: Flag,
   votes: Sum,
   created_at: Timestamp,
   updated_at: Timestamp,
-  members: Type.Array(Type.Object({ user_id: Text, username: Text, data_holder: Flag, permissions: Words })),
-  bots: HeldBots,
-  servers: HeldServers,
+  members: Type.Array(
+    Type.Object({ user_id: Text, username: Text, data_holder: Flag, permissions: TextList }),
+  ),
+  bots: ListedBots,
+  servers: ListedServers,
 });
 export type OperatorTeam = Static<typeof OperatorTeam>;
 export const OperatorPack = Type.Object({
@@ -155,13 +157,13 @@ export const OperatorPack = Type.Object({
   short: Text,
   owner: Text,
   owner_name: Text,
-  tags: Words,
+  tags: TextList,
   vote_banned: Flag,
   votes: Sum,
   created_at: Timestamp,
-  deleted: Words,
-  bots: HeldBots,
-  servers: HeldServers,
+  deleted: TextList,
+  bots: ListedBots,
+  servers: ListedServers,
 });
 export type OperatorPack = Static<typeof OperatorPack>;
 
@@ -173,14 +175,14 @@ export const ServerBody = Type.Object({
     pattern: plainText,
     description: 'Id of the team that owns it.',
   }),
-  name: lineOf(1, 100, 'Harbour'),
-  short: lineOf(30, 150, 'Where ships and their crews meet at night.'),
-  long: Type.Optional(proseOf(0, 65_536, 'All about it.')),
-  avatar: Type.Optional(lineOf(0, 512, 'https://cdn.example.org/a.webp')),
+  name: buildLine(1, 100, 'Harbour'),
+  short: buildLine(30, 150, 'Where ships and their crews meet at night.'),
+  long: Type.Optional(buildProse(0, 65_536, 'All about it.')),
+  avatar: Type.Optional(buildLine(0, 512, 'https://cdn.example.org/a.webp')),
   invite: Type.Optional(
     Type.String({ maxLength: 512, pattern: httpsTextOrEmpty, description: 'An https address.' }),
   ),
-  tags: Type.Optional(tagsOf(0)),
+  tags: Type.Optional(buildTags(0)),
   nsfw: Type.Optional(Flag),
   state: Type.Optional(
     Type.Enum(['public', 'private', 'unlisted'], {
@@ -222,17 +224,17 @@ export const AuditList = Type.Object({
       operation: Text,
       target: Text,
       outcome: Text,
-      took_ms: orNull(Type.Integer()),
+      took_ms: toNullable(Type.Integer()),
       details: Type.Record(Type.String(), Type.Unknown()),
     }),
   ),
 });
-export const WordParams = Type.Object({
+export const ReservedNameParams = Type.Object({
   word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: '2 to 32 characters.' }),
 });
-export const WordList = Type.Object({ words: Words });
+export const ReservedNameList = Type.Object({ words: TextList });
 
-export const RunList = Type.Object({
+export const JobRunList = Type.Object({
   runs: Type.Array(
     Type.Object({
       job: Text,
@@ -240,7 +242,7 @@ export const RunList = Type.Object({
       node: Text,
       attempts: Type.Integer(),
       started_at: Timestamp,
-      finished_at: orNull(Timestamp),
+      finished_at: toNullable(Timestamp),
       error: Text,
     }),
   ),

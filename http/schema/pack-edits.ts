@@ -2,23 +2,23 @@
  * Bodies of packs (contract §4.4).
  */
 import { type Static, Type } from 'typebox';
+import { packUrl, plainText } from '../request/patterns.ts';
 import { PackUrl, UserId } from './common.ts';
-import { lineOf, proseOf, tagsOf } from './fields.ts';
-import { packUrl, plainText } from './patterns.ts';
+import { buildLine, buildProse, buildTags } from './fields.ts';
 
 export const NewPackParams = Type.Object({ id: UserId });
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
 
-const idsOf = (example: string) =>
+const buildIdList = (example: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: plainText, examples: [example] }), {
     maxItems: 10,
     uniqueItems: true,
   });
-const bots = idsOf('815553000470478850');
-const servers = idsOf('758641373074423808');
-const name = lineOf(3, 20, 'Night owls');
-const short = proseOf(10, 100, 'Bots for people who never sleep.');
-const tags = tagsOf(1);
+const bots = buildIdList('815553000470478850');
+const servers = buildIdList('758641373074423808');
+const name = buildLine(3, 20, 'Night owls');
+const short = buildProse(10, 100, 'Bots for people who never sleep.');
+const tags = buildTags(1);
 
 export const PackBody = Type.Object(
   {

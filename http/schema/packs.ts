@@ -2,7 +2,7 @@
  * Schema of packs (contract §2.9).
  */
 import { type Static, Type } from 'typebox';
-import { Flag, PackUrl, Sum, Text, Timestamp, User, userExample, Words } from './common.ts';
+import { Flag, PackUrl, Sum, Text, TextList, Timestamp, User, userExample } from './common.ts';
 import { IndexBot, IndexServer, indexBotExample } from './index-entities.ts';
 
 export const PackParams = Type.Object({ id: PackUrl });
@@ -23,15 +23,15 @@ export const packExample = {
 };
 export const Pack = Type.Object(
   {
-    bot_ids: Words,
+    bot_ids: TextList,
     bots: Type.Array(IndexBot),
     created_at: Timestamp,
     name: Text,
     owner: User,
-    server_ids: Words,
+    server_ids: TextList,
     servers: Type.Array(IndexServer),
     short: Text,
-    tags: Words,
+    tags: TextList,
     url: Text,
     vote_banned: Flag,
     votes: Sum,

@@ -2,14 +2,14 @@
  * Schemas of reminders (contract §2.19, §4.7).
  */
 import { type Static, Type } from 'typebox';
-import { orNull, TargetId, TargetType, Text, Timestamp, UserId } from './common.ts';
+import { TargetId, TargetType, Text, Timestamp, toNullable, UserId } from './common.ts';
 
 export const RemindersParams = Type.Object({ id: UserId });
 export const ReminderParams = Type.Object({ uid: UserId, target_type: TargetType, target_id: TargetId });
 
 export const Reminder = Type.Object({
   created_at: Timestamp,
-  last_acked: orNull(
+  last_acked: toNullable(
     Type.String({ format: 'date-time', description: 'When a push service last took a message for it.' }),
   ),
   resolved: Type.Object({ avatar: Text, name: Text }),

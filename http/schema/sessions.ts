@@ -3,8 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { Flag, TargetId, TargetType, Text, Timestamp, Uuid, Words } from './common.ts';
-import { plainText } from './patterns.ts';
+import { plainText } from '../request/patterns.ts';
+import { Flag, TargetId, TargetType, Text, TextList, Timestamp, Uuid } from './common.ts';
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;
@@ -34,7 +34,7 @@ export const Session = Type.Object(
     expiry: Timestamp,
     id: Uuid,
     name: Text,
-    perm_limits: Words,
+    perm_limits: TextList,
     target_id: Text,
     target_type: Text,
     type: Type.String({ description: '`login` or `api`.' }),

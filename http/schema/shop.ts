@@ -2,20 +2,20 @@
  * Schemas of the shop (contract §2.21): coupons, items and what items give.
  */
 import { type Static, Type } from 'typebox';
-import { Flag, orNull, Text, Timestamp, User, userExample, Words } from './common.ts';
+import { Flag, Text, TextList, Timestamp, toNullable, User, userExample } from './common.ts';
 
 const Money = Type.Number({ minimum: 0, description: 'In hundredths; may be fractional.' });
-const Hours = (what: string) => Type.Integer({ minimum: 0, description: `${what}, in hours.` });
+const buildHours = (what: string) => Type.Integer({ minimum: 0, description: `${what}, in hours.` });
 
-const stamps = {
+const sharedFields = {
   created_at: Timestamp,
-  created_by: orNull(User),
+  created_by: toNullable(User),
   id: Text,
   last_updated: Timestamp,
-  target_types: Words,
-  updated_by: orNull(User),
+  target_types: TextList,
+  updated_by: toNullable(User),
 };
-const stampExamples = {
+const sharedExamples = {
   created_at: '2026-03-01T12:00:00.000Z',
   created_by: userExample,
   last_updated: '2026-03-02T12:00:00.000Z',
@@ -24,19 +24,19 @@ const stampExamples = {
 };
 
 const benefitExample = {
-  ...stampExamples,
+  ...sharedExamples,
   description: 'Votes every four hours.',
   id: 'faster-votes',
   name: 'Faster votes',
 };
 export const ItemBenefit = Type.Object(
-  { ...stamps, description: Text, name: Text },
+  { ...sharedFields, description: Text, name: Text },
   { examples: [benefitExample] },
 );
 export type ItemBenefit = Static<typeof ItemBenefit>;
 
 const itemExample = {
-  ...stampExamples,
+  ...sharedExamples,
   benefits: ['faster-votes'],
   cents: 499.5,
   description: 'A month in which everybody can vote every four hours.',
@@ -46,11 +46,11 @@ const itemExample = {
 };
 export const Item = Type.Object(
   {
-    ...stamps,
-    benefits: Words,
+    ...sharedFields,
+    benefits: TextList,
     cents: Money,
     description: Text,
-    duration: Hours('How long it lasts'),
+    duration: buildHours('How long it lasts'),
     name: Text,
   },
   { examples: [itemExample] },
@@ -58,7 +58,7 @@ export const Item = Type.Object(
 export type Item = Static<typeof Item>;
 
 const couponExample = {
-  ...stampExamples,
+  ...sharedExamples,
   allowed_users: [],
   applicable_items: ['premium-month'],
   cents: 100,
@@ -73,16 +73,16 @@ const couponExample = {
 };
 export const Coupon = Type.Object(
   {
-    ...stamps,
+    ...sharedFields,
     allowed_users: Type.Array(Type.String(), { description: 'Always empty: nobody sees for whom it is.' }),
-    applicable_items: Words,
+    applicable_items: TextList,
     cents: Money,
     code: Text,
-    expiry: Hours('How long it can be used from its creation; 0 is for ever'),
+    expiry: buildHours('How long it can be used from its creation; 0 is for ever'),
     max_uses: Type.Integer({ minimum: 0, description: '0 is any number.' }),
     public: Flag,
-    requirements: Words,
-    reuse_wait_duration: Hours('How long a user waits before using it again'),
+    requirements: TextList,
+    reuse_wait_duration: buildHours('How long a user waits before using it again'),
     usable: Flag,
   },
   { examples: [couponExample] },

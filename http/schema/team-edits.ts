@@ -3,25 +3,25 @@
  */
 import { type Static, Type } from 'typebox';
 import { entityKinds } from '../../engine/ids.ts';
-import { Flag, orNull, TargetId, TargetType, UserId, Uuid, Words } from './common.ts';
-import { LinksInput, lineOf, proseOf, tagsOf } from './fields.ts';
-import { plainText } from './patterns.ts';
+import { plainText } from '../request/patterns.ts';
+import { Flag, TargetId, TargetType, TextList, toNullable, UserId, Uuid } from './common.ts';
+import { buildLine, buildProse, buildTags, LinksInput } from './fields.ts';
 
 /** More than there are permissions; repeated words are folded. */
-const permissionWordsMax = 64;
+const permissionIdsMax = 64;
 /** Kinds of entities that a user can hold permissions on. */
 export const permissionKinds = entityKinds.filter((kind) => kind !== 'pack');
 
 export const TeamEditParams = Type.Object({ tid: TargetId });
 export const MemberParams = Type.Object({ tid: TargetId, mid: UserId });
-export const PermsParams = Type.Object({ id: UserId, target_type: TargetType, target_id: TargetId });
+export const PermissionsParams = Type.Object({ id: UserId, target_type: TargetType, target_id: TargetId });
 
-const name = lineOf(3, 32, 'Keepers');
+const name = buildLine(3, 32, 'Keepers');
 const optionalFields = {
-  extra_links: Type.Optional(orNull(LinksInput)),
-  nsfw: Type.Optional(orNull(Flag)),
-  short: Type.Optional(orNull(proseOf(0, 150, 'We keep the lights on.'))),
-  tags: Type.Optional(orNull(tagsOf(0))),
+  extra_links: Type.Optional(toNullable(LinksInput)),
+  nsfw: Type.Optional(toNullable(Flag)),
+  short: Type.Optional(toNullable(buildProse(0, 150, 'We keep the lights on.'))),
+  tags: Type.Optional(toNullable(buildTags(0))),
 };
 const teamBodyExample = {
   name: 'Keepers',
@@ -44,13 +44,13 @@ export const TeamCreated = Type.Object(
 );
 export type TeamCreated = Static<typeof TeamCreated>;
 
-const PermissionWords = Type.Array(Type.String({ examples: ['edit_bots'] }), {
-  maxItems: permissionWordsMax,
+const PermissionIds = Type.Array(Type.String({ examples: ['edit_bots'] }), {
+  maxItems: permissionIdsMax,
   description: 'Permission ids (see `GET /teams/meta/permissions`).',
 });
 export const MemberBody = Type.Object(
   {
-    perms: PermissionWords,
+    perms: PermissionIds,
     user_id: Type.String({
       minLength: 1,
       maxLength: 128,
@@ -64,15 +64,15 @@ export type MemberBody = Static<typeof MemberBody>;
 
 export const MemberEditBody = Type.Object(
   {
-    data_holder: Type.Optional(orNull(Flag)),
-    mentionable: Type.Optional(orNull(Flag)),
-    perms: Type.Optional(orNull(PermissionWords)),
+    data_holder: Type.Optional(toNullable(Flag)),
+    mentionable: Type.Optional(toNullable(Flag)),
+    perms: Type.Optional(toNullable(PermissionIds)),
   },
   { examples: [{ data_holder: null, mentionable: true, perms: ['edit_bots'] }] },
 );
 export type MemberEditBody = Static<typeof MemberEditBody>;
 
-export const HeldPermissions = Type.Object(
-  { perms: Words },
+export const GrantedPermissions = Type.Object(
+  { perms: TextList },
   { examples: [{ perms: ['edit_bots', 'view_sessions'] }] },
 );

@@ -8,11 +8,11 @@ import {
   Sum,
   TeamIdOrVanity,
   Text,
+  TextList,
   Timestamp,
   User,
   Uuid,
   userExample,
-  Words,
 } from './common.ts';
 import { IndexBot, IndexServer } from './index-entities.ts';
 
@@ -45,7 +45,7 @@ export const TeamMember = Type.Object(
   {
     created_at: Timestamp,
     data_holder: Flag,
-    flags: Words,
+    flags: TextList,
     itag: Uuid,
     mentionable: Flag,
     service: Text,
@@ -92,7 +92,7 @@ export const Team = Type.Object(
     nsfw: Flag,
     service: Text,
     short: Text,
-    tags: Words,
+    tags: TextList,
     updated_at: Timestamp,
     vanity: Text,
     vanity_ref: Uuid,

@@ -2,8 +2,8 @@
  * Schemas of vanity codes (contract §2.17, §4.9).
  */
 import { type Static, Type } from 'typebox';
+import { itagText, plainText, uuidText } from '../request/patterns.ts';
 import { TargetId, TargetType, Text, Timestamp, Uuid } from './common.ts';
-import { itagText, plainText, uuidText } from './patterns.ts';
 
 export const VanityParams = Type.Object({
   code: Type.String({

@@ -2,7 +2,7 @@
  * Schemas of votes (contract §2.11, §2.12) and of a user's standing with an entity.
  */
 import { type Static, Type } from 'typebox';
-import { Count, Flag, orNull, TargetId, TargetType, Text, Timestamp, UserId, Uuid } from './common.ts';
+import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, UserId, Uuid } from './common.ts';
 
 export const UserVotesParams = Type.Object({
   uid: UserId,
@@ -36,7 +36,7 @@ export const Vote = Type.Object(
   {
     author: Text,
     created_at: Timestamp,
-    credit_redeem: orNull(Uuid),
+    credit_redeem: toNullable(Uuid),
     immutable: Flag,
     itag: Uuid,
     target_id: Text,
@@ -45,7 +45,7 @@ export const Vote = Type.Object(
     void: Flag,
     void_reason: Type.String({ description: '`monthly_reset`, `operator`, `redeemed`, `deleted` or empty.' }),
     vote_num: Type.Integer({ minimum: 0, description: 'From 0 within one request.' }),
-    voided_at: orNull(Timestamp),
+    voided_at: toNullable(Timestamp),
   },
   { examples: [voteExample] },
 );
@@ -77,7 +77,7 @@ export type VoteInfo = Static<typeof VoteInfo>;
 export const Wait = Type.Object({ hours: Count, minutes: Count, seconds: Count });
 export type Wait = Static<typeof Wait>;
 
-export const Standing = Type.Object(
+export const VoteStatusReply = Type.Object(
   {
     has_voted: Type.Boolean({ description: 'A vote of this user still makes him wait.' }),
     valid_votes: Type.Array(Vote),
@@ -95,7 +95,7 @@ export const Standing = Type.Object(
     ],
   },
 );
-export type Standing = Static<typeof Standing>;
+export type VoteStatusReply = Static<typeof VoteStatusReply>;
 
 export const VoterList = Type.Array(Type.String(), {
   description: 'Ids of users with a valid vote, newest first.',

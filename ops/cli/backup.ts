@@ -6,13 +6,13 @@
  * servers are copied while nodes count on.
  */
 import { resolve } from 'node:path';
-import { backupFolder, holdsDirectory } from '../../storage/backup/embedded.ts';
+import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
 import { assertNewFolder } from '../../storage/backup/manifest.ts';
 import { backupServers } from '../../storage/backup/servers.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { assertDirectory, flushToSql, withStores } from './flush.ts';
+import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 
 /** Resolves to the exit code. */
 export const runBackup = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
@@ -23,24 +23,24 @@ export const runBackup = async (config: Config, terminal: Terminal, directory: s
   return 0;
 };
 
-const nowText = (): string => new Date(systemClock.nowMs()).toISOString();
+const formatNow = (): string => new Date(systemClock.nowMs()).toISOString();
 
 const backupShared = (config: Config, terminal: Terminal, directory: string): Promise<void> =>
-  withStores(config, terminal, async (stores) => {
+  runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
     await flushToSql(stores);
     const { sql, hot } = stores;
     const servers = { sql, hot, databaseUrl: config.databaseUrl, signal: terminal.signal };
-    await backupServers(servers, directory, nowText());
+    await backupServers(servers, directory, formatNow());
   });
 
 const backupEmbedded = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
   const { dataDir } = config;
-  if (!holdsDirectory(dataDir))
+  if (!hasDirectory(dataDir))
     throw new CommandError(`There is no directory in ${resolve(dataDir)}. Say where it is with DATA_DIR.`);
-  await withStores(config, terminal, async (stores) => {
+  await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
     await flushToSql(stores);
   });
-  await backupFolder(dataDir, directory, nowText());
+  await backupFolder(dataDir, directory, formatNow());
 };

@@ -27,8 +27,8 @@ export class CommandError extends Error {
 export const interruptedExitCode = 130;
 
 /** `1 234 567`, readable in any language. */
-export const grouped = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
+export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
 
 /** `1 bot`, `2 bots`. */
-export const counted = (count: number, noun: string): string =>
-  `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+export const formatCounted = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { open, rename, rm } from 'node:fs/promises';
 import { exportSnapshot, type Sink } from '../../storage/export/export.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { CommandError, counted, interruptedExitCode, type Terminal } from './command.ts';
+import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
 
 /** Resolves to the exit code. */
@@ -15,11 +15,11 @@ export const runExport = async (sql: Sql, terminal: Terminal, path: string): Pro
   const total = await countLines(sql);
   const progress = createProgress(terminal.err, 'Exporting');
   const options = { onProgress: (done: number) => progress.update(done, total) };
-  const write = (sink: Sink) => exportSnapshot(sql, stoppable(sink, terminal.signal), options);
+  const write = (sink: Sink) => exportSnapshot(sql, stopOnSignal(sink, terminal.signal), options);
   try {
-    const lines = path === '-' ? await write(streamSink(terminal.out)) : await toFile(path, write);
+    const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await toFile(path, write);
     progress.stop();
-    terminal.err.write(`${counted(lines, 'line')} exported\n`);
+    terminal.err.write(`${formatCounted(lines, 'line')} exported\n`);
     return 0;
   } catch (error) {
     progress.stop();
@@ -33,14 +33,14 @@ export const runExport = async (sql: Sql, terminal: Terminal, path: string): Pro
 
 const interrupted = new Error('interrupted');
 
-const stoppable =
+const stopOnSignal =
   (sink: Sink, signal: AbortSignal): Sink =>
   async (text) => {
     if (signal.aborted) throw interrupted;
     await sink(text);
   };
 
-const streamSink =
+const createStreamSink =
   (stream: ProgressStream): Sink =>
   async (text) => {
     if (!stream.write(text)) await once(stream, 'drain');

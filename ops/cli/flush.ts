@@ -4,11 +4,11 @@
  * Flushing twice is harmless, so it does not matter whether nodes run beside it. Called by backup.ts and
  * restore.ts.
  */
-import { createFlusher } from '../../engine/flusher.ts';
-import { reconcileGenerations } from '../../engine/generations.ts';
+import { createFlusher } from '../../engine/flush/flusher.ts';
+import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import { allShards } from '../../engine/ids.ts';
-import { createMetrics } from '../../http/metrics.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createMetrics } from '../../http/telemetry/metrics.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
@@ -18,14 +18,14 @@ import { CommandError, type Terminal } from './command.ts';
 const flushMsMax = 600_000;
 
 /** Opens the stores of the settings for one task. The schema is left as it is. */
-export const withStores = async <Result>(
+export const runWithStores = async <Result>(
   config: Config,
   terminal: Terminal,
   task: (stores: Stores) => Promise<Result>,
 ): Promise<Result> => {
-  const onTrouble = (words: string, error: unknown): void =>
+  const onWarning = (words: string, error: unknown): void =>
     void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
-  const stores = await openStores(config, { clock: systemClock.nowMs, onTrouble });
+  const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
     return await task(stores);
@@ -50,7 +50,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
   const ledger = createLedger(sql);
   await reconcileGenerations(hot, ledger, stores.reflush);
-  stores.reflushed();
+  stores.markReflushed();
   const flusher = createFlusher({
     hot,
     ledger,
@@ -58,10 +58,10 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
     meters: createMetrics([]).engine,
     intervalMs: 1_000,
     // Named shards: others may write on meanwhile, and the flush ends all the same.
-    shards: () => (shared ? allShards : null),
-    flushed: () => {},
+    listShards: () => (shared ? allShards : null),
+    onFlushed: () => {},
     deliver: async () => 0,
-    meet: async () => {},
+    reconcile: async () => {},
   });
   const deadlineMs = systemClock.monotonicMs() + flushMsMax;
   await flusher.drain(deadlineMs);

@@ -9,13 +9,13 @@ import { type Fields, type Inspection, inspectEntity } from '../../storage/expor
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, type Terminal } from './command.ts';
 
-export interface InspectWords {
+export interface InspectArgs {
   readonly kind: EntityKind;
   readonly id: string;
   readonly json: boolean;
 }
 /** The kind a word names, in singular or plural. Throws words for the operator. */
-export const kindOf = (word: string): EntityKind => {
+export const parseKind = (word: string): EntityKind => {
   const kind = word.toLowerCase().replace(/s$/, '');
   if (isEntityKind(kind)) return kind;
   throw new CommandError(`KIND must be one of ${entityKinds.join(', ')}, not "${word}".`, 2);
@@ -25,12 +25,12 @@ export const kindOf = (word: string): EntityKind => {
 export const runInspect = async (
   stores: { readonly sql: Sql; readonly hot: HotStore },
   terminal: Terminal,
-  words: InspectWords,
+  words: InspectArgs,
 ): Promise<number> => {
   const { kind } = words;
   const inspection = await inspectEntity(stores, kind, words.id);
   if (words.json) terminal.out.write(`${JSON.stringify(inspection, null, 2)}\n`);
-  else terminal.out.write(tableOf(inspection));
+  else terminal.out.write(formatTable(inspection));
   const known = inspection.catalogue ?? inspection.totals ?? inspection.hot;
   if (known === null) terminal.err.write(`No ${kind} ${words.id} is known.\n`);
   return known === null ? 1 : 0;
@@ -38,7 +38,7 @@ export const runInspect = async (
 
 const valueCharactersMax = 100;
 
-const tableOf = ({ kind, id, catalogue, totals, hot }: Inspection): string => {
+const formatTable = ({ kind, id, catalogue, totals, hot }: Inspection): string => {
   const parts: [string, Fields | null, string][] = [
     ['Catalogue', catalogue, 'not listed'],
     ['Totals in SQL', totals, 'none'],
@@ -53,13 +53,15 @@ const tableOf = ({ kind, id, catalogue, totals, hot }: Inspection): string => {
     title,
     ...(fields === null
       ? [`  ${nothing}`]
-      : Object.entries(fields).map(([name, value]) => `  ${name.padEnd(width)}  ${shown(name, value)}`)),
+      : Object.entries(fields).map(
+          ([name, value]) => `  ${name.padEnd(width)}  ${formatField(name, value)}`,
+        )),
   ]);
   return `${kind} ${id}\n${lines.join('\n')}\n`;
 };
 
 /** One line per value; times of the hot store also as dates. */
-const shown = (name: string, value: unknown): string => {
+const formatField = (name: string, value: unknown): string => {
   if (value === null || value === '') return '-';
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'number' && value > 0 && /(_ms|Ms)$/.test(name)) {

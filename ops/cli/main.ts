@@ -8,8 +8,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { reconcileGenerations } from '../../engine/generations.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { reconcileGenerations } from '../../engine/flush/generations.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
@@ -18,14 +18,14 @@ import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { runExport } from './export.ts';
 import { runImport } from './import.ts';
-import { kindOf, runInspect } from './inspect.ts';
-import { nearest } from './nearest.ts';
-import { isOperatorGroup, operationHelp, runOperation } from './operator/run.ts';
-import { groups } from './operator/words.ts';
+import { parseKind, runInspect } from './inspect.ts';
+import { findNearest } from './nearest.ts';
+import { groups } from './operator/arguments.ts';
+import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
 import { runReflush, runRestore } from './restore.ts';
-import { commandHelps, commandText, usageText } from './usage.ts';
+import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
-interface Words {
+interface ParsedArgs {
   readonly command: string;
   readonly operands: readonly string[];
   readonly skipBad: boolean;
@@ -42,7 +42,7 @@ const operandCounts: Readonly<Record<string, number>> = {
   reflush: 0,
 };
 
-const parse = (argv: readonly string[]): Words => {
+const parse = (argv: readonly string[]): ParsedArgs => {
   try {
     const { values, positionals } = parseArgs({
       args: [...argv],
@@ -62,11 +62,11 @@ const parse = (argv: readonly string[]): Words => {
 };
 
 /** Says what is wrong with the words before any store is opened. */
-const assertWords = ({ command, operands, skipBad, json }: Words): void => {
+const assertWords = ({ command, operands, skipBad, json }: ParsedArgs): void => {
   const known = commandHelps.map(({ name }) => name);
   const help = commandHelps.find(({ name }) => name === command);
   if (help === undefined) {
-    const meant = nearest(command, [...known, ...groups]);
+    const meant = findNearest(command, [...known, ...groups]);
     const others = `Commands are ${known.join(', ')}, and those for a running node: ${groups.join(', ')}.`;
     const hint = meant === null ? others : `Did you mean "${meant}"?`;
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
@@ -76,13 +76,13 @@ const assertWords = ({ command, operands, skipBad, json }: Words): void => {
   if ((wanted !== undefined && operands.length !== wanted) || misplaced) {
     throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
   }
-  if (command === 'inspect') kindOf(operands[0] ?? '');
+  if (command === 'inspect') parseKind(operands[0] ?? '');
 };
 
 /** Opens stores for one task and closes them after it; tests lend theirs. */
-export type WithStores = (
+export type RunWithStores = (
   terminal: Terminal,
-  words: Pick<Words, 'command'>,
+  words: Pick<ParsedArgs, 'command'>,
   task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
 ) => Promise<number>;
 
@@ -95,18 +95,18 @@ const keepers: Readonly<
 export const runCommandLine = async (
   argv: readonly string[],
   terminal: Terminal,
-  withStores: WithStores = withStoresOfSettings,
+  withStores: RunWithStores = runWithConfiguredStores,
 ): Promise<number> => {
   try {
-    const asked = operatorWords(argv);
+    const asked = parseOperatorArgs(argv);
     if (asked !== null) {
       if (!asked.help) return await runOperation(asked.words, terminal, readConfig());
-      terminal.out.write(operationHelp(asked.words));
+      terminal.out.write(formatOperationHelp(asked.words));
       return 0;
     }
     const words = parse(argv);
     if (words.command === '' && !words.help) {
-      terminal.err.write(usageText());
+      terminal.err.write(formatUsage());
       return 2;
     }
     if (words.command === '' || words.command === 'help' || words.help) return showHelp(words, terminal);
@@ -121,29 +121,29 @@ export const runCommandLine = async (
 };
 
 /** Words for a running node; `null` for a command of our own. */
-const operatorWords = (argv: readonly string[]): { words: readonly string[]; help: boolean } | null => {
+const parseOperatorArgs = (argv: readonly string[]): { words: readonly string[]; help: boolean } | null => {
   const asksHelp = argv[0] === 'help' || argv.some((word) => word === '--help' || word === '-h');
   const words = argv.filter((word) => word !== '--help' && word !== '-h').slice(argv[0] === 'help' ? 1 : 0);
   if (!isOperatorGroup(words[0] ?? '')) return null;
   return { words, help: asksHelp || words.length === 1 };
 };
 
-const showHelp = ({ command, operands }: Words, terminal: Terminal): number => {
+const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number => {
   const topic = command === 'help' ? operands[0] : command;
   const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
   if (topic !== undefined && topic !== '' && help === undefined && topic !== 'help') {
     assertWords({ command: topic, operands: [], skipBad: false, json: false, help: false });
   }
-  terminal.out.write(help ? commandText(help) : usageText());
+  terminal.out.write(help ? formatCommandHelp(help) : formatUsage());
   return 0;
 };
 
-const run = (words: Words, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
+const run = (words: ParsedArgs, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
   const [first = '', second = ''] = words.operands;
   if (words.command === 'import')
     return runImport(stores.sql, terminal, { path: first, skipBad: words.skipBad });
   if (words.command === 'export') return runExport(stores.sql, terminal, first);
-  return runInspect(stores, terminal, { kind: kindOf(first), id: second, json: words.json });
+  return runInspect(stores, terminal, { kind: parseKind(first), id: second, json: words.json });
 };
 
 /** Only an import may begin a directory: elsewhere an empty one would hide that DATA_DIR is mistyped. */
@@ -155,15 +155,15 @@ const assertThere = ({ dataDir, databaseUrl }: Config, command: string): void =>
 /** Before an import, so that the snapshot at its end has generations. Throws when the stores do not fit. */
 const beginGenerations = async (stores: Stores): Promise<void> => {
   await reconcileGenerations(stores.hot, createLedger(stores.sql), stores.reflush);
-  stores.reflushed();
+  stores.markReflushed();
 };
 
-const withStoresOfSettings: WithStores = async (terminal, { command }, task) => {
-  const onTrouble = (words: string, error: unknown): void =>
+const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
+  const onWarning = (words: string, error: unknown): void =>
     void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
   const config = readConfig();
   assertThere(config, command);
-  const stores = await openStores(config, { clock: systemClock.nowMs, onTrouble });
+  const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
     await migrate(stores.sql);

@@ -3,16 +3,16 @@
  */
 
 /** The known word that is at most two slips away, or `null`. */
-export const nearest = (word: string, known: readonly string[]): string | null => {
+export const findNearest = (word: string, known: readonly string[]): string | null => {
   const ranked = known
-    .map((candidate) => ({ candidate, slips: slipsBetween(word.toLowerCase(), candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, slips: countEdits(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.slips - b.slips);
   const best = ranked[0];
   return best !== undefined && best.slips <= 2 ? best.candidate : null;
 };
 
 /** Edit distance; both words are short. */
-const slipsBetween = (one: string, other: string): number => {
+const countEdits = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {
     const next = [i];

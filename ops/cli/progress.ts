@@ -36,9 +36,9 @@ const plainEveryMs = 2_000;
 
 /** `words` name what is going on: "Importing demo.jsonl". */
 export const createProgress = (stream: ProgressStream, words: string): Progress =>
-  stream.isTTY ? bar(stream, words) : plain(stream, words);
+  stream.isTTY ? createBar(stream, words) : createPlainProgress(stream, words);
 
-const bar = (stream: ProgressStream, words: string): Progress => {
+const createBar = (stream: ProgressStream, words: string): Progress => {
   const format = `${words}  {bar}  {percentage} %  {value} of {total} lines  {eta_formatted} left`;
   const single = new SingleBar({ format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 50 });
   let started = false;
@@ -54,7 +54,7 @@ const bar = (stream: ProgressStream, words: string): Progress => {
   };
 };
 
-const plain = (stream: ProgressStream, words: string): Progress => {
+const createPlainProgress = (stream: ProgressStream, words: string): Progress => {
   let toldMs = performance.now();
   return {
     update(done, total) {

@@ -5,16 +5,16 @@
  * Owns the order of the steps and the words. A restore never writes over anything; a hot store that is older
  * than SQL is refused, never written back. Both are for stopped nodes.
  */
-import { renewGenerations } from '../../engine/generations.ts';
+import { renewGenerations } from '../../engine/flush/generations.ts';
 import { allShards } from '../../engine/ids.ts';
-import { newestInSql, shardsBehind } from '../../storage/backup/age.ts';
+import { listShardsBehind, readNewestPositions } from '../../storage/backup/age.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
-import { hotIsOlder, restoreServers } from '../../storage/backup/servers.ts';
-import { beginLineage } from '../../storage/ledger/generations.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { describeOlderHotStore, restoreServers } from '../../storage/backup/servers.ts';
+import { beginTimeline } from '../../storage/ledger/generations.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { assertDirectory, flushToSql, withStores } from './flush.ts';
+import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 
 const keptWords =
   'Redis holds counters that are newer than the backup. They were kept: the next node that starts\n' +
@@ -33,17 +33,17 @@ export const runRestore = async (config: Config, terminal: Terminal, directory: 
 };
 
 const restoreShared = (config: Config, terminal: Terminal, directory: string) =>
-  withStores(config, terminal, ({ sql, hot }) =>
+  runWithStores(config, terminal, ({ sql, hot }) =>
     restoreServers({ sql, hot, databaseUrl: config.databaseUrl, signal: terminal.signal }, directory),
   );
 
 /** Resolves to the exit code. */
 export const runReflush = async (config: Config, terminal: Terminal): Promise<number> => {
-  await withStores(config, terminal, async (stores) => {
+  await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
-    const behind = await shardsBehind(stores.hot, await newestInSql(stores.sql));
-    if (behind.length > 0) throw new CommandError(hotIsOlder(behind.length));
-    await beginLineage(stores.sql);
+    const behind = await listShardsBehind(stores.hot, await readNewestPositions(stores.sql));
+    if (behind.length > 0) throw new CommandError(describeOlderHotStore(behind.length));
+    await beginTimeline(stores.sql);
     await renewGenerations(stores.hot, createLedger(stores.sql), allShards);
     await flushToSql(stores);
   });

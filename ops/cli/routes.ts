@@ -8,12 +8,12 @@
  * Uses the server's own matcher, so that it cannot disagree with it. Starts nothing, opens nothing.
  */
 import { readFileSync } from 'node:fs';
-import { createMatcher, parameterNames } from '../../http/match.ts';
-import type { AnyRow, Auth } from '../../http/route.ts';
-import { rowFiles } from '../../http/table.ts';
+import { createMatcher, listParameterNames } from '../../http/request/match.ts';
+import type { AnyRoute, Auth } from '../../http/route.ts';
+import { routeFiles } from '../../http/routes/table.ts';
 
-interface Place {
-  readonly row: AnyRow;
+interface RoutePlace {
+  readonly row: AnyRoute;
   /** `http/routes/bots.ts:42` */
   readonly at: string;
 }
@@ -22,34 +22,34 @@ const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
 /** Words for the terminal, and whether something was found. `words` are the command's arguments. */
 export const describeRoutes = (words: readonly string[]): { text: string; found: boolean } => {
-  const places = allPlaces();
-  if (words.length === 0) return { text: table(places), found: true };
-  const asked = requestOf(words);
-  if (asked === null) {
+  const places = listPlaces();
+  if (words.length === 0) return { text: formatTable(places), found: true };
+  const request = parseRequest(words);
+  if (request === null) {
     return {
       text: 'Usage: npm run routes [-- [METHOD] PATH-OR-URL], for example GET /bots/123',
       found: false,
     };
   }
-  return whoServes(places, asked);
+  return findServingRoute(places, request);
 };
 
-const allPlaces = (): Place[] =>
-  rowFiles.flatMap(({ file, rows }) => {
+const listPlaces = (): RoutePlace[] =>
+  routeFiles.flatMap(({ file, routes }) => {
     const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n');
-    return rows.map((row) => {
-      const index = lines.findIndex((line) => new RegExp(`\\bname: '${row.name}'`).test(line));
-      return { row, at: `${file}:${index + 1}` };
+    return routes.map((route) => {
+      const index = lines.findIndex((line) => new RegExp(`\\bname: '${route.name}'`).test(line));
+      return { row: route, at: `${file}:${index + 1}` };
     });
   });
 
-interface Asked {
+interface RouteRequest {
   /** `null` asks for all methods of the path. */
   readonly method: string | null;
   readonly path: string;
 }
 
-const requestOf = (words: readonly string[]): Asked | null => {
+const parseRequest = (words: readonly string[]): RouteRequest | null => {
   const rest = [...words];
   const method = methods.includes(rest[0]?.toUpperCase() ?? '')
     ? (rest.shift() as string).toUpperCase()
@@ -62,42 +62,52 @@ const requestOf = (words: readonly string[]): Asked | null => {
   return path.startsWith('/') ? { method, path } : null;
 };
 
-const whoServes = (places: readonly Place[], { method, path }: Asked): { text: string; found: boolean } => {
-  const entries = places.map((place) => ({ method: place.row.method, path: place.row.path, row: place }));
+const findServingRoute = (
+  places: readonly RoutePlace[],
+  { method, path }: RouteRequest,
+): { text: string; found: boolean } => {
+  const entries = places.map((place) => ({ method: place.row.method, path: place.row.path, route: place }));
   const matcher = createMatcher(entries);
   const known = matcher.find('OPTIONS', path);
   if (known === null) return { text: `Nothing serves ${path}: 404 route_not_found.`, found: false };
-  if (method === 'OPTIONS') return { text: `OPTIONS ${path}: answered by http/cors.ts`, found: true };
+  if (method === 'OPTIONS')
+    return { text: `OPTIONS ${path}: answered by http/response/cors.ts`, found: true };
   const asked = method === null ? methods.filter((one) => one !== 'HEAD') : [method];
   const found = asked.flatMap((one) => {
     const match = matcher.find(one, path);
-    return match?.row === undefined ? [] : [describe(match.row, match.values)];
+    return match?.route === undefined ? [] : [describe(match.route, match.values)];
   });
   if (found.length > 0) return { text: found.join('\n\n'), found: true };
   const words = `${path} has no ${method}: 405 method_not_allowed. It has ${known.allow}.`;
   return { text: words, found: false };
 };
 
-const describe = ({ row, at }: Place, values: readonly string[]): string => {
-  const parameters = parameterNames(row.path).map((name, index) => `${name}=${values[index]}`);
-  const refusals = row.errors.join(', ') || 'common codes';
+const describe = ({ row: route, at }: RoutePlace, values: readonly string[]): string => {
+  const parameters = listParameterNames(route.path).map((name, index) => `${name}=${values[index]}`);
+  const refusals = route.errors.join(', ') || 'common codes';
   return [
     at,
-    `  ${row.method} ${row.path}  ${row.name}`,
-    `  ${row.summary}`,
+    `  ${route.method} ${route.path}  ${route.name}`,
+    `  ${route.summary}`,
     ...(parameters.length > 0 ? [`  with ${parameters.join(', ')}`] : []),
-    `  called by: ${authWords(row.auth)}`,
-    `  answers: ${Object.keys(row.replies).join(', ')}; refuses with ${refusals}`,
+    `  called by: ${describeAuth(route.auth)}`,
+    `  answers: ${Object.keys(route.replies).join(', ')}; refuses with ${refusals}`,
   ].join('\n');
 };
 
-const authWords = (auth: Auth): string => {
+const describeAuth = (auth: Auth): string => {
   if ('kinds' in auth) return `${auth.kinds.join('|')} with ${auth.permission}`;
-  return auth.word === 'self' ? 'user himself' : auth.word;
+  return auth.kind === 'self' ? 'user himself' : auth.kind;
 };
 
-const table = (places: readonly Place[]): string => {
-  const cells = places.map(({ row, at }) => [row.method, row.path, authWords(row.auth), row.name, at]);
+const formatTable = (places: readonly RoutePlace[]): string => {
+  const cells = places.map(({ row: route, at }) => [
+    route.method,
+    route.path,
+    describeAuth(route.auth),
+    route.name,
+    at,
+  ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
   const rows = cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return `${rows.join('\n')}\n\n${places.length} operations`;

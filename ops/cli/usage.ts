@@ -1,7 +1,7 @@
 /**
  * What the operator's command line can do, in words. Who asks for something else is told by nearest.ts.
  */
-import { groups, operationsOf } from './operator/words.ts';
+import { groups, listOperations } from './operator/arguments.ts';
 
 export interface CommandHelp {
   readonly name: string;
@@ -77,18 +77,18 @@ const closing = [
   'ADMIN_HOST and ADMIN_PORT; its token by DATA_DIR or ADMIN_TOKEN. --json gives the answer to programs.',
 ];
 
-export const usageText = (): string => {
+export const formatUsage = (): string => {
   const width = Math.max(...commandHelps.map(({ usage }) => usage.length));
   const lines = commandHelps.map(({ usage, summary }) => `  ${usage.padEnd(width)}   ${summary}`);
   const asks = groups.map((group) => {
-    const verbs = operationsOf(group).map(({ command }) => command.split(' ')[1]);
+    const verbs = listOperations(group).map(({ command }) => command.split(' ')[1]);
     return `  ${group.padEnd(width)}   ${verbs.join(', ')}`;
   });
   const online = ['Asking a running node (help GROUP tells more):', '', ...asks];
   return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...online, '', ...closing, ''].join('\n');
 };
 
-export const commandText = (help: CommandHelp): string =>
-  [`Usage: npm run ops -- ${help.usage}`, '', `${capital(help.summary)}.`, ...help.details, ''].join('\n');
+export const formatCommandHelp = (help: CommandHelp): string =>
+  [`Usage: npm run ops -- ${help.usage}`, '', `${capitalise(help.summary)}.`, ...help.details, ''].join('\n');
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

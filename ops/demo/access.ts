@@ -37,15 +37,15 @@ export type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 const demoFileName = 'demo.json';
 const tenYearsMs = 10 * 365 * 86_400_000;
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-export interface Minted {
+export interface MintedDemo {
   readonly access: DemoAccess;
   readonly sessions: readonly SessionRecord[];
 }
 
 /** New tokens for the cast, and the session rows that make them valid for ten years. */
-export const mintDemoTokens = (cast: DemoCast, nowMs: number): Minted => {
+export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
   const sessions: SessionRecord[] = [];
   const mint = (kind: TokenKind, id: string): Static<typeof holder> => {
     const token = formatToken({ kind, id }, randomBytes(32));
@@ -56,7 +56,7 @@ export const mintDemoTokens = (cast: DemoCast, nowMs: number): Minted => {
       target_id: id,
       type: kind === 'user' ? 'login' : 'api',
       name: 'demo',
-      token_hash: hashOf(token).toString('hex'),
+      token_hash: hashToken(token).toString('hex'),
       minted_by: cast.user,
       created_at: new Date(nowMs).toISOString(),
       expiry: new Date(nowMs + tenYearsMs).toISOString(),
@@ -95,7 +95,7 @@ export const writeDemoFile = (directory: string, content: DemoFile): void => {
 };
 
 /** Whether every token of the file is well-formed, belongs to whom it says, and lives. */
-export const demoTokensLive = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
+export const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
   const holders: [TokenKind, Static<typeof holder>][] = [
     ['user', content.user],
     ['user', content.second_user],
@@ -107,7 +107,7 @@ export const demoTokensLive = async (sql: Sql, content: DemoAccess): Promise<boo
     const parts = parseToken(token);
     if (parts?.kind !== kind || parts.id !== id) return false;
     const rows = await sql`
-      select from sessions where token_hash = ${hashOf(token)} and target_type = ${kind}
+      select from sessions where token_hash = ${hashToken(token)} and target_type = ${kind}
         and target_id = ${id} and expiry > now()`;
     if (rows.length === 0) return false;
   }

@@ -6,26 +6,26 @@
  * which adds what is missing. Called by the composition root at start, before anything listens.
  */
 import { randomBytes } from 'node:crypto';
-import type { PostFields } from '../../storage/catalogue/blog.ts';
+import type { PostFields } from '../../storage/catalogue/content/blog.ts';
 import { importLines } from '../../storage/import/import.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import {
   type DemoAccess,
   type DemoAddresses,
   type DemoFile,
-  demoTokensLive,
+  hasLiveDemoTokens,
   mintDemoTokens,
   readDemoFile,
   writeDemoFile,
 } from './access.ts';
 import { type DemoDirectory, generateDemo } from './generate.ts';
 import { demoOffers } from './offers.ts';
-import { demoPosts } from './posts.ts';
+import { makeDemoPosts } from './posts.ts';
 
 const seed = 20_240_229;
 
 /** `begun` stands in SQL for a load that was not finished; both know the time it was made for. */
-interface Mark {
+interface DemoState {
   readonly state: 'begun' | 'loaded';
   readonly nowMs: number;
 }
@@ -43,12 +43,12 @@ export interface DemoOptions {
  * Resolves to `null`, and touches nothing, when the store holds a directory that is not the demo.
  */
 export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoFile | null> => {
-  const mark = await readMark(sql);
+  const mark = await readDemoState(sql);
   if (mark === null && !(await isEmpty(sql))) return null;
   const kept = readDemoFile(options.directory);
-  const alive = mark?.state === 'loaded' && kept !== null && (await demoTokensLive(sql, kept));
+  const alive = mark?.state === 'loaded' && kept !== null && (await hasLiveDemoTokens(sql, kept));
   const access = alive ? kept : await loadDemo(sql, options.nowMs);
-  const content = contentOf(access, options.addresses, kept);
+  const content = buildDemoFile(access, options.addresses, kept);
   if (!alive || JSON.stringify(content) !== JSON.stringify(kept)) writeDemoFile(options.directory, content);
   return content;
 };
@@ -58,27 +58,27 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
  * Ledger when it resolves. Takes about a second on the embedded store.
  */
 const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
-  const mark = (await readMark(sql)) ?? { state: 'begun', nowMs };
-  if (mark.state === 'begun') await writeMark(sql, mark);
+  const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
+  if (mark.state === 'begun') await writeDemoState(sql, mark);
   const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
   const now = new Date(mark.nowMs).toISOString();
   if (mark.state === 'begun') {
-    const offered = [...demoOffers, ...demoPosts(cast.user).map(postRecord)];
-    await importLines(sql, [...records, ...offered].map(lineOf), { now });
+    const offered = [...demoOffers, ...makeDemoPosts(cast.user).map(toPostRecord)];
+    await importLines(sql, [...records, ...offered].map(formatLine), { now });
   }
-  await writeMark(sql, { ...mark, state: 'loaded' });
+  await writeDemoState(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(cast, nowMs);
   // Old tokens are lost when new ones are needed. Who was deleted since gets none, and that stops nobody.
   await sql`delete from sessions where name = 'demo' and minted_by = ${cast.user}`;
-  await importLines(sql, sessions.map(lineOf), { now, skipBad: true });
+  await importLines(sql, sessions.map(formatLine), { now, skipBad: true });
   return access;
 };
 
-const lineOf = (record: unknown): string => JSON.stringify(record);
+const formatLine = (record: unknown): string => JSON.stringify(record);
 
-const postRecord = ({ authorId, ...post }: PostFields) => ({ kind: 'post', ...post, author: authorId });
+const toPostRecord = ({ authorId, ...post }: PostFields) => ({ kind: 'post', ...post, author: authorId });
 
-const contentOf = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
+const buildDemoFile = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
   const { user, second_user, bot, server, team, pack } = access;
   const admin_token = addresses.admin_token || kept?.admin_token || randomBytes(24).toString('base64url');
   return { ...addresses, admin_token, user, second_user, bot, server, team, pack };
@@ -90,13 +90,13 @@ const isEmpty = async (sql: Sql): Promise<boolean> => {
   return rows[0]?.used === false;
 };
 
-const readMark = async (sql: Sql): Promise<Mark | null> => {
+const readDemoState = async (sql: Sql): Promise<DemoState | null> => {
   const rows = await sql<{ value: string }[]>`select value from settings where name = 'demo'`;
   const [state, nowMs] = rows[0]?.value.split(' ') ?? [];
   return state === 'begun' || state === 'loaded' ? { state, nowMs: Number(nowMs) } : null;
 };
 
-const writeMark = async (sql: Sql, mark: Mark): Promise<void> => {
+const writeDemoState = async (sql: Sql, mark: DemoState): Promise<void> => {
   await sql`
     insert into settings (name, value) values ('demo', ${`${mark.state} ${mark.nowMs}`})
     on conflict (name) do update set value = excluded.value`;

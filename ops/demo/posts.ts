@@ -1,9 +1,9 @@
 /**
  * Posts of the demo's blog: what somebody who tries Rollcall may like to know. Data only. Written by demo.ts.
  */
-import type { PostFields } from '../../storage/catalogue/blog.ts';
+import type { PostFields } from '../../storage/catalogue/content/blog.ts';
 
-interface Text {
+interface PostText {
   readonly slug: string;
   readonly title: string;
   readonly description: string;
@@ -12,7 +12,7 @@ interface Text {
   readonly paragraphs: readonly string[];
 }
 
-const texts: readonly Text[] = [
+const texts: readonly PostText[] = [
   {
     slug: 'welcome',
     title: 'Welcome to the demo directory',
@@ -59,7 +59,7 @@ const texts: readonly Text[] = [
 ];
 
 /** The posts, by this author. */
-export const demoPosts = (authorId: string): readonly PostFields[] =>
+export const makeDemoPosts = (authorId: string): readonly PostFields[] =>
   texts.map(({ slug, title, description, tags, draft, paragraphs }) => ({
     slug,
     title,

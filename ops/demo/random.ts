@@ -3,7 +3,7 @@
  *
  * Never used for anything secret: demo tokens come from the system's randomness.
  */
-export interface Dice {
+export interface Random {
   /** 0 ≤ x < 1. */
   next(): number;
   /** An integer from `min` to `max`, both included. */
@@ -18,7 +18,7 @@ export interface Dice {
 }
 
 /** Mulberry32: small, fast, and good enough to look natural. */
-export const createDice = (seed: number): Dice => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -47,5 +47,5 @@ export const createDice = (seed: number): Dice => {
 };
 
 /** Popularity as it is in nature: the first has `top`, the hundredth about a hundredth of it. */
-export const popularity = (dice: Dice, rank: number, top: number): number =>
-  Math.max(0, Math.floor((top / (rank + 1) ** 1.05) * (0.75 + dice.next() / 2)));
+export const computePopularity = (random: Random, rank: number, top: number): number =>
+  Math.max(0, Math.floor((top / (rank + 1) ** 1.05) * (0.75 + random.next() / 2)));

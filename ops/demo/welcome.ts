@@ -30,7 +30,7 @@ const inks: Record<'terminal' | 'plain', Ink> = {
 };
 
 /** The whole text, ending with a newline. */
-export const welcomeText = (options: WelcomeOptions): string => {
+export const formatWelcome = (options: WelcomeOptions): string => {
   const ink = inks[options.isTerminal ? 'terminal' : 'plain'];
   const { url, demo } = options;
   const places: [string, string][] = [
@@ -46,7 +46,7 @@ export const welcomeText = (options: WelcomeOptions): string => {
     `  ${ink.bold('Rollcall is ready.')}`,
     '',
     ...places.map(([name, place]) => `  ${ink.dim(name.padEnd(width))}  ${place}`),
-    ...(demo === null ? [] : ['', '  Try it:', ...tries(url, demo, ink)]),
+    ...(demo === null ? [] : ['', '  Try it:', ...formatExamples(url, demo, ink)]),
     '',
     `  ${ink.dim('Ctrl-C stops it after all work is stored.')}`,
     '',
@@ -55,11 +55,15 @@ export const welcomeText = (options: WelcomeOptions): string => {
 };
 
 /** Each command on one line, so that it can be pasted whole. */
-const tries = (url: string, demo: DemoFile, ink: Ink): string[] =>
-  demoCommands(url, demo).flatMap(([words, command]) => ['', `  ${ink.dim(`# ${words}`)}`, `  ${command}`]);
+const formatExamples = (url: string, demo: DemoFile, ink: Ink): string[] =>
+  listDemoCommands(url, demo).flatMap(([words, command]) => [
+    '',
+    `  ${ink.dim(`# ${words}`)}`,
+    `  ${command}`,
+  ]);
 
 /** What it does, and the line that does it: post stats, vote, read. */
-export const demoCommands = (url: string, demo: DemoFile): [string, string][] => [
+export const listDemoCommands = (url: string, demo: DemoFile): [string, string][] => [
   [
     'a bot posts its stats',
     `curl -X POST ${url}/bots/stats -H 'Bot-Auth: ${demo.bot.token}' ` +

@@ -7,17 +7,17 @@
  * (storage/embedded/open.ts). Called by the composition root.
  */
 import type { Engine } from '../../engine/engine.ts';
-import type { PushClient } from '../../http/clients/push.ts';
-import type { JobMeters } from '../../http/job-meters.ts';
+import type { PushClient } from '../../http/outbound/push.ts';
+import type { JobMeters } from '../../http/telemetry/job-meters.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
-import { purgeLogins } from '../../storage/catalogue/logins.ts';
-import { purgeVoterOrders } from '../../storage/catalogue/voter-order.ts';
-import { createJobRuns } from '../../storage/jobs.ts';
+import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
+import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
+import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
-import { lookAtReminders } from './reminders.ts';
+import { checkReminders } from './reminders.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
 
 export interface JobsParts {
@@ -46,8 +46,8 @@ export const createJobs = (parts: JobsParts): Schedule => {
     },
   };
   return createSchedule({
-    fleetJobs: [monthlyReset(parts), purge],
-    nodeJobs: [reminders(parts)],
+    fleetJobs: [createMonthlyReset(parts), purge],
+    nodeJobs: [createReminderJob(parts)],
     runs,
     meters: parts.meters,
     clock: parts.clock,
@@ -56,7 +56,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
 };
 
 /** The same instant again changes nothing. The flusher tells the hot store, entity by entity. */
-export const monthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): FleetJob => ({
+export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): FleetJob => ({
   name: 'monthly_reset',
   calendar: monthly,
   run: async ({ dueAtMs }) => {
@@ -64,12 +64,12 @@ export const monthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): Fleet
   },
 });
 
-export const reminders = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
+export const createReminderJob = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,
   run: async (signal) => {
-    await lookAtReminders({ ...parts, reminders: parts.catalogue.reminders }, signal);
+    await checkReminders({ ...parts, reminders: parts.catalogue.reminders }, signal);
     const refused = (reason: string): void => parts.log('a push message was given up', { reason });
-    await sendMessages({ ...parts, box: parts.catalogue.push, client: parts.push, refused }, signal);
+    await sendMessages({ ...parts, outbox: parts.catalogue.push, client: parts.push, refused }, signal);
   },
 });

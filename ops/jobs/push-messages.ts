@@ -9,16 +9,16 @@
  */
 import { hash } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
-import type { PushClient, PushOutcome } from '../../http/clients/push.ts';
-import type { JobMeters } from '../../http/job-meters.ts';
-import type { PushBox, PushMessage } from '../../storage/catalogue/push.ts';
+import type { PushClient, PushOutcome } from '../../http/outbound/push.ts';
+import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { PushMessage, PushOutbox } from '../../storage/catalogue/votes/push.ts';
 
-export interface SendingParts {
-  readonly engine: Pick<Engine, 'standing'>;
-  readonly box: Pick<PushBox, 'take' | 'delivered' | 'abandon' | 'drop' | 'postpone'>;
+export interface PushSenderParts {
+  readonly engine: Pick<Engine, 'readVoteStatus'>;
+  readonly outbox: Pick<PushOutbox, 'take' | 'recordDelivery' | 'abandon' | 'drop' | 'postpone'>;
   readonly client: Pick<PushClient, 'send'>;
   readonly clock: { nowMs(): number; monotonicMs(): number };
-  readonly meters: Pick<JobMeters, 'pushed'>;
+  readonly meters: Pick<JobMeters, 'recordPush'>;
   /** A message that never will be sent, and why. */
   readonly refused: (reason: string) => void;
 }
@@ -37,15 +37,15 @@ export const pushLimits = {
 } as const;
 
 /** How long a push service keeps a message for a browser that is away: later it is no news. */
-const lastsSeconds = 12 * 3_600;
+const ttlSeconds = 12 * 3_600;
 const nameLengthMax = 100;
 const avatarLengthMax = 1_024;
 
 /** Resolves when nothing waits any more that can be sent now. */
-export const sendMessages = async (parts: SendingParts, signal: AbortSignal): Promise<void> => {
+export const sendMessages = async (parts: PushSenderParts, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const { takenMax: limit, leaseMs } = pushLimits;
-    const taken = await parts.box.take({ nowMs: parts.clock.nowMs(), leaseMs, limit });
+    const taken = await parts.outbox.take({ nowMs: parts.clock.nowMs(), leaseMs, limit });
     const untilMs = parts.clock.monotonicMs() + pushLimits.beginMs;
     const browsers = Map.groupBy(taken, (message) => message.subscriptionId);
     const sent = [...browsers.values()].map((messages) => sendAll(parts, messages, { signal, untilMs }));
@@ -55,27 +55,27 @@ export const sendMessages = async (parts: SendingParts, signal: AbortSignal): Pr
   }
 };
 
-interface Bounds {
+interface SendBounds {
   readonly signal: AbortSignal;
   readonly untilMs: number;
 }
 
 /** One browser's messages in their order, up to the first that does not arrive. */
 const sendAll = async (
-  parts: SendingParts,
+  parts: PushSenderParts,
   messages: readonly PushMessage[],
-  { signal, untilMs }: Bounds,
+  { signal, untilMs }: SendBounds,
 ): Promise<void> => {
   for (const message of messages) {
     if (signal.aborted || parts.clock.monotonicMs() > untilMs) return;
     if (await isOutdated(parts, message)) {
-      await parts.box.abandon(message);
+      await parts.outbox.abandon(message);
       continue;
     }
-    const outcome = await parts.client.send(deliveryOf(message, signal));
+    const outcome = await parts.client.send(toDelivery(message, signal));
     // What the stop cut off is not the push service's fault: the message is free again when its lease ends.
     if (outcome.kind === 'later' && signal.aborted) return;
-    await settle(parts, message, outcome);
+    await recordOutcome(parts, message, outcome);
     if (outcome.kind === 'gone' || outcome.kind === 'later') return;
   }
 };
@@ -83,14 +83,15 @@ const sendAll = async (
 /**
  * Whether the user has voted since, so that "again" is not true any more. The first attempt comes at once.
  */
-const isOutdated = async ({ engine }: SendingParts, message: PushMessage): Promise<boolean> =>
-  message.attempts > 1 && (await engine.standing(message.kind, message.targetId, message.userId)).waitMs > 0;
+const isOutdated = async ({ engine }: PushSenderParts, message: PushMessage): Promise<boolean> =>
+  message.attempts > 1 &&
+  (await engine.readVoteStatus(message.kind, message.targetId, message.userId)).waitMs > 0;
 
 /** The same for each attempt, so that a repeat replaces what came before instead of standing beside it. */
-const topicOf = ({ kind, targetId, userId }: PushMessage): string =>
+const toTopic = ({ kind, targetId, userId }: PushMessage): string =>
   hash('sha256', `${kind} ${targetId} ${userId}`, 'base64url').slice(0, 32);
 
-const payloadOf = ({ kind, targetId, name, avatar }: PushMessage): string => {
+const toPayload = ({ kind, targetId, name, avatar }: PushMessage): string => {
   const short = [...name].slice(0, nameLengthMax).join('');
   return JSON.stringify({
     message: `You can vote again: ${short}`,
@@ -100,34 +101,38 @@ const payloadOf = ({ kind, targetId, name, avatar }: PushMessage): string => {
   });
 };
 
-const deliveryOf = (message: PushMessage, signal: AbortSignal) => ({
+const toDelivery = (message: PushMessage, signal: AbortSignal) => ({
   endpoint: message.endpoint,
   auth: message.auth,
   p256dh: message.p256dh,
-  payload: payloadOf(message),
-  topic: topicOf(message),
-  lastsSeconds,
+  payload: toPayload(message),
+  topic: toTopic(message),
+  ttlSeconds,
   signal,
 });
 
-const settle = async (parts: SendingParts, message: PushMessage, outcome: PushOutcome): Promise<void> => {
-  const { box, clock, meters } = parts;
+const recordOutcome = async (
+  parts: PushSenderParts,
+  message: PushMessage,
+  outcome: PushOutcome,
+): Promise<void> => {
+  const { outbox, clock, meters } = parts;
   const exhausted = outcome.kind === 'later' && message.attempts >= pushLimits.attemptsMax;
-  meters.pushed(exhausted ? 'abandoned' : outcome.kind);
+  meters.recordPush(exhausted ? 'abandoned' : outcome.kind);
   if (outcome.kind === 'refused' || exhausted) parts.refused(outcome.reason);
   switch (exhausted ? 'refused' : outcome.kind) {
     case 'delivered':
-      return box.delivered(message, clock.nowMs());
+      return outbox.recordDelivery(message, clock.nowMs());
     case 'gone':
-      return box.drop(message.subscriptionId);
+      return outbox.drop(message.subscriptionId);
     case 'refused':
-      return box.abandon(message);
+      return outbox.abandon(message);
     case 'later':
-      return box.postpone(message, clock.nowMs() + pauseMsOf(message, outcome));
+      return outbox.postpone(message, clock.nowMs() + computePauseMs(message, outcome));
   }
 };
 
-const pauseMsOf = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
+const computePauseMs = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
   const { pauseMinMs, pauseMaxMs, retryAfterMaxMs } = pushLimits;
   const doubledMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** (attempts - 1));
   const askedMs = outcome.kind === 'later' ? outcome.afterMs : 0;

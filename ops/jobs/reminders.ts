@@ -8,11 +8,11 @@
  */
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
-import type { DueReminder, Reminders, ReminderVerdict } from '../../storage/catalogue/reminders.ts';
+import type { DueReminder, Reminders, ReminderUpdate } from '../../storage/catalogue/votes/reminders.ts';
 
 export interface ReminderParts {
-  readonly engine: Pick<Engine, 'standing'>;
-  readonly reminders: Pick<Reminders, 'due' | 'settle'>;
+  readonly engine: Pick<Engine, 'readVoteStatus'>;
+  readonly reminders: Pick<Reminders, 'listDue' | 'settle'>;
   readonly clock: { nowMs(): number };
 }
 
@@ -20,25 +20,28 @@ export interface ReminderParts {
 const lookedAtOnceMax = 200;
 
 /** Resolves when nothing is due any more. Rejects with the first failure, after looking at the others. */
-export const lookAtReminders = async (parts: ReminderParts, signal: AbortSignal): Promise<void> => {
+export const checkReminders = async (parts: ReminderParts, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
-    const due = await parts.reminders.due(parts.clock.nowMs(), lookedAtOnceMax);
-    const looks = await Promise.allSettled(due.map((one) => look(parts, one)));
+    const due = await parts.reminders.listDue(parts.clock.nowMs(), lookedAtOnceMax);
+    const looks = await Promise.allSettled(due.map((one) => checkDue(parts, one)));
     const failure = looks.find((result) => result.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
     if (due.length < lookedAtOnceMax) return;
   }
 };
 
-const look = async (parts: ReminderParts, due: DueReminder): Promise<void> => {
-  const verdict = await judge(parts, due);
+const checkDue = async (parts: ReminderParts, due: DueReminder): Promise<void> => {
+  const verdict = await decideReminder(parts, due);
   await parts.reminders.settle(due, verdict);
 };
 
 /** What the engine says of the user's wait, in the words of the reminder. */
-const judge = async ({ engine, clock }: ReminderParts, due: DueReminder): Promise<ReminderVerdict> => {
+const decideReminder = async (
+  { engine, clock }: ReminderParts,
+  due: DueReminder,
+): Promise<ReminderUpdate> => {
   try {
-    const { votedAtMs, waitMs, freeAtMs, view } = await engine.standing(due.kind, due.id, due.userId);
+    const { votedAtMs, waitMs, freeAtMs, view } = await engine.readVoteStatus(due.kind, due.id, due.userId);
     if (waitMs > 0) return { kind: 'later', votedAtMs, dueAtMs: freeAtMs };
     const waited = due.votedAtMs > 0;
     const votable = view.state.facts.listed && !view.state.facts.voteBanned && due.welcome;

@@ -5,9 +5,9 @@
  * records nothing. A failure is recorded and tried again after a pause, by whoever looks first. Called by
  * schedule.ts.
  */
-import type { JobMeters } from '../../http/job-meters.ts';
-import type { JobClaim, JobRuns } from '../../storage/jobs.ts';
-import { every } from '../timers.ts';
+import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { JobClaim, JobRuns } from '../../storage/nodes/job-runs.ts';
+import { startInterval } from '../timers.ts';
 import type { FleetJob } from './job.ts';
 
 export interface RunParts {
@@ -30,16 +30,16 @@ export const runOnce = async (parts: RunParts, job: FleetJob, dueAtMs: number): 
   const claim = await runs.claim({ name: job.name, dueAtMs }, leaseMs);
   if (claim === null) return false;
   const lost = new AbortController();
-  const cancel = every(leaseMs / 3, () => extend(parts, claim, lost), giveUp(lost));
+  const cancel = startInterval(leaseMs / 3, () => extend(parts, claim, lost), giveUp(lost));
   const startedMs = parts.monotonicMs();
   try {
     await job.run({ dueAtMs, signal: AbortSignal.any([parts.signal, lost.signal]) });
     parts.signal.throwIfAborted();
     await runs.finish(claim);
-    parts.meters.succeeded(job.name, parts.monotonicMs() - startedMs);
+    parts.meters.recordSuccess(job.name, parts.monotonicMs() - startedMs);
     return true;
   } catch (error) {
-    await letGo(parts, claim, error instanceof Error ? error : new Error(String(error)));
+    await releaseClaim(parts, claim, error instanceof Error ? error : new Error(String(error)));
     return false;
   } finally {
     cancel();
@@ -54,14 +54,12 @@ const extend = async ({ runs, leaseMs }: RunParts, claim: JobClaim, lost: AbortC
 const giveUp = (lost: AbortController) => (error: Error) => lost.abort(error);
 
 /** A node that stops leaves the run to the others at once; a failure is worth a pause. */
-const letGo = async (parts: RunParts, claim: JobClaim, error: Error): Promise<void> => {
+const releaseClaim = async (parts: RunParts, claim: JobClaim, error: Error): Promise<void> => {
   const stopping = parts.signal.aborted;
   if (!stopping) {
-    parts.meters.failed(claim.name);
+    parts.meters.recordFailure(claim.name);
     parts.failed(claim.name, error);
   }
-  const why = stopping
-    ? { error: 'the node was stopped', pauseMs: 0 }
-    : { error: error.message, pauseMs: pauseMs };
+  const why = stopping ? { error: 'the node was stopped', pauseMs: 0 } : { error: error.message, pauseMs };
   await parts.runs.fail(claim, why).catch((failure: Error) => parts.failed(claim.name, failure));
 };

@@ -12,30 +12,30 @@ import type { HotStore } from '../../engine/ports.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** The newest a store knows of a shard. */
-export interface ShardPlace {
+export interface NumberedShardPosition {
   readonly shard: number;
   readonly generation: number;
   readonly version: number;
 }
 
 /** The newest row of every shard that has one. Reads all totals once. */
-export const newestInSql = (sql: Sql): Promise<readonly ShardPlace[]> =>
+export const readNewestPositions = (sql: Sql): Promise<readonly NumberedShardPosition[]> =>
   sql.begin('isolation level repeatable read read only', async (transaction) => {
     await transaction`set local statement_timeout = 0`;
-    return transaction<ShardPlace[]>`
+    return transaction<NumberedShardPosition[]>`
       select shard, generation, max(version) as version from totals
       join (select shard, max(generation) as generation from totals group by shard) newest
         using (shard, generation)
       where generation > 0
       group by shard, generation order by shard`;
-  }) as Promise<readonly ShardPlace[]>;
+  }) as Promise<readonly NumberedShardPosition[]>;
 
 /** Shards that the hot store holds at an older place than these. One never published is empty, not older. */
-export const shardsBehind = async (
+export const listShardsBehind = async (
   hot: HotStore,
-  places: readonly ShardPlace[],
+  places: readonly NumberedShardPosition[],
 ): Promise<readonly number[]> => {
-  const known = await hot.versions(allShards);
+  const known = await hot.readVersions(allShards);
   return places
     .filter((wanted) => {
       const place = known[wanted.shard];
@@ -45,15 +45,18 @@ export const shardsBehind = async (
 };
 
 /** Whether the hot store was ever published to: it may hold counters. */
-export const holdsAny = async (hot: HotStore): Promise<boolean> =>
-  (await hot.generations()).some((generation) => generation > 0);
+export const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
+  (await hot.readGenerations()).some((generation) => generation > 0);
 
 /**
  * Gives the hot store a generation that no SQL has seen: whichever database is there at the next start is
  * another one, and gets all totals anew. Hot when it resolves.
  */
-export const outrunSql = async (hot: HotStore, places: readonly ShardPlace[]): Promise<void> => {
-  const known = [...(await hot.generations()), ...places.map(({ generation }) => generation)];
+export const raiseGenerationsPastSql = async (
+  hot: HotStore,
+  places: readonly NumberedShardPosition[],
+): Promise<void> => {
+  const known = [...(await hot.readGenerations()), ...places.map(({ generation }) => generation)];
   const generation = Math.max(0, ...known) + 1;
   await hot.publish(allShards.map((shard) => ({ shard, generation })));
 };

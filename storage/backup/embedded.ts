@@ -18,7 +18,7 @@ const parts = ['hot', 'sql'] as const;
 const draftName = 'restore.unfinished';
 
 /** Whether a directory lies in the data folder. */
-export const holdsDirectory = (dataDir: string): boolean => existsSync(join(dataDir, 'sql'));
+export const hasDirectory = (dataDir: string): boolean => existsSync(join(dataDir, 'sql'));
 
 /**
  * Packs both stores of a data folder that no process has open, and reads the packs again. On disk when it
@@ -52,7 +52,7 @@ export const backupFolder = async (
  */
 export const restoreFolder = async (directory: string, dataDir: string): Promise<EmbeddedBackup> => {
   const manifest = readManifest(directory);
-  if (manifest.kind !== 'embedded') throw new BackupError(otherKind(directory));
+  if (manifest.kind !== 'embedded') throw new BackupError(describeOtherKind(directory));
   const lock = await lockDataDirectory(dataDir);
   try {
     const draft = join(dataDir, draftName);
@@ -69,14 +69,14 @@ export const restoreFolder = async (directory: string, dataDir: string): Promise
   }
 };
 
-const otherKind = (directory: string): string =>
+const describeOtherKind = (directory: string): string =>
   `The backup in ${directory} is of a Postgres server and the settings name the embedded stores. Set ` +
   'REDIS_URL and DATABASE_URL, or bring the directory over with `export` and `import`.';
 
 /** What an interrupted restore left. Throws words when it was whole: the database is in its place last. */
 const clearUnfinished = async (dataDir: string, draft: string): Promise<void> => {
   if (!existsSync(draft)) return;
-  const whole = holdsDirectory(dataDir);
+  const whole = hasDirectory(dataDir);
   const left = whole ? [] : ['hot', 'sql.state.json'];
   for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
   await rm(draft, { recursive: true });

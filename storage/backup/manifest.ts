@@ -11,34 +11,34 @@ import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type PackContents, syncPath } from '../embedded/copy.ts';
-import type { ShardPlace } from './age.ts';
+import type { NumberedShardPosition } from './age.ts';
 
-interface Common {
+interface ManifestHeader {
   readonly format: 1;
   readonly takenAt: string;
 }
 /** Both embedded stores at rest, of one moment. */
-export interface EmbeddedBackup extends Common {
+export interface EmbeddedBackup extends ManifestHeader {
   readonly kind: 'embedded';
   readonly sql: PackContents;
   readonly hot: PackContents;
 }
 /** The SQL of a server; the hot store is healed from it. */
-export interface ServersBackup extends Common {
+export interface ServersBackup extends ManifestHeader {
   readonly kind: 'servers';
   /** Major version of the server that was dumped. */
   readonly postgres: number;
   readonly dump: { readonly bytes: number; readonly sha256: string };
   /** How far each shard had come, to tell an older hot store from a newer one. */
-  readonly newest: readonly ShardPlace[];
+  readonly newest: readonly NumberedShardPosition[];
 }
-export type Manifest = EmbeddedBackup | ServersBackup;
+export type BackupManifest = EmbeddedBackup | ServersBackup;
 
 /** What is wrong with a backup or with the place for it: words for the operator. Nothing was changed. */
 export class BackupError extends Error {}
 
 const manifestName = 'manifest.json';
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+const computeDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Throws words unless the folder can be made here: absent, or there and empty. */
 export const assertNewFolder = (directory: string): void => {
@@ -55,8 +55,8 @@ export const assertNewFolder = (directory: string): void => {
  */
 export const writeBackup = async (
   directory: string,
-  fill: (draft: string) => Promise<Manifest>,
-): Promise<Manifest> => {
+  fill: (draft: string) => Promise<BackupManifest>,
+): Promise<BackupManifest> => {
   assertNewFolder(directory);
   const draft = `${resolve(directory)}.unfinished`;
   await rm(draft, { recursive: true, force: true });
@@ -65,7 +65,7 @@ export const writeBackup = async (
     const manifest = await fill(draft);
     const text = JSON.stringify(manifest);
     const file = await open(join(draft, manifestName), 'wx', 0o600);
-    await file.writeFile(JSON.stringify({ sha256: digest(text), manifest }));
+    await file.writeFile(JSON.stringify({ sha256: computeDigest(text), manifest }));
     await file.sync();
     await file.close();
     await syncPath(draft, true);
@@ -80,18 +80,18 @@ export const writeBackup = async (
 };
 
 /** The manifest of a finished backup. Throws words when there is none, or it is damaged or too new. */
-export const readManifest = (directory: string): Manifest => {
+export const readManifest = (directory: string): BackupManifest => {
   const path = join(directory, manifestName);
   if (!existsSync(path)) throw new BackupError(`There is no backup in ${directory}: ${path} is missing.`);
   const { sha256, manifest } = parse(path);
-  if (sha256 !== digest(JSON.stringify(manifest)) || manifest === undefined)
+  if (sha256 !== computeDigest(JSON.stringify(manifest)) || manifest === undefined)
     throw new BackupError(`The backup is damaged: ${path} is not as it was written.`);
   if (manifest.format !== 1)
     throw new BackupError(`The backup in ${directory} was written by a newer version of Rollcall.`);
   return manifest;
 };
 
-const parse = (path: string): { sha256?: string; manifest?: Manifest } => {
+const parse = (path: string): { sha256?: string; manifest?: BackupManifest } => {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) ?? {};
   } catch {

@@ -20,7 +20,7 @@ export interface Programs {
 const debianFolder = '/usr/lib/postgresql';
 
 /** Folders that may hold the programs, those of the PATH first. */
-const folders = (): readonly string[] => {
+const listFolders = (): readonly string[] => {
   const found = spawnSync('sh', ['-c', 'command -v pg_dump'], { encoding: 'utf8' }).stdout?.trim() ?? '';
   const versions = existsSync(debianFolder) ? readdirSync(debianFolder) : [];
   const debian = versions.sort((left, right) => Number(right) - Number(left));
@@ -31,7 +31,7 @@ const folders = (): readonly string[] => {
 };
 
 /** Major version of the programs in a folder, 0 when they are not both there or do not run. */
-const majorOf = (folder: string): number => {
+const findMajor = (folder: string): number => {
   if (!['pg_dump', 'pg_restore'].every((name) => existsSync(join(folder, name)))) return 0;
   const { stdout } = spawnSync(join(folder, 'pg_dump'), ['--version'], { encoding: 'utf8' });
   return Number(/(\d+)/.exec(stdout ?? '')?.[1] ?? 0);
@@ -39,10 +39,12 @@ const majorOf = (folder: string): number => {
 
 /** The programs for a server of this major version. Throws words when there are none that are new enough. */
 export const findPrograms = (databaseUrl: string, serverMajor: number): Programs => {
-  const found = folders().map((folder) => ({ folder, major: majorOf(folder) }));
+  const found = listFolders().map((folder) => ({ folder, major: findMajor(folder) }));
   const fit = found.find(({ major }) => major >= serverMajor);
   if (fit === undefined)
-    throw new BackupError(noneFit(serverMajor, Math.max(0, ...found.map((one) => one.major))));
+    throw new BackupError(
+      describeMissingPrograms(serverMajor, Math.max(0, ...found.map((one) => one.major))),
+    );
   const { address, password } = splitAddress(databaseUrl);
   return {
     run: async (program, words, signal) => {
@@ -63,7 +65,7 @@ export const findPrograms = (databaseUrl: string, serverMajor: number): Programs
   };
 };
 
-const noneFit = (serverMajor: number, newest: number): string =>
+const describeMissingPrograms = (serverMajor: number, newest: number): string =>
   newest === 0
     ? `pg_dump and pg_restore were not found, neither in the PATH nor in ${debianFolder}. Install the ` +
       `client programs of Postgres ${serverMajor} or later (Debian: postgresql-client) and try again.`

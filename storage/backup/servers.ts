@@ -9,9 +9,9 @@
 import { join } from 'node:path';
 import type { HotStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
-import { beginLineage } from '../ledger/generations.ts';
+import { beginTimeline } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
-import { holdsAny, newestInSql, outrunSql, shardsBehind } from './age.ts';
+import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
 import { findPrograms } from './programs.ts';
 
@@ -25,7 +25,7 @@ export interface Servers {
 
 const dumpName = 'database.dump';
 
-const majorOf = async (sql: Sql): Promise<number> => {
+const readServerMajor = async (sql: Sql): Promise<number> => {
   const [row] = await sql<{ version: number }[]>`
     select current_setting('server_version_num')::int / 10000 as version`;
   return row?.version ?? 0;
@@ -38,12 +38,12 @@ export const backupServers = async (
   takenAt: string,
 ): Promise<ServersBackup> => {
   const { sql, databaseUrl, signal } = servers;
-  const postgres = await majorOf(sql);
+  const postgres = await readServerMajor(sql);
   const programs = findPrograms(databaseUrl, postgres);
   return (await writeBackup(directory, async (draft) => {
     const file = join(draft, dumpName);
     // Before the dump: what it holds is at least as new.
-    const newest = await newestInSql(sql);
+    const newest = await readNewestPositions(sql);
     await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);
     await syncPath(file, false);
     return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), newest };
@@ -63,29 +63,29 @@ export const restoreServers = async (
 ): Promise<{ readonly manifest: ServersBackup; readonly hot: HotFate }> => {
   const { sql, hot, databaseUrl, signal } = servers;
   const manifest = readManifest(directory);
-  if (manifest.kind !== 'servers') throw new BackupError(otherKind(directory));
+  if (manifest.kind !== 'servers') throw new BackupError(describeOtherKind(directory));
   const file = join(directory, dumpName);
   await assertWhole(file, manifest);
-  const major = await majorOf(sql);
-  if (major < manifest.postgres) throw new BackupError(olderServer(manifest.postgres, major));
+  const major = await readServerMajor(sql);
+  if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
   const programs = findPrograms(databaseUrl, major);
   await assertEmpty(sql);
-  const kept = await holdsAny(hot);
+  const kept = await hasAnyShard(hot);
   if (kept) await moveOn(hot, manifest);
   const words = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
   await programs.run('pg_restore', words, signal);
-  if (kept) await beginLineage(sql);
+  if (kept) await beginTimeline(sql);
   return { manifest, hot: kept ? 'kept' : 'empty' };
 };
 
 const moveOn = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
-  const behind = await shardsBehind(hot, newest);
-  if (behind.length > 0) throw new BackupError(hotIsOlder(behind.length));
-  await outrunSql(hot, newest);
+  const behind = await listShardsBehind(hot, newest);
+  if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length));
+  await raiseGenerationsPastSql(hot, newest);
 };
 
 /** For a hot store that is older than SQL, wherever that is found. */
-export const hotIsOlder = (shards: number): string =>
+export const describeOlderHotStore = (shards: number): string =>
   `The hot store is older than SQL in ${shards} of its 128 shards: it would show old numbers and write ` +
   'them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, move ' +
   'the folder hot in DATA_DIR away): the totals then come from SQL.';
@@ -107,10 +107,10 @@ const assertEmpty = async (sql: Sql): Promise<void> => {
     );
 };
 
-const otherKind = (directory: string): string =>
+const describeOtherKind = (directory: string): string =>
   `The backup in ${directory} is of the embedded stores and the settings name servers. Unset REDIS_URL and ` +
   'DATABASE_URL, or bring the directory over with `export` and `import`.';
 
-const olderServer = (dumped: number, found: number): string =>
+const describeOlderServer = (dumped: number, found: number): string =>
   `The backup was taken of Postgres ${dumped} and this server is Postgres ${found}: restore into version ` +
   `${dumped} or later.`;

@@ -5,38 +5,22 @@
  * the hot reads, and turns every failure into a `StorageError`. It decides nothing.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import { redeemVotes } from '../ledger/redeem.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { createTurns } from '../sql/turns.ts';
-import { type Applications, createApplications } from './applications.ts';
-import { type Blog, createBlog } from './blog.ts';
-import { type BotEdits, createBotEdits } from './bot-edits.ts';
-import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bot-people.ts';
-import { type BotProfile, findBot, findBots } from './bots.ts';
-import { createRowCache, createSnapshots, type Listing, type RowCache, type Snapshots } from './cache.ts';
-import {
-  type CreditKind,
-  type CreditStanding,
-  listTiers,
-  type RedeemOutcome,
-  type RedeemRequest,
-  type Redeems,
-  readRedeems,
-  readStanding,
-  type TierRow,
-} from './credits.ts';
-import { type FrontPage, readFrontPage } from './front-page.ts';
-import type { IndexBotRow, IndexServerRow } from './index-rows.ts';
-import { createLists, type Lists } from './lists.ts';
-import { createLogins, type Logins } from './logins.ts';
-import { createOperatorSide, type OperatorSide } from './operator-side.ts';
-import { createPackEdits, type PackEdits } from './pack-edits.ts';
-import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs.ts';
-import { type EntityStanding, permissionsOn } from './permissions.ts';
-import { createPushBox, type PushBox } from './push.ts';
-import { createReminders, type Reminders } from './reminders.ts';
-import { findServer, findServers, type ServerProfile } from './servers.ts';
+import { createSemaphore } from '../sql/semaphore.ts';
+import { type BotEdits, createBotEdits } from './bots/bot-edits.ts';
+import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bots/bot-people.ts';
+import { type BotProfile, findBot, findBots } from './bots/bots.ts';
+import { type Applications, createApplications } from './content/applications.ts';
+import { type Blog, createBlog } from './content/blog.ts';
+import { createShop, type Shop } from './content/shop.ts';
+import { type FrontPage, readFrontPage } from './lists/front-page.ts';
+import { createLists, type Lists } from './lists/lists.ts';
+import { findServer, findServers, type ServerProfile } from './lists/servers.ts';
+import { createOperatorCatalogue, type OperatorCatalogue } from './operator/operator-catalogue.ts';
+import { createPackEdits, type PackEdits } from './packs/pack-edits.ts';
+import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs/packs.ts';
+import { createLogins, type Logins } from './people/logins.ts';
 import {
   deleteSession,
   findSessionOfToken,
@@ -47,18 +31,27 @@ import {
   type SessionOfToken,
   type SessionRow,
   type SessionTarget,
-} from './sessions.ts';
-import { createShop, type Shop } from './shop.ts';
-import { createTeamEdits, type TeamEdits } from './team-edits.ts';
-import { createTeamMembers, type TeamMembers } from './team-members.ts';
+} from './people/sessions.ts';
+import {
+  type CachedList,
+  createRowCache,
+  createSnapshots,
+  type RowCache,
+  type Snapshots,
+} from './shared/cache.ts';
+import type { IndexBotRow, IndexServerRow } from './shared/index-rows.ts';
+import { type EntityAccess, findAccess } from './shared/permissions.ts';
+import { createVanities, type Vanities } from './shared/vanity.ts';
+import { createTeamEdits, type TeamEdits } from './teams/team-edits.ts';
+import { createTeamMembers, type TeamMembers } from './teams/team-members.ts';
 import {
   findTeam,
   findTeamIdByName,
   readHoldings,
   type TeamHoldings,
   type TeamProfile,
-  type TeamWishes,
-} from './teams.ts';
+  type TeamSelection,
+} from './teams/teams.ts';
 import {
   createLookUp,
   createUnknownNames,
@@ -66,34 +59,47 @@ import {
   namesOfKind,
   type UnknownNames,
 } from './unknown.ts';
-import { createVanities, type Vanities } from './vanity.ts';
-import { createVoterOrders } from './voter-order.ts';
+import {
+  type CreditKind,
+  listTiers,
+  type RedeemBalance,
+  type RedeemOutcome,
+  type RedeemRequest,
+  type Redeems,
+  readRedeemBalance,
+  readRedeems,
+  type TierRow,
+} from './votes/credits.ts';
+import { createPushOutbox, type PushOutbox } from './votes/push.ts';
+import { redeemVotes } from './votes/redeem.ts';
+import { createReminders, type Reminders } from './votes/reminders.ts';
+import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
-  eachVoters,
+  listValidVotes,
   listVotes,
+  streamVoters,
   type VotePair,
   type VoteRow,
-  validVotes,
   voterStepsAtOnceMax,
-} from './votes.ts';
+} from './votes/votes.ts';
 
-export type { Listing };
+export type { CachedList as Listing };
 /** At once when cached, else after a query. */
-export type Soon<Value> = Value | Promise<Value>;
+export type MaybePromise<Value> = Value | Promise<Value>;
 export interface Profiles<Row> {
   /** By id or vanity code; `null` when there is none. The same object until it is dropped. */
-  profile(word: string): Soon<Row | null>;
+  find(word: string): MaybePromise<Row | null>;
   /** Forgets what is cached about this id. Call after an edit or a deletion is committed. */
   drop(id: string): void;
   /** Everything is old from here on: edits of other nodes may have been missed. */
-  doubtAll(): void;
+  invalidateAll(): void;
 }
 
 export interface Catalogue {
   readonly sql: Sql;
   readonly bots: Profiles<BotProfile> & {
-    page(page: number): Promise<Listing<readonly IndexBotRow[]>>;
+    page(page: number): Promise<CachedList<readonly IndexBotRow[]>>;
     random(wanted: number): Promise<readonly IndexBotRow[]>;
     frontPage(): Promise<FrontPage>;
     readonly edits: BotEdits;
@@ -103,10 +109,10 @@ export interface Catalogue {
     noteLookup(ids: BotIds, person: BotPerson): Promise<boolean>;
   };
   readonly servers: Profiles<ServerProfile> & {
-    page(page: number): Promise<Listing<readonly IndexServerRow[]>>;
+    page(page: number): Promise<CachedList<readonly IndexServerRow[]>>;
   };
   readonly teams: Profiles<TeamProfile> & {
-    holdings(teamId: string, wishes: TeamWishes): Promise<TeamHoldings>;
+    holdings(teamId: string, wishes: TeamSelection): Promise<TeamHoldings>;
     /** The id of the oldest team with this name in any case. */
     idByName(name: string): Promise<string | null>;
     readonly edits: TeamEdits;
@@ -117,11 +123,11 @@ export interface Catalogue {
     /** By url, else by name. */
     summary(word: string): Promise<PackSummary | null>;
     readonly edits: PackEdits;
-    page(page: number): Promise<Listing<PackPage>>;
+    page(page: number): Promise<CachedList<PackPage>>;
   };
   readonly vanity: Vanities;
   readonly reminders: Reminders;
-  readonly push: PushBox;
+  readonly push: PushOutbox;
   readonly sessions: {
     list(target: SessionTarget): Promise<readonly SessionRow[]>;
     /** What authentication asks; also an expired session. */
@@ -134,7 +140,7 @@ export interface Catalogue {
   readonly blog: Blog;
   readonly votes: {
     valid(pair: VotePair): Promise<readonly VoteRow[]>;
-    page(pair: VotePair, page: number): Promise<Listing<readonly VoteRow[]>>;
+    page(pair: VotePair, page: number): Promise<CachedList<readonly VoteRow[]>>;
     voters(ref: EntityRef, page: number): Promise<readonly string[]>;
     eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
   };
@@ -145,16 +151,16 @@ export interface Catalogue {
     standing(
       target: { readonly ref: EntityRef; readonly kind: CreditKind },
       heard: number,
-    ): Promise<CreditStanding>;
+    ): Promise<RedeemBalance>;
     redeems(ref: EntityRef): Promise<Redeems>;
     /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
     redeem(request: RedeemRequest): Promise<RedeemOutcome>;
   };
   readonly shop: Shop;
   /** What only operators do. */
-  readonly operator: OperatorSide;
+  readonly operator: OperatorCatalogue;
   /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
-  permissionsOn(kind: EntityKind, id: string, userId: string): Promise<EntityStanding | null>;
+  findAccess(kind: EntityKind, id: string, userId: string): Promise<EntityAccess | null>;
 }
 
 export interface CatalogueOptions {
@@ -173,16 +179,16 @@ const defaults: Required<CatalogueOptions> = {
 };
 const snapshotEntriesMax = 512;
 
-const profilesOf = <Row extends { id: string; vanity: string; weightBytes: number }>(
+const createProfiles = <Row extends { id: string; vanity: string; weightBytes: number }>(
   cache: RowCache<Row>,
   find: (word: string) => Promise<Row | null>,
 ): Profiles<Row> => ({
-  profile: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
+  find: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
   drop: (id) => cache.drop(id),
-  doubtAll: () => cache.doubtAll(),
+  invalidateAll: () => cache.invalidateAll(),
 });
 
-const readingMany =
+const createBatchReader =
   <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
   (ids: readonly string[]): Promise<readonly Row[]> =>
     asStorage('catalogue.find', () => find(ids));
@@ -193,9 +199,9 @@ const createBots = (
   { lists, snapshots }: { readonly lists: Lists; readonly snapshots: Snapshots },
 ): Catalogue['bots'] => {
   return {
-    ...profilesOf(cache, (word) => findBot(sql, word)),
-    page: lists.bots,
-    random: lists.randomBots,
+    ...createProfiles(cache, (word) => findBot(sql, word)),
+    page: lists.readBots,
+    random: lists.readRandomBots,
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
     edits: createBotEdits(sql),
     known: (ids) => asStorage('bots.known', () => findKnownBot(sql, ids)),
@@ -204,12 +210,12 @@ const createBots = (
 };
 
 const createServers = (sql: Sql, cache: RowCache<ServerProfile>, lists: Lists): Catalogue['servers'] => ({
-  ...profilesOf(cache, (word) => findServer(sql, word)),
-  page: lists.servers,
+  ...createProfiles(cache, (word) => findServer(sql, word)),
+  page: lists.readServers,
 });
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams'] => ({
-  ...profilesOf(cache, (word) => findTeam(sql, word)),
+  ...createProfiles(cache, (word) => findTeam(sql, word)),
   holdings: (teamId, wishes) => asStorage('teams.holdings', () => readHoldings(sql, teamId, wishes)),
   idByName: (name) => asStorage('teams.idByName', () => findTeamIdByName(sql, name)),
   edits: createTeamEdits(sql),
@@ -226,7 +232,7 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames): Catalogue['
   }),
   summary: (word) => asStorage('packs.summary', () => findPackSummary(sql, word)),
   edits: createPackEdits(sql),
-  page: lists.packs,
+  page: lists.readPacks,
 });
 
 const createSessions = (sql: Sql): Catalogue['sessions'] => ({
@@ -238,23 +244,23 @@ const createSessions = (sql: Sql): Catalogue['sessions'] => ({
 });
 
 const createVotes = (sql: Sql): Catalogue['votes'] => {
-  const turns = createTurns(voterStepsAtOnceMax);
+  const turns = createSemaphore(voterStepsAtOnceMax);
   const orders = createVoterOrders(sql);
   return {
-    valid: (pair) => asStorage('votes.valid', () => validVotes(sql, pair)),
+    valid: (pair) => asStorage('votes.valid', () => listValidVotes(sql, pair)),
     page: (pair, page) =>
       asStorage('votes.page', async () => ({
         count: await countVotes(sql, pair),
         rows: await listVotes(sql, pair, page),
       })),
     voters: (ref, page) => asStorage('votes.voters', () => orders.page(ref, page)),
-    eachVoters: (ref) => eachVoters(sql, ref, turns),
+    eachVoters: (ref) => streamVoters(sql, ref, turns),
   };
 };
 
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
-  standing: (target, heard) => asStorage('credits.standing', () => readStanding(sql, target, heard)),
+  standing: (target, heard) => asStorage('credits.standing', () => readRedeemBalance(sql, target, heard)),
   redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
   redeem: (request) => redeemVotes(sql, request),
 });
@@ -274,7 +280,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       createRowCache({
         ...cacheBound,
         unknown: namesOfKind(unknown, 'bot'),
-        readMany: readingMany((ids) => findBots(sql, ids)),
+        readMany: createBatchReader((ids) => findBots(sql, ids)),
       }),
       {
         lists,
@@ -286,7 +292,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       createRowCache({
         ...cacheBound,
         unknown: namesOfKind(unknown, 'server'),
-        readMany: readingMany((ids) => findServers(sql, ids)),
+        readMany: createBatchReader((ids) => findServers(sql, ids)),
       }),
       lists,
     ),
@@ -294,7 +300,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
     packs: createPacks(sql, lists, unknown),
     vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),
-    push: createPushBox(sql),
+    push: createPushOutbox(sql),
     sessions: createSessions(sql),
     logins: createLogins(sql),
     applications: createApplications(sql, snapshots),
@@ -302,8 +308,8 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
     votes: createVotes(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
-    operator: createOperatorSide(sql),
-    permissionsOn: (kind, id, userId) =>
-      asStorage('catalogue.permissionsOn', () => permissionsOn(sql, { kind, id }, userId)),
+    operator: createOperatorCatalogue(sql),
+    findAccess: (kind, id, userId) =>
+      asStorage('catalogue.permissionsOn', () => findAccess(sql, { kind, id }, userId)),
   };
 };

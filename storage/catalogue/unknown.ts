@@ -6,7 +6,7 @@
  * from before the statement that did not find it. Only an answer of SQL counts: a failure is never kept.
  * Bounded by number and by the length of a name. Wired by catalogue.ts.
  */
-import { createRecent } from '../../engine/recent.ts';
+import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** How long a name stays unknown after it was asked for, ms. Names of other nodes appear within 1 s (I9). */
@@ -28,7 +28,7 @@ export interface UnknownNames {
 }
 
 export const createUnknownNames = (monotonicMs: () => number = () => performance.now()): UnknownNames => {
-  const untilMs = createRecent<number>(namesMax);
+  const untilMs = createTwoGenerationCache<number>(namesMax);
   const listeners: (() => void)[] = [];
   let epoch = 0;
   return {

@@ -18,7 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file',
 };
 
-const unusable = (directory: string, error: unknown): Error => {
+const createUnusableError = (directory: string, error: unknown): Error => {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return new Error(
     `The data folder ${directory} cannot be used: ${reasons[code] ?? message} (${code}). ` +
@@ -27,7 +27,7 @@ const unusable = (directory: string, error: unknown): Error => {
 };
 
 /** The folders that are missing, the outermost first. */
-const missingFolders = (directory: string): readonly string[] => {
+const listMissingFolders = (directory: string): readonly string[] => {
   const missing: string[] = [];
   let folder = resolve(directory);
   while (statSync(folder, { throwIfNoEntry: false }) === undefined && folder !== dirname(folder)) {
@@ -47,9 +47,9 @@ const assertFolder = (directory: string): void => {
 /** Afterwards the folder is there, and only its owner may enter it if it was made here. Throws words. */
 export const makeDataFolder = (directory: string): void => {
   try {
-    for (const folder of missingFolders(directory)) mkdirSync(folder, { mode: 0o700 });
+    for (const folder of listMissingFolders(directory)) mkdirSync(folder, { mode: 0o700 });
     assertFolder(directory);
   } catch (error) {
-    throw unusable(directory, error);
+    throw createUnusableError(directory, error);
   }
 };

@@ -34,7 +34,7 @@ export class DataLocked extends Error {
   }
 }
 
-interface Owner {
+interface LockOwner {
   readonly pid: number;
   /** In the system's own unit; `''` where it cannot be read. */
   readonly startedAt: string;
@@ -56,26 +56,27 @@ const readOr = (fallback: string, read: () => string): string => {
 };
 
 /** Field 22 of Linux' stat line: ticks since boot. The name in field 2 may hold spaces. */
-const startOf = (pid: number): string =>
+const readStartTime = (pid: number): string =>
   readOr('', () => {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   });
 
 /** Names this run of the operating system; `''` where the system does not tell. */
-export const bootId = (): string => readOr('', () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
+export const readBootId = (): string =>
+  readOr('', () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
 
-const self = (): Owner => ({
+const describeSelf = (): LockOwner => ({
   pid: process.pid,
-  startedAt: startOf(process.pid),
-  boot: bootId(),
+  startedAt: readStartTime(process.pid),
+  boot: readBootId(),
   namespace: readOr('', () => readlinkSync('/proc/self/ns/pid')),
   host: hostname(),
 });
 
-const readOwner = (path: string): Owner | null => {
+const readOwner = (path: string): LockOwner | null => {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Owner;
+    return JSON.parse(readFileSync(path, 'utf8')) as LockOwner;
   } catch {
     return null;
   }
@@ -90,7 +91,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-const ageMs = (path: string): number => {
+const readAgeMs = (path: string): number => {
   try {
     return Date.now() - statSync(path).mtimeMs;
   } catch {
@@ -99,14 +100,14 @@ const ageMs = (path: string): number => {
 };
 
 /** `null` when only time can tell: the owner's pids mean nothing here. */
-const isAlive = (owner: Owner): boolean | null => {
-  const me = self();
+const isAlive = (owner: LockOwner): boolean | null => {
+  const me = describeSelf();
   if (owner.host === me.host && owner.boot !== me.boot) return false;
   if (owner.host !== me.host || owner.namespace !== me.namespace) return null;
-  return isRunning(owner.pid) && startOf(owner.pid) === owner.startedAt;
+  return isRunning(owner.pid) && readStartTime(owner.pid) === owner.startedAt;
 };
 
-const refusal = (directory: string, path: string, owner: Owner | null): DataLocked => {
+const createLockedError = (directory: string, path: string, owner: LockOwner | null): DataLocked => {
   const who = owner ? `process ${owner.pid} on ${owner.host}` : 'another process';
   return new DataLocked(
     `The data folder ${directory} is in use by ${who}. Two processes on one folder would destroy it. ` +
@@ -116,18 +117,18 @@ const refusal = (directory: string, path: string, owner: Owner | null): DataLock
 };
 
 /** Whether the lock may be taken over. Waits out a freshness that only time can refute. */
-const isStale = async (path: string, owner: Owner | null): Promise<boolean> => {
+const isStale = async (path: string, owner: LockOwner | null): Promise<boolean> => {
   const alive = owner ? isAlive(owner) : null;
   if (alive !== null) return !alive;
-  const first = statOrNull(path);
-  while (ageMs(path) <= freshMs) {
+  const first = findModifiedMs(path);
+  while (readAgeMs(path) <= freshMs) {
     await sleep(pollEveryMs);
-    if (statOrNull(path) !== first) return false;
+    if (findModifiedMs(path) !== first) return false;
   }
   return true;
 };
 
-const statOrNull = (path: string): number | null => {
+const findModifiedMs = (path: string): number | null => {
   try {
     return statSync(path).mtimeMs;
   } catch {
@@ -136,7 +137,7 @@ const statOrNull = (path: string): number | null => {
 };
 
 /** Moves a stale lock away. False when somebody else had taken it over in the meantime. */
-const moveAway = (path: string, stale: Owner | null, aside: string): boolean => {
+const moveAway = (path: string, stale: LockOwner | null, aside: string): boolean => {
   try {
     renameSync(path, aside);
   } catch {
@@ -171,16 +172,16 @@ export const lockDataDirectory = async (directory: string): Promise<DataLock> =>
   makeDataFolder(directory);
   const path = join(directory, 'lock');
   const draft = join(directory, `lock.${process.pid}.${process.hrtime.bigint()}`);
-  const mine = JSON.stringify(self());
+  const mine = JSON.stringify(describeSelf());
   writeFileSync(draft, mine, { mode: 0o600 });
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (tryLink(draft, path)) return keep(path, mine);
       const owner = readOwner(path);
-      if (!(await isStale(path, owner))) throw refusal(directory, path, owner);
-      if (!moveAway(path, owner, `${draft}.stale`)) throw refusal(directory, path, readOwner(path));
+      if (!(await isStale(path, owner))) throw createLockedError(directory, path, owner);
+      if (!moveAway(path, owner, `${draft}.stale`)) throw createLockedError(directory, path, readOwner(path));
     }
-    throw refusal(directory, path, readOwner(path));
+    throw createLockedError(directory, path, readOwner(path));
   } finally {
     rmSync(draft, { force: true });
   }

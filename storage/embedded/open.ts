@@ -12,16 +12,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
-import { beginLineage } from '../ledger/generations.ts';
+import { beginTimeline } from '../ledger/generations.ts';
 import type { Pool, Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
-import { type EmbeddedSql, openEmbeddedSql } from '../sql/embedded.ts';
-import { storageErrorOf } from '../sql/errors.ts';
+import { toStorageError } from '../sql/errors.ts';
 import { guardSql } from '../sql/guard.ts';
 import { syncFolder } from './copy.ts';
-import { bootId } from './lock.ts';
+import { readBootId } from './lock.ts';
+import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
 import { readAll } from './read-all.ts';
-import { isProtected, listSnapshots, putBack, type SnapshotPlace, takeSnapshot } from './snapshot.ts';
+import { isProtected, listSnapshots, putBack, type SnapshotPaths, takeSnapshot } from './snapshot.ts';
 import { createUpkeep } from './upkeep.ts';
 
 export interface LedgerStoreOptions {
@@ -32,15 +32,15 @@ export interface LedgerStoreOptions {
   /** Default 15 s. */
   readonly upkeepEveryMs?: number;
   /** Failures of snapshots and upkeep: words for the log. */
-  readonly onTrouble?: (words: string, error: unknown) => void;
-  /** The database thread ended: no statement will ever succeed again here. Default: `onTrouble`. */
+  readonly onWarning?: (words: string, error: unknown) => void;
+  /** The database thread ended: no statement will ever succeed again here. Default: `onWarning`. */
   readonly onLost?: ((words: string, error: unknown) => void) | undefined;
 }
 
 export interface LedgerStore extends Pool {
   /**
    * The database is older than the hot store: the engine must be started with all its entities marked dirty
-   * (`reflush`), so that totals are written anew. Every opening says so until `caughtUp`.
+   * (`reflush`), so that totals are written anew. Every opening says so until `markCaughtUp`.
    */
   readonly restored: boolean;
   /** Whether there is anything in it that the hot store's counters could belong to. */
@@ -48,9 +48,9 @@ export interface LedgerStore extends Pool {
   /** What the operator should know about this opening; empty when all is well. */
   readonly notes: readonly string[];
   /** The totals will be written anew, whatever happens now: the next opening need not say `restored`. */
-  caughtUp(): void;
+  markCaughtUp(): void;
   /** Takes a snapshot now; statements pause while files are copied. Resolves to its name. */
-  snapshot(): Promise<string>;
+  takeSnapshot(): Promise<string>;
   /** Takes one in the background unless there is one that the hot store can be continued from. */
   protect(): void;
   /** Words for the operator when the database is damaged, else `null`. */
@@ -59,36 +59,38 @@ export interface LedgerStore extends Pool {
   close(): Promise<void>;
 }
 
-interface Place extends SnapshotPlace {
+interface FolderPaths extends SnapshotPaths {
   readonly state: string;
 }
-type Left = 'closed' | 'killed' | 'machine_restarted';
+type LastEnd = 'closed' | 'killed' | 'machine_restarted';
 
 /** What is known of the folder while nobody has it open. */
-interface Standing {
-  readonly left: Left;
+interface FolderState {
+  readonly left: LastEnd;
   /** It may be older than the hot store, and nobody has written the totals anew. */
   readonly older: boolean;
   /** What was met of damage, `''` for nothing. */
   readonly damage: string;
 }
 
-const placeOf = (dataDirectory: string): Place => ({
+const toFolderPaths = (dataDirectory: string): FolderPaths => ({
   live: join(dataDirectory, 'sql'),
   snapshots: join(dataDirectory, 'snapshots'),
   state: join(dataDirectory, 'sql.state.json'),
 });
 
-const readStanding = (place: Place): Standing => {
+const readFolderState = (paths: FolderPaths): FolderState => {
   const unknown = { left: 'machine_restarted', older: false, damage: '' } as const;
-  if (!existsSync(place.state)) return existsSync(place.live) ? unknown : { ...unknown, left: 'closed' };
+  if (!existsSync(paths.state)) return existsSync(paths.live) ? unknown : { ...unknown, left: 'closed' };
   try {
-    const state = JSON.parse(readFileSync(place.state, 'utf8')) as State & { readonly boot: string };
+    const state = JSON.parse(readFileSync(paths.state, 'utf8')) as FolderStateFile & {
+      readonly boot: string;
+    };
     const older = state.older === true;
     const damage = state.damage ?? '';
     if (!state.open) return { left: 'closed', older, damage };
     // Nobody has read all of one that was being mended.
-    const known = !older && state.boot !== '' && state.boot === bootId();
+    const known = !older && state.boot !== '' && state.boot === readBootId();
     return { left: known ? 'killed' : 'machine_restarted', older, damage };
   } catch {
     return unknown;
@@ -96,23 +98,27 @@ const readStanding = (place: Place): Standing => {
 };
 
 /** What `sql.state.json` says. Files of earlier versions lack the last two. */
-interface State {
+interface FolderStateFile {
   open: boolean;
   older?: boolean;
   damage?: string;
 }
 
-const writeStanding = (place: Place, state: Readonly<State>): void =>
-  writeFileSync(place.state, JSON.stringify({ ...state, boot: bootId() }), { mode: 0o600, flush: true });
+const writeFolderState = (paths: FolderPaths, state: Readonly<FolderStateFile>): void =>
+  writeFileSync(paths.state, JSON.stringify({ ...state, boot: readBootId() }), { mode: 0o600, flush: true });
 
 /** Says of a database that was put in place whole that nothing is to be mended. */
 export const markClosed = (dataDirectory: string): void =>
-  writeStanding(placeOf(dataDirectory), { open: false, older: false });
+  writeFolderState(toFolderPaths(dataDirectory), { open: false, older: false });
 
-const openAndCheck = async (place: Place, left: Left, options: LedgerStoreOptions): Promise<EmbeddedSql> => {
+const openAndCheck = async (
+  paths: FolderPaths,
+  left: LastEnd,
+  options: LedgerStoreOptions,
+): Promise<EmbeddedSql> => {
   const embedded = await openEmbeddedSql({
-    directory: place.live,
-    onCrash: (error) => (options.onLost ?? options.onTrouble)?.('the embedded database ended', error),
+    directory: paths.live,
+    onCrash: (error) => (options.onLost ?? options.onWarning)?.('the embedded database ended', error),
   });
   try {
     await embedded.sql`select count(*) from pg_class`;
@@ -127,26 +133,26 @@ const openAndCheck = async (place: Place, left: Left, options: LedgerStoreOption
 /** Numbers of listings and edits that were given out and are forgotten here are known to the hot store. */
 const skipGiven = async (sql: Sql): Promise<void> => {
   const [found] = await sql`select to_regclass('incarnations') is not null as made`;
-  if (found?.made) await beginLineage(sql);
+  if (found?.made) await beginTimeline(sql);
 };
 
-interface Opened {
+interface OpenedSql {
   readonly embedded: EmbeddedSql;
   readonly restored: boolean;
   readonly notes: readonly string[];
   readonly damage: string;
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const openOrRestore = async (place: Place, options: LedgerStoreOptions): Promise<Opened> => {
-  const missing = !existsSync(place.live);
-  if (missing && listSnapshots(place.snapshots).length > 0) {
-    return restore(place, options, 'the folder is missing');
+const openOrRestore = async (paths: FolderPaths, options: LedgerStoreOptions): Promise<OpenedSql> => {
+  const missing = !existsSync(paths.live);
+  if (missing && listSnapshots(paths.snapshots).length > 0) {
+    return restore(paths, options, 'the folder is missing');
   }
-  const { left, older, damage } = readStanding(place);
+  const { left, older, damage } = readFolderState(paths);
   try {
-    const embedded = await openAndCheck(place, left, options);
+    const embedded = await openAndCheck(paths, left, options);
     if (missing) return { embedded, restored: false, notes: [], damage: '' };
     if (left !== 'machine_restarted' && !older) return { embedded, restored: false, notes: [], damage };
     // Perhaps not as new as it was: the database does not sync.
@@ -154,7 +160,7 @@ const openOrRestore = async (place: Place, options: LedgerStoreOptions): Promise
     return { embedded, restored: true, notes: [older ? unfinishedWords : restartedWords], damage };
   } catch (error) {
     if (missing) throw error;
-    return restore(place, options, wordsOf(error));
+    return restore(paths, options, toMessage(error));
   }
 };
 
@@ -177,32 +183,32 @@ const holdsDirectory = async (sql: Sql): Promise<boolean> =>
   (await isThere(sql, 'totals')) || (await isThere(sql, 'generations'));
 
 /** Tries snapshots from the newest. Throws words for the operator when none helps. */
-const restore = async (place: Place, options: LedgerStoreOptions, why: string): Promise<Opened> => {
+const restore = async (paths: FolderPaths, options: LedgerStoreOptions, why: string): Promise<OpenedSql> => {
   const tried: string[] = [];
   // Before it lies in its place: whoever opens it next has to know.
-  writeStanding(place, { open: true, older: true });
-  for (const name of listSnapshots(place.snapshots)) {
+  writeFolderState(paths, { open: true, older: true });
+  for (const name of listSnapshots(paths.snapshots)) {
     try {
-      const aside = await putBack(place, name);
-      const embedded = await openAndCheck(place, 'machine_restarted', options);
+      const aside = await putBack(paths, name);
+      const embedded = await openAndCheck(paths, 'machine_restarted', options);
       await skipGiven(embedded.sql);
       const kept = aside ? ` The broken folder was kept as ${aside}.` : '';
       const notes = [
-        `The database in ${place.live} could not be used (${why}). The snapshot ${name} was put in ` +
+        `The database in ${paths.live} could not be used (${why}). The snapshot ${name} was put in ` +
           'its place: edits and vote rows written since then are missing; counters are written anew from ' +
           `the hot store.${kept}`,
       ];
       return { embedded, restored: true, notes, damage: '' };
     } catch (error) {
-      tried.push(`snapshot ${name}: ${wordsOf(error)}`);
+      tried.push(`snapshot ${name}: ${toMessage(error)}`);
     }
   }
   throw new StorageError('open', {
     outcome: 'not_applied',
     reason: 'unreachable',
     detail:
-      `The database in ${place.live} could not be used (${why}) and no sound snapshot was found in ` +
-      `${place.snapshots}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}. ` +
+      `The database in ${paths.live} could not be used (${why}) and no sound snapshot was found in ` +
+      `${paths.snapshots}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}. ` +
       lostWords(options.dataDirectory),
   });
 };
@@ -226,7 +232,7 @@ export const lostWords = (dataDirectory: string): string => {
 
 /** Counters lie in the data folder, and neither a database nor a copy of one. */
 export const isBereft = (dataDirectory: string): boolean => {
-  const { live, snapshots } = placeOf(dataDirectory);
+  const { live, snapshots } = toFolderPaths(dataDirectory);
   return existsSync(join(dataDirectory, 'hot')) && !existsSync(live) && listSnapshots(snapshots).length === 0;
 };
 
@@ -235,22 +241,22 @@ export const isBereft = (dataDirectory: string): boolean => {
  * operator.
  */
 export const openLedgerStore = async (options: LedgerStoreOptions): Promise<LedgerStore> => {
-  const place = placeOf(options.dataDirectory);
-  const opened = await openOrRestore(place, options);
+  const paths = toFolderPaths(options.dataDirectory);
+  const opened = await openOrRestore(paths, options);
   const { embedded, restored, notes } = opened;
-  const state: State = { open: true, older: restored, damage: opened.damage };
-  writeStanding(place, state);
+  const state: FolderStateFile = { open: true, older: restored, damage: opened.damage };
+  writeFolderState(paths, state);
   const damage = watchDamage({
     known: opened.damage,
-    report: (met, error) => options.onTrouble?.(damagedWords(place, met), error),
+    report: (met, error) => options.onWarning?.(damagedWords(paths, met), error),
     onLasting: (met) => {
       state.damage = met;
-      writeStanding(place, state);
+      writeFolderState(paths, state);
     },
   });
   const sql = guardSql(embedded.sql, damage);
   const requestSql = guardSql(embedded.requestSql, damage);
-  const snapshot = snapshotsOf(place, embedded);
+  const snapshot = snapshotsOf(paths, embedded);
   const next = async (): Promise<unknown> => (damage.isLasting() ? null : snapshot());
   const stopTimers = startTimers({ snapshot: next, upkeep: createUpkeep(sql) }, options);
   let closing: Promise<void> | null = null;
@@ -263,9 +269,9 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
           (error: unknown) => ({ error }),
         );
     await embedded.close();
-    await syncFolder(place.live);
-    if (last !== null) options.onTrouble?.('the last snapshot failed', last.error);
-    else if (!damage.isLasting()) writeStanding(place, { ...state, open: false });
+    await syncFolder(paths.live);
+    if (last !== null) options.onWarning?.('the last snapshot failed', last.error);
+    else if (!damage.isLasting()) writeFolderState(paths, { ...state, open: false });
   };
   return {
     sql,
@@ -273,17 +279,17 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
     restored,
     holdsDirectory: await holdsDirectory(sql),
     notes,
-    caughtUp: () => {
+    markCaughtUp: () => {
       if (!state.older) return;
       state.older = false;
-      writeStanding(place, state);
+      writeFolderState(paths, state);
     },
-    snapshot,
+    takeSnapshot: snapshot,
     protect: () => {
-      if (damage.isLasting() || isProtected(place.snapshots)) return;
-      snapshot().catch((error: unknown) => options.onTrouble?.('the first snapshot failed', error));
+      if (damage.isLasting() || isProtected(paths.snapshots)) return;
+      snapshot().catch((error: unknown) => options.onWarning?.('the first snapshot failed', error));
     },
-    trouble: () => (damage.met() === '' ? null : damagedWords(place, damage.met())),
+    trouble: () => (damage.met() === '' ? null : damagedWords(paths, damage.met())),
     close: () => {
       closing ??= close();
       return closing;
@@ -292,25 +298,25 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
 };
 
 /** Gives what takes a snapshot, one at a time. */
-const snapshotsOf = (place: Place, { sql, packInto }: EmbeddedSql): (() => Promise<string>) => {
+const snapshotsOf = (paths: FolderPaths, { sql, packInto }: EmbeddedSql): (() => Promise<string>) => {
   let last: Promise<unknown> = Promise.resolve();
   return () => {
     const next = last.then(async () => {
       await sql`checkpoint`;
-      return takeSnapshot(place, { packInto, generations: await isThere(sql, 'generations') });
+      return takeSnapshot(paths, { packInto, generations: await isThere(sql, 'generations') });
     });
     last = next.catch(() => null);
     return next;
   };
 };
 
-const damagedWords = (place: Place, met: string): string => {
-  const [newest] = listSnapshots(place.snapshots);
+const damagedWords = (paths: FolderPaths, met: string): string => {
+  const [newest] = listSnapshots(paths.snapshots);
   const way =
     newest === undefined
       ? 'There is no snapshot: stop the server and restore a backup (docs/operating.md, "When an embedded ' +
         'store fails").'
-      : `Soon: stop the server, move ${place.live} away and start it again. The snapshot ${newest} then ` +
+      : `Soon: stop the server, move ${paths.live} away and start it again. The snapshot ${newest} then ` +
         'takes its place: edits and rows of votes since then are missing, counters are written anew from ' +
         'the hot store. If damage is met again, move that snapshot away as well, for the one before.';
   return (
@@ -319,13 +325,13 @@ const damagedWords = (place: Place, met: string): string => {
   );
 };
 
-interface Chores {
+interface MaintenanceTasks {
   readonly snapshot: () => Promise<unknown>;
   readonly upkeep: () => Promise<void>;
 }
 
 /** Repeats both, each never twice at once. Returns what stops them. */
-const startTimers = (chores: Chores, options: LedgerStoreOptions): (() => void) => {
+const startTimers = (chores: MaintenanceTasks, options: LedgerStoreOptions): (() => void) => {
   const every = (intervalMs: number, task: () => Promise<unknown>, words: string): NodeJS.Timeout => {
     let running = false;
     const timer = setInterval(() => {
@@ -334,7 +340,7 @@ const startTimers = (chores: Chores, options: LedgerStoreOptions): (() => void) 
       task()
         .catch((error: unknown) => {
           // The watch tells of damage, and not four times a minute.
-          if (storageErrorOf(words, error).reason !== 'damaged') options.onTrouble?.(words, error);
+          if (toStorageError(words, error).reason !== 'damaged') options.onWarning?.(words, error);
         })
         .finally(() => {
           running = false;

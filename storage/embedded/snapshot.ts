@@ -11,7 +11,7 @@ import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkPack, type PackContents, syncFolder, syncPath, unpack } from './copy.ts';
 
-interface Manifest {
+interface SnapshotManifest {
   readonly format: 1;
   readonly takenAt: string;
   readonly contents: PackContents;
@@ -19,7 +19,7 @@ interface Manifest {
   readonly generations?: boolean;
 }
 
-export interface SnapshotPlace {
+export interface SnapshotPaths {
   /** Folder that holds all snapshots. */
   readonly snapshots: string;
   /** The database's own folder. */
@@ -40,8 +40,8 @@ export const listSnapshots = (snapshots: string): readonly string[] =>
         .reverse()
     : [];
 
-const readManifest = (folder: string): Manifest =>
-  JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as Manifest;
+const readManifest = (folder: string): SnapshotManifest =>
+  JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as SnapshotManifest;
 
 /** Whether one of the snapshots was taken of a database that has met the hot store. */
 export const isProtected = (snapshots: string): boolean =>
@@ -58,7 +58,7 @@ const writeSynced = async (path: string, text: string): Promise<void> => {
 };
 
 /** A name that sorts by time, and no two alike. */
-const nameNow = (): string => `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${process.pid}`;
+const createName = (): string => `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${process.pid}`;
 
 const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
@@ -73,21 +73,21 @@ export interface Packing {
  * Durable when it resolves, to the snapshot's name; only then are older ones than the newest two removed.
  */
 export const takeSnapshot = async (
-  place: SnapshotPlace,
+  place: SnapshotPaths,
   { packInto, generations }: Packing,
 ): Promise<string> => {
   mkdirSync(place.snapshots, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(place.snapshots)) {
     if (name.endsWith(unfinished)) await remove(join(place.snapshots, name));
   }
-  const name = nameNow();
+  const name = createName();
   const draft = join(place.snapshots, name + unfinished);
   mkdirSync(draft, { mode: 0o700 });
   const pack = join(draft, packName);
   const contents = await packInto(pack);
   await syncPath(pack, false);
   await checkPack(pack, contents);
-  const manifest: Manifest = { format: 1, takenAt: new Date().toISOString(), contents, generations };
+  const manifest: SnapshotManifest = { format: 1, takenAt: new Date().toISOString(), contents, generations };
   await writeSynced(join(draft, manifestName), JSON.stringify(manifest));
   await syncPath(draft, true);
   renameSync(draft, join(place.snapshots, name));
@@ -102,14 +102,14 @@ export const takeSnapshot = async (
  * where, `''` when nothing was there. Rejects with words, and leaves all as it is, when the snapshot is
  * damaged.
  */
-export const putBack = async (place: SnapshotPlace, name: string): Promise<string> => {
+export const putBack = async (place: SnapshotPaths, name: string): Promise<string> => {
   const folder = join(place.snapshots, name);
   const manifest = readManifest(folder);
   const draft = `${place.live}${unfinished}`;
   await remove(draft);
   await unpack(join(folder, packName), manifest.contents, draft);
   await syncFolder(draft);
-  const aside = existsSync(place.live) ? `${place.live}.broken-${nameNow()}` : '';
+  const aside = existsSync(place.live) ? `${place.live}.broken-${createName()}` : '';
   if (aside) renameSync(place.live, aside);
   renameSync(draft, place.live);
   await syncPath(dirname(place.live), true);

@@ -5,9 +5,9 @@
  * statement; with `snapshot` all pages see one moment. Called by the command line and the admin listener.
  */
 import type { Queryable, Sql } from '../sql/client.ts';
-import { storageErrorOf } from '../sql/errors.ts';
+import { toStorageError } from '../sql/errors.ts';
 import { sections } from './records.ts';
-import type { Section } from './section.ts';
+import type { ExportSection } from './section.ts';
 
 export interface ExportOptions {
   readonly pageRows?: number;
@@ -44,11 +44,11 @@ export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}
     exportDirectory(transaction, sink, options),
   ) as Promise<number>;
 
-async function* pagesOf(sql: Queryable, section: Section, limit: number): AsyncGenerator<string[]> {
+async function* pagesOf(sql: Queryable, section: ExportSection, limit: number): AsyncGenerator<string[]> {
   let after = section.start;
   for (;;) {
     const rows = await section.page(sql, after, limit).catch((error: unknown) => {
-      throw storageErrorOf('export', error);
+      throw toStorageError('export', error);
     });
     if (rows.length > 0)
       yield rows.map((row) => JSON.stringify({ kind: section.kind, ...section.record(row) }));

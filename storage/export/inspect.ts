@@ -33,7 +33,7 @@ export const inspectEntity = async (
     where e.${sql(key)} = ${id}`;
   const [totals] = await sql<Fields[]>`select * from totals where kind = ${kind} and entity_id = ${id}`;
   const [reply] = await hot.load([{ kind, id }]);
-  return { kind, id, catalogue: catalogue ?? null, totals: totals ?? null, hot: hotFields(reply) };
+  return { kind, id, catalogue: catalogue ?? null, totals: totals ?? null, hot: toHotFields(reply) };
 };
 
 const places: Record<EntityKind, { table: string; key: string }> = {
@@ -43,7 +43,7 @@ const places: Record<EntityKind, { table: string; key: string }> = {
   pack: { table: 'packs', key: 'url' },
 };
 
-const hotFields = (reply: Awaited<ReturnType<HotStore['load']>>[number] | undefined): Fields | null => {
+const toHotFields = (reply: Awaited<ReturnType<HotStore['load']>>[number] | undefined): Fields | null => {
   if (reply === undefined || reply.outcome === 'absent') return null;
   if (reply.outcome === 'forgotten') return { forgotten: true, incarnation: reply.incarnation };
   const { facts, ...state } = reply.state;

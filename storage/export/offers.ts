@@ -4,14 +4,14 @@
  */
 import type { OfferKind } from '../import/offers-schema.ts';
 import type { Queryable } from '../sql/client.ts';
-import { compact, noUuid, pick, type Row, type Section, time } from './section.ts';
+import { dropEmpty, type ExportRow, type ExportSection, formatTime, noUuid, pickFields } from './section.ts';
 
 /** A table read whole in the order of its key. */
 const section = (
   kind: OfferKind,
   [table, column]: readonly [table: string, column: string],
-  record: (row: Row) => Row,
-): Section => ({
+  record: (row: ExportRow) => ExportRow,
+): ExportSection => ({
   kind,
   start: column === 'app_id' ? noUuid : '',
   page: (sql: Queryable, after, limit) => sql`
@@ -20,40 +20,45 @@ const section = (
   record,
 });
 
-const history = (row: Row): Row => ({
-  ...compact(pick(row, ['created_by', 'updated_by'])),
-  created_at: time(row.created_at),
-  last_updated: time(row.last_updated),
+const history = (row: ExportRow): ExportRow => ({
+  ...dropEmpty(pickFields(row, ['created_by', 'updated_by'])),
+  created_at: formatTime(row.created_at),
+  last_updated: formatTime(row.last_updated),
 });
 
-const questionOf = (question: Row): Row => ({
-  ...pick(question, ['id', 'question']),
-  ...compact(pick(question, ['paragraph', 'placeholder', 'short'])),
+const questionOf = (question: ExportRow): ExportRow => ({
+  ...pickFields(question, ['id', 'question']),
+  ...dropEmpty(pickFields(question, ['paragraph', 'placeholder', 'short'])),
 });
-const questionsOf = (row: Row): Row => ({ questions: (row.questions as Row[]).map(questionOf) });
+const questionsOf = (row: ExportRow): ExportRow => ({
+  questions: (row.questions as ExportRow[]).map(questionOf),
+});
 
-export const offerSections: readonly Section[] = [
+export const offerSections: readonly ExportSection[] = [
   section('tier', ['vote_credit_tiers', 'id'], (row) => ({
-    ...pick(row, ['id', 'target_type', 'position', 'votes', 'cents']),
-    created_at: time(row.created_at),
+    ...pickFields(row, ['id', 'target_type', 'position', 'votes', 'cents']),
+    created_at: formatTime(row.created_at),
   })),
   section('benefit', ['shop_benefits', 'id'], (row) => ({
-    ...pick(row, ['id', 'name']),
-    ...compact(pick(row, ['description', 'target_types'])),
+    ...pickFields(row, ['id', 'name']),
+    ...dropEmpty(pickFields(row, ['description', 'target_types'])),
     ...history(row),
   })),
   section('item', ['shop_items', 'id'], (row) => ({
-    ...pick(row, ['id', 'name']),
+    ...pickFields(row, ['id', 'name']),
     cents: Number(row.cents),
-    ...compact({ ...pick(row, ['description', 'benefits', 'target_types']), duration: row.duration_hours }),
+    ...dropEmpty({
+      ...pickFields(row, ['description', 'benefits', 'target_types']),
+      duration: row.duration_hours,
+    }),
     ...history(row),
   })),
   section('coupon', ['shop_coupons', 'id'], (row) => ({
-    ...pick(row, ['id', 'code']),
+    ...pickFields(row, ['id', 'code']),
     cents: Number(row.cents),
     usable: row.usable,
-    ...compact({
-      ...pick(row, ['public', 'max_uses', 'allowed_users', 'applicable_items', 'requirements']),
+    ...dropEmpty({
+      ...pickFields(row, ['public', 'max_uses', 'allowed_users', 'applicable_items', 'requirements']),
       target_types: row.target_types,
       expiry: row.expiry_hours,
       reuse_wait_duration: row.reuse_wait_hours,
@@ -61,25 +66,25 @@ export const offerSections: readonly Section[] = [
     ...history(row),
   })),
   section('post', ['blog_posts', 'slug'], (row) => ({
-    ...pick(row, ['slug', 'title', 'content']),
-    ...compact(pick(row, ['description', 'tags', 'draft'])),
+    ...pickFields(row, ['slug', 'title', 'content']),
+    ...dropEmpty(pickFields(row, ['description', 'tags', 'draft'])),
     author: row.author_id,
-    created_at: time(row.created_at),
+    created_at: formatTime(row.created_at),
   })),
   section('position', ['app_positions', 'id'], (row) => ({
-    ...pick(row, ['id', 'name', 'ordinal']),
-    ...compact({ ...pick(row, ['info', 'tags', 'closed', 'hidden']), cooldown: row.cooldown_hours }),
+    ...pickFields(row, ['id', 'name', 'ordinal']),
+    ...dropEmpty({ ...pickFields(row, ['info', 'tags', 'closed', 'hidden']), cooldown: row.cooldown_hours }),
     ...questionsOf(row),
   })),
   section('application', ['apps', 'app_id'], (row) => ({
-    ...pick(row, ['app_id', 'user_id', 'position']),
+    ...pickFields(row, ['app_id', 'user_id', 'position']),
     ...questionsOf(row),
-    ...pick(row, ['answers', 'state']),
-    ...compact({ review_feedback: row.review_feedback, reviewed_at: time(row.reviewed_at) }),
-    created_at: time(row.created_at),
+    ...pickFields(row, ['answers', 'state']),
+    ...dropEmpty({ review_feedback: row.review_feedback, reviewed_at: formatTime(row.reviewed_at) }),
+    created_at: formatTime(row.created_at),
   })),
   section('word', ['reserved_words', 'word'], (row) => ({
     word: row.word,
-    created_at: time(row.created_at),
+    created_at: formatTime(row.created_at),
   })),
 ];

@@ -6,42 +6,47 @@
  * the export makes the same order again. What equals the import's default is left out.
  */
 import { offerSections } from './offers.ts';
-import { compact, noUuid, pick, type Row, type Section, time } from './section.ts';
+import { dropEmpty, type ExportRow, type ExportSection, formatTime, noUuid, pickFields } from './section.ts';
 
-const timeOfMs = (value: unknown): string | undefined =>
+const formatTimeMs = (value: unknown): string | undefined =>
   value === 0 || value === undefined ? undefined : new Date(value as number).toISOString();
 
 /** Digits of an integer of any size, as a JSON number. */
-const digits = (value: unknown): unknown =>
+const toExactNumber = (value: unknown): unknown =>
   value === '0' ? 0 : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
 
-const voteTotals = (row: Row): Row => pick(row, ['upvotes', 'downvotes']);
-const clickTotals = (row: Row): Row => pick(row, ['clicks', 'unique_clicks', 'invite_clicks']);
-const premium = (row: Row): Row => ({
-  start_premium_period: time(row.start_premium_period),
+const pickVoteTotals = (row: ExportRow): ExportRow => pickFields(row, ['upvotes', 'downvotes']);
+const pickClickTotals = (row: ExportRow): ExportRow =>
+  pickFields(row, ['clicks', 'unique_clicks', 'invite_clicks']);
+const toPremium = (row: ExportRow): ExportRow => ({
+  start_premium_period: formatTime(row.start_premium_period),
   premium_period_length: row.premium_period_hours,
 });
-const identity = (row: Row): Row => pick(row, ['itag', 'vanity', 'vanity_ref']);
-const listing = (row: Row): Row => pick(row, ['tags', 'extra_links', 'nsfw', 'vote_banned']);
-const times = (row: Row): Row => ({ created_at: time(row.created_at), updated_at: time(row.updated_at) });
+const pickIdentity = (row: ExportRow): ExportRow => pickFields(row, ['itag', 'vanity', 'vanity_ref']);
+const pickListing = (row: ExportRow): ExportRow =>
+  pickFields(row, ['tags', 'extra_links', 'nsfw', 'vote_banned']);
+const toTimes = (row: ExportRow): ExportRow => ({
+  created_at: formatTime(row.created_at),
+  updated_at: formatTime(row.updated_at),
+});
 
-const users: Section = {
+const users: ExportSection = {
   kind: 'user',
   start: '',
   page: (sql, after, limit) => sql`
     select id as key, * from users where id > ${after} order by id limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['id', 'username', 'display_name']),
-    ...compact({
-      ...pick(row, ['avatar', 'bot', 'flags', 'banned', 'vote_banned']),
+    ...pickFields(row, ['id', 'username', 'display_name']),
+    ...dropEmpty({
+      ...pickFields(row, ['avatar', 'bot', 'flags', 'banned', 'vote_banned']),
       extra_data: Object.keys(row.extra_data as object).length > 0 ? row.extra_data : undefined,
       status: row.status === 'offline' ? undefined : row.status,
     }),
-    created_at: time(row.created_at),
+    created_at: formatTime(row.created_at),
   }),
 };
 
-const teams: Section = {
+const teams: ExportSection = {
   kind: 'team',
   start: '0',
   page: (sql, after, limit) => sql`
@@ -51,26 +56,26 @@ const teams: Section = {
     from teams t join totals n using (incarnation) join vanity v on v.itag = t.vanity_ref
     where t.incarnation > ${after}::bigint order by t.incarnation limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['id', 'name']),
-    ...compact({ short: row.short, ...listing(row) }),
-    ...pick(row, ['service']),
-    ...identity(row),
-    ...times(row),
-    members: (row.members as Row[]).map(memberOf),
-    ...compact({ clicks: row.clicks, ...voteTotals(row) }),
+    ...pickFields(row, ['id', 'name']),
+    ...dropEmpty({ short: row.short, ...pickListing(row) }),
+    ...pickFields(row, ['service']),
+    ...pickIdentity(row),
+    ...toTimes(row),
+    members: (row.members as ExportRow[]).map(toMember),
+    ...dropEmpty({ clicks: row.clicks, ...pickVoteTotals(row) }),
   }),
 };
 
 /** A row that SQL aggregated to JSON: its times are text. */
-const memberOf = (row: Row): Row => ({
+const toMember = (row: ExportRow): ExportRow => ({
   user_id: row.user_id,
   perms: row.permissions,
-  ...compact(pick(row, ['data_holder', 'mentionable', 'flags'])),
-  ...pick(row, ['service', 'itag']),
+  ...dropEmpty(pickFields(row, ['data_holder', 'mentionable', 'flags'])),
+  ...pickFields(row, ['service', 'itag']),
   created_at: new Date(row.created_at as string).toISOString(),
 });
 
-const servers: Section = {
+const servers: ExportSection = {
   kind: 'server',
   start: '0',
   page: (sql, after, limit) => sql`
@@ -79,18 +84,18 @@ const servers: Section = {
     from servers s join totals n using (incarnation) join vanity v on v.itag = s.vanity_ref
     where s.incarnation > ${after}::bigint order by s.incarnation limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['server_id']),
+    ...pickFields(row, ['server_id']),
     team_owner: row.team_id,
-    ...pick(row, ['type', 'state', 'name', 'short']),
-    ...compact({ ...pick(row, ['avatar', 'long', 'invite', 'total_members', 'online_members']) }),
-    ...compact({ ...listing(row), ...premium(row) }),
-    ...identity(row),
-    ...times(row),
-    ...compact({ ...clickTotals(row), ...voteTotals(row) }),
+    ...pickFields(row, ['type', 'state', 'name', 'short']),
+    ...dropEmpty({ ...pickFields(row, ['avatar', 'long', 'invite', 'total_members', 'online_members']) }),
+    ...dropEmpty({ ...pickListing(row), ...toPremium(row) }),
+    ...pickIdentity(row),
+    ...toTimes(row),
+    ...dropEmpty({ ...pickClickTotals(row), ...pickVoteTotals(row) }),
   }),
 };
 
-const bots: Section = {
+const bots: ExportSection = {
   kind: 'bot',
   start: '0',
   page: (sql, after, limit) => sql`
@@ -100,32 +105,35 @@ const bots: Section = {
     from bots b join totals n using (incarnation) join vanity v on v.itag = b.vanity_ref
     where b.incarnation > ${after}::bigint order by b.incarnation limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['bot_id', 'client_id']),
-    ...compact({ owner: row.owner_id, team_owner: row.team_id }),
-    ...pick(row, ['type', 'library', 'prefix', 'short', 'long', 'invite']),
-    ...compact({ ...listing(row), captcha_opt_out: row.captcha_opt_out, ...premium(row) }),
-    ...compact(pick(row, ['approval_note', 'cert_reason', 'claimed_by'])),
+    ...pickFields(row, ['bot_id', 'client_id']),
+    ...dropEmpty({ owner: row.owner_id, team_owner: row.team_id }),
+    ...pickFields(row, ['type', 'library', 'prefix', 'short', 'long', 'invite']),
+    ...dropEmpty({ ...pickListing(row), captcha_opt_out: row.captcha_opt_out, ...toPremium(row) }),
+    ...dropEmpty(pickFields(row, ['approval_note', 'cert_reason', 'claimed_by'])),
     ...(row.staff_note === null ? {} : { staff_note: row.staff_note }),
-    ...compact({ last_claimed: time(row.last_claimed), last_japi_update: time(row.last_lookup) }),
-    listed_since: time(row.listed_since) ?? null,
-    ...identity(row),
-    ...times(row),
-    ...compact({ ...clickTotals(row), ...voteTotals(row), ...statsOf(row) }),
+    ...dropEmpty({
+      last_claimed: formatTime(row.last_claimed),
+      last_japi_update: formatTime(row.last_lookup),
+    }),
+    listed_since: formatTime(row.listed_since) ?? null,
+    ...pickIdentity(row),
+    ...toTimes(row),
+    ...dropEmpty({ ...pickClickTotals(row), ...pickVoteTotals(row), ...toStats(row) }),
   }),
 };
 
-const statsOf = (row: Row): Row => ({
-  servers: digits(row.servers),
-  shards: digits(row.shards),
-  users: digits(row.users),
-  shard_list: row.shard_list === '' ? [] : String(row.shard_list).split(',').map(digits),
+const toStats = (row: ExportRow): ExportRow => ({
+  servers: toExactNumber(row.servers),
+  shards: toExactNumber(row.shards),
+  users: toExactNumber(row.users),
+  shard_list: row.shard_list === '' ? [] : String(row.shard_list).split(',').map(toExactNumber),
   status: row.status,
-  last_stats_post: timeOfMs(row.last_stats_post_ms),
-  ...pick(row, ['uptime', 'total_uptime']),
-  uptime_last_checked: timeOfMs(row.uptime_checked_ms),
+  last_stats_post: formatTimeMs(row.last_stats_post_ms),
+  ...pickFields(row, ['uptime', 'total_uptime']),
+  uptime_last_checked: formatTimeMs(row.uptime_checked_ms),
 });
 
-const packs: Section = {
+const packs: ExportSection = {
   kind: 'pack',
   start: '0',
   page: (sql, after, limit) => sql`
@@ -135,15 +143,15 @@ const packs: Section = {
   record: (row) => ({
     url: row.url,
     owner: row.owner_id,
-    ...pick(row, ['name', 'short', 'tags']),
-    ...compact(pick(row, ['bot_ids', 'server_ids', 'vote_banned'])),
-    created_at: time(row.created_at),
-    ...compact({ clicks: row.clicks, ...voteTotals(row) }),
+    ...pickFields(row, ['name', 'short', 'tags']),
+    ...dropEmpty(pickFields(row, ['bot_ids', 'server_ids', 'vote_banned'])),
+    created_at: formatTime(row.created_at),
+    ...dropEmpty({ clicks: row.clicks, ...pickVoteTotals(row) }),
   }),
 };
 
 /** A reset voids by rule; in the export the vote itself says so, and resets need no records. */
-const votes: Section = {
+const votes: ExportSection = {
   kind: 'vote',
   start: noUuid,
   page: (sql, after, limit) => sql`
@@ -151,41 +159,41 @@ const votes: Section = {
       not exists (select from totals n where n.incarnation = v.incarnation) as former
     from vote_rows v where v.itag > ${after}::uuid order by v.itag limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['target_type', 'target_id', 'author', 'upvote']),
-    created_at: time(row.created_at),
-    ...compact({ vote_num: row.vote_num, immutable: row.immutable, ...voidOf(row), former: row.former }),
+    ...pickFields(row, ['target_type', 'target_id', 'author', 'upvote']),
+    created_at: formatTime(row.created_at),
+    ...dropEmpty({ vote_num: row.vote_num, immutable: row.immutable, ...toVoid(row), former: row.former }),
     itag: row.itag,
   }),
 };
 
-const voidOf = (row: Row): Row => {
+const toVoid = (row: ExportRow): ExportRow => {
   if (row.void) {
     return {
-      ...pick(row, ['void', 'void_reason']),
-      voided_at: time(row.voided_at),
+      ...pickFields(row, ['void', 'void_reason']),
+      voided_at: formatTime(row.voided_at),
       credit_redeem: row.credit_redeem,
     };
   }
   return row.former ? { void: true, void_reason: 'deleted' } : {};
 };
 
-const sessions: Section = {
+const sessions: ExportSection = {
   kind: 'session',
   start: noUuid,
   page: (sql, after, limit) => sql`
     select id as key, *, encode(token_hash, 'hex') as hash from sessions
     where id > ${after}::uuid order by id limit ${limit}`,
   record: (row) => ({
-    ...pick(row, ['id', 'target_type', 'target_id', 'type', 'name']),
-    ...compact(pick(row, ['perm_limits', 'minted_by'])),
+    ...pickFields(row, ['id', 'target_type', 'target_id', 'type', 'name']),
+    ...dropEmpty(pickFields(row, ['perm_limits', 'minted_by'])),
     token_hash: row.hash,
-    created_at: time(row.created_at),
-    expiry: time(row.expiry),
+    created_at: formatTime(row.created_at),
+    expiry: formatTime(row.expiry),
   }),
 };
 
 /** In an order in which everything named stands before what names it. */
-export const sections: readonly Section[] = [
+export const sections: readonly ExportSection[] = [
   users,
   teams,
   servers,

@@ -5,20 +5,20 @@
 import type { RecordKind } from '../import/schema.ts';
 import type { Queryable } from '../sql/client.ts';
 
-export type Row = Record<string, unknown>;
-export interface Section {
+export type ExportRow = Record<string, unknown>;
+export interface ExportSection {
   readonly kind: RecordKind;
   /** Where the first page begins: below every key. */
   readonly start: string;
   /** Rows after `after` in order; each has its key in `key`. */
-  readonly page: (sql: Queryable, after: string, limit: number) => Promise<readonly Row[]>;
-  readonly record: (row: Row) => Row;
+  readonly page: (sql: Queryable, after: string, limit: number) => Promise<readonly ExportRow[]>;
+  readonly record: (row: ExportRow) => ExportRow;
 }
 
 export const noUuid = '00000000-0000-0000-0000-000000000000';
 
 /** Time as the wire writes it. */
-export const time = (value: unknown): string | undefined =>
+export const formatTime = (value: unknown): string | undefined =>
   value instanceof Date ? value.toISOString() : undefined;
 const isEmpty = (value: unknown): boolean =>
   value === undefined ||
@@ -29,8 +29,8 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0);
 
 /** Without what the import fills in itself. */
-export const compact = (fields: Row): Row =>
+export const dropEmpty = (fields: ExportRow): ExportRow =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 
-export const pick = (row: Row, names: readonly string[]): Row =>
+export const pickFields = (row: ExportRow, names: readonly string[]): ExportRow =>
   Object.fromEntries(names.map((name) => [name, row[name]]));

@@ -6,7 +6,7 @@
 import Type, { type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
-import { foldVanityCode, vanityCodeFault } from '../../engine/rules/vanity.ts';
+import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 
 export const optional = Type.Optional;
 
@@ -43,7 +43,7 @@ const isHttpsUrl = (text: string): boolean =>
   text.length <= 512 && text.startsWith('https://') && URL.canParse(text);
 export const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
 export const vanity = checked(
-  (text) => vanityCodeFault(foldVanityCode(text)) === null,
+  (text) => findVanityCodeFault(foldVanityCode(text)) === null,
   'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved word and not like an id',
 );
 export const count = Type.Integer({ minimum: 0, maximum: limits.counterMax });

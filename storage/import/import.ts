@@ -6,10 +6,10 @@
  * activates an entity from SQL on first use. Without `skipBad` the first batch with a bad line stops the
  * run and nothing of that batch is written. Called by the command line, the demo, and the admin listener.
  */
-import { recountLists } from '../catalogue/list-segments.ts';
+import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
-import { storageErrorOf } from '../sql/errors.ts';
+import { toStorageError } from '../sql/errors.ts';
 import { type BadLine, type Batch, batchesOf, oneAhead } from './batches.ts';
 import { fileLines, givenLines, measureFile, type SourceLine } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
@@ -144,7 +144,7 @@ const settleDown = async (sql: Sql): Promise<void> => {
     });
     await recountLists(sql);
   } catch (error) {
-    throw storageErrorOf('import.settleDown', error);
+    throw toStorageError('import.settleDown', error);
   }
 };
 
@@ -168,7 +168,7 @@ const runBatch = async (run: Run, batch: Batch): Promise<void> => {
     if (done.rejected > 0 && run.rejects) report.rejectedFile = run.rejects.path;
     report.linesDone = batch.lastLine;
   } catch (error) {
-    throw error instanceof ImportStopped ? error : storageErrorOf('import', error);
+    throw error instanceof ImportStopped ? error : toStorageError('import', error);
   }
 };
 

@@ -5,7 +5,7 @@
  * before it. Positions that came with the directory give way to those of the first file that has some.
  * Called by write.ts, inside the transaction that writes.
  */
-import { mayAsk, type Question } from '../../engine/rules/applications.ts';
+import { canRequest, type Question } from '../../engine/rules/applications.ts';
 import type { Transaction } from '../sql/client.ts';
 import { type OfferKind, type OfferOf, type OfferRecord, offerKinds } from './offers-schema.ts';
 import type { Fault } from './plan.ts';
@@ -112,7 +112,7 @@ const faultOf = (record: OfferRecord, named: ReadonlySet<string>): string | null
     const unknown = (ids ?? []).filter((id) => !named.has(id));
     return unknown.length === 0 ? null : `there is no ${word} ${unknown.join(', ')}`;
   }
-  if (record.kind !== 'position' || mayAsk(record.id, record.questions.map(questionOf))) return null;
+  if (record.kind !== 'position' || canRequest(record.id, record.questions.map(questionOf))) return null;
   return 'questions must have a short one with the id bot_id: this position is about a bot';
 };
 

@@ -6,8 +6,8 @@
  * is cut into batches. Decides in the order of the lines and writes nothing. Called by write.ts, inside the
  * transaction that writes.
  */
-import { addressOf, type EntityKind, shardOf } from '../../engine/ids.ts';
-import { foldVanityCode, vanityCandidates } from '../../engine/rules/vanity.ts';
+import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
 import type { Transaction } from '../sql/client.ts';
 import type { NumberedRecord } from './batches.ts';
 import type { Listing, Plan } from './plan.ts';
@@ -217,7 +217,7 @@ const takeEntity = (
     takeBotUser(plan, known, record);
   }
   known.present.add(key);
-  const shard = shardOf(addressOf(record.kind, id));
+  const shard = computeShard(toAddress(record.kind, id));
   const listing = { line, record, kind: record.kind, id, shard, incarnation: 0, vanity: '' };
   listOf(plan, record.kind).push(listing);
   return null;
@@ -256,7 +256,9 @@ const assignVanities = async (sql: Transaction, plan: Plan, known: Known): Promi
   let open: Wish[] = [...plan.teams, ...plan.servers, ...plan.bots].map((listing) => {
     const { record, id } = listing;
     const asked = record.vanity;
-    const codes = asked ? [foldVanityCode(asked)] : vanityCandidates(record.kind, id, nameOf(known, record));
+    const codes = asked
+      ? [foldVanityCode(asked)]
+      : listVanityCandidates(record.kind, id, nameOf(known, record));
     return { listing, codes };
   });
   const given = new Set<string>();

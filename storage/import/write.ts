@@ -6,7 +6,7 @@
  * until the line stands alone and has a reason. Writes SQL only; the engine learns of an entity on first use.
  */
 import type { Transaction } from '../sql/client.ts';
-import { storageErrorOf } from '../sql/errors.ts';
+import { toStorageError } from '../sql/errors.ts';
 import type { NumberedRecord } from './batches.ts';
 import { type NumberedOffer, writeOffers } from './offers.ts';
 import { isOffer, type OfferKind } from './offers-schema.ts';
@@ -79,7 +79,7 @@ const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<
     written.faults.push(...done.plan.faults, ...done.offers.faults);
     return null;
   } catch (error) {
-    const failure = storageErrorOf('import', error);
+    const failure = toStorageError('import', error);
     if (failure.reason !== 'row') throw failure;
     return `refused by the database: ${(error as { detail?: string }).detail ?? (error as Error).message}`;
   }

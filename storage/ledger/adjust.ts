@@ -7,7 +7,7 @@
  * Called by the operator's side, jobs and the catalogue's deletions.
  */
 
-import type { VoteMark } from '../../engine/entity/items.ts';
+import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef, Incarnation } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -20,7 +20,7 @@ export type VoidOutcome =
   | { readonly kind: 'voided'; readonly target: EntityRef }
   | { readonly kind: 'already_void' | 'unknown_vote' };
 
-interface VoteFound {
+interface FoundVoteRow {
   readonly incarnation: number;
   readonly author: string;
   readonly upvote: boolean;
@@ -28,15 +28,15 @@ interface VoteFound {
   readonly at_ms: number;
 }
 
-const findVote = async (sql: Queryable, itag: string): Promise<VoteFound | undefined> => {
-  const [vote] = await sql<VoteFound[]>`
+const findVote = async (sql: Queryable, itag: string): Promise<FoundVoteRow | undefined> => {
+  const [vote] = await sql<FoundVoteRow[]>`
     select incarnation, author, upvote, void, (extract(epoch from created_at) * 1000)::bigint as at_ms
     from vote_rows where itag = ${itag}`;
   return vote;
 };
 
 /** Whether another vote of the same request still counts or was redeemed: then its voter stays held back. */
-const holdsStill = async (transaction: Transaction, itag: string): Promise<boolean> => {
+const isHoldingVoter = async (transaction: Transaction, itag: string): Promise<boolean> => {
   const others = await transaction`
     select from vote_rows as other join votes as mine
       on mine.author = other.author and mine.incarnation = other.incarnation
@@ -59,19 +59,19 @@ export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<Vo
       if (!vote || vote.void || !target) return { kind: 'already_void' };
       await transaction`
         update votes set void = true, void_reason = ${reason}, voided_at = now() where itag = ${itag}`;
-      const mark: VoteMark = { user: vote.author, atMs: vote.at_ms };
-      const held = reason === 'redeemed' || (await holdsStill(transaction, itag));
+      const castVote: CastVote = { user: vote.author, atMs: vote.at_ms };
+      const held = reason === 'redeemed' || (await isHoldingVoter(transaction, itag));
       await writeAdjustment(transaction, vote.incarnation, {
         upvotes: vote.upvote ? -1 : 0,
         downvotes: vote.upvote ? 0 : -1,
-        ...(reason === 'redeemed' ? { hold: [mark] } : {}),
-        ...(held ? {} : { release: [mark] }),
+        ...(reason === 'redeemed' ? { hold: [castVote] } : {}),
+        ...(held ? {} : { release: [castVote] }),
       });
       return { kind: 'voided', target };
     }),
   );
 
-export interface Reset {
+export interface VoteReset {
   /** All listings, or one. */
   readonly scope: 'all' | Incarnation;
   /** Votes before this instant become void, but for immutable ones. */
@@ -85,37 +85,37 @@ const heldDaysMax = 62;
 /** A reset counts all votes it voids: the pool's limit is for requests, and would cut a big one. */
 const resetMsMax = 600_000;
 
-interface Affected {
+interface AffectedListing {
   readonly incarnation: number;
   readonly upvotes: number;
   readonly downvotes: number;
 }
-interface HeldVote {
+interface PinnedVote {
   readonly incarnation: number;
   readonly author: string;
   readonly at_ms: number;
 }
 
-const inScope = (sql: Queryable, scope: Reset['scope']) =>
+const buildScopeCondition = (sql: Queryable, scope: VoteReset['scope']) =>
   scope === 'all' ? sql`true` : sql`votes.incarnation = ${scope}`;
 
 /** Living listings with votes that the reset voids now, and how many. */
-const countAffected = (transaction: Transaction, reset: Reset): Promise<readonly Affected[]> =>
-  transaction<Affected[]>`
+const countAffected = (transaction: Transaction, reset: VoteReset): Promise<readonly AffectedListing[]> =>
+  transaction<AffectedListing[]>`
     select votes.incarnation, count(*) filter (where votes.upvote) as upvotes,
       count(*) filter (where not votes.upvote) as downvotes
     from vote_rows as votes join totals on totals.incarnation = votes.incarnation
-    where ${inScope(transaction, reset.scope)} and not votes.void and not votes.immutable
+    where ${buildScopeCondition(transaction, reset.scope)} and not votes.void and not votes.immutable
       and votes.created_at < ${new Date(reset.atMs)}
     group by votes.incarnation order by votes.incarnation`;
 
 /** Votes that keep holding their voter back over the reset: immutable ones that count, and redeemed ones. */
-const findHeld = (transaction: Transaction, reset: Reset): Promise<readonly HeldVote[]> =>
-  transaction<HeldVote[]>`
+const findPinned = (transaction: Transaction, reset: VoteReset): Promise<readonly PinnedVote[]> =>
+  transaction<PinnedVote[]>`
     select distinct votes.incarnation, votes.author,
       (extract(epoch from votes.created_at) * 1000)::bigint as at_ms
     from vote_rows as votes join totals on totals.incarnation = votes.incarnation
-    where ${inScope(transaction, reset.scope)} and votes.created_at < ${new Date(reset.atMs)}
+    where ${buildScopeCondition(transaction, reset.scope)} and votes.created_at < ${new Date(reset.atMs)}
       and votes.created_at >= ${new Date(reset.atMs)}::timestamptz - make_interval(days => ${heldDaysMax})
       and (votes.void_reason = 'redeemed' or (votes.immutable and not votes.void))`;
 
@@ -124,13 +124,13 @@ const findHeld = (transaction: Transaction, reset: Reset): Promise<readonly Held
  * Work is proportional to the votes that become void. Repeating the same reset does nothing. Resolves to the
  * number of listings changed, or -1 when this reset was made before.
  */
-export const resetVotes = (sql: Sql, reset: Reset): Promise<number> =>
+export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
   asStorage('ledger.resetVotes', () =>
     sql.begin(async (transaction) => {
       await transaction`select set_config('statement_timeout', ${String(resetMsMax)}, true)`;
       await transaction`select pg_advisory_xact_lock(${locks.votes})`;
       const affected = await countAffected(transaction, reset);
-      const held = Map.groupBy(await findHeld(transaction, reset), (vote) => vote.incarnation);
+      const held = Map.groupBy(await findPinned(transaction, reset), (vote) => vote.incarnation);
       const made = await transaction`
         insert into vote_resets (scope, at, reason)
         values (${String(reset.scope)}, ${new Date(reset.atMs)}, ${reset.reason})

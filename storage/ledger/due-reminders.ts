@@ -2,23 +2,24 @@
  * Makes reminders due when something happened to their users' votes.
  *
  * SQL does not know how long anybody waits, the engine does: so a reminder becomes due at the vote itself,
- * and whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder,
- * and nothing for the others. Called by storage/ledger.ts and adjustments.ts, and by catalogue/reminders.ts.
+ * and whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder, and
+ * nothing for the others. Called by storage/ledger/ledger.ts and adjustments.ts, and by
+ * catalogue/reminders.ts.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
-import { numbersArray, textsArray } from '../sql/arrays.ts';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
 
 /** Votes that reach the ledger. A round that is repeated makes nothing due again. */
-export const remindOfVotes = async (sql: Queryable, votes: readonly OutboxVote[]): Promise<void> => {
+export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[]): Promise<void> => {
   await sql`
     with voted as (
       select incarnation, user_id, max(at_ms) as at_ms
       from unnest(
-        ${numbersArray(votes.map(({ ref }) => ref.incarnation))}::bigint[],
-        ${textsArray(votes.map(({ user }) => user))}::text[],
-        ${numbersArray(votes.map(({ atMs }) => atMs))}::bigint[]
+        ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
+        ${formatTexts(votes.map(({ user }) => user))}::text[],
+        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[]
       ) as new (incarnation, user_id, at_ms)
       group by incarnation, user_id
     ), locked as (
@@ -36,7 +37,7 @@ export const remindOfVotes = async (sql: Queryable, votes: readonly OutboxVote[]
  * The hot store has heard that votes no longer hold their voters back: their waits may be over now. Those who
  * still wait are only looked at once more.
  */
-export const remindOfReleases = async (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> => {
+export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> => {
   await sql`
     with locked as (
       select reminders.incarnation, reminders.user_id
@@ -57,7 +58,7 @@ export const remindOfReleases = async (sql: Queryable, adjustmentIds: readonly n
  * What the wait for this listing depends on was edited (a premium period began): all who wait are looked at
  * again.
  */
-export const remindOfEdit = async (
+export const markDueByEdit = async (
   sql: Queryable,
   { kind, id }: { readonly kind: EntityKind; readonly id: string },
 ): Promise<void> => {

@@ -2,13 +2,13 @@
  * The two statements of a flush round: guarded totals, and votes by their own id.
  *
  * Rows are locked in one order first, so that rounds of several nodes wait for each other instead of
- * deadlocking. A vote that arrives after a reset that voids it is void from the start, but the hot store
- * has counted it: that is put right by an adjustment in the same transaction. Called by storage/ledger.ts
+ * deadlocking. A vote that arrives after a reset that voids it is void from the start, but the hot store has
+ * counted it: that is put right by an adjustment in the same transaction. Called by storage/ledger/ledger.ts
  * inside its transaction.
  */
-import type { VoteMark } from '../../engine/entity/items.ts';
+import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
-import { booleansArray, numbersArray, textsArray } from '../sql/arrays.ts';
+import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { writeAdjustment } from './adjustments.ts';
 
@@ -18,8 +18,8 @@ export const updateTotals = async (
   entities: readonly DirtyEntity[],
 ): Promise<void> => {
   const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
-  const numbers = (pick: (entity: DirtyEntity) => number | string) => numbersArray(rows.map(pick));
-  const texts = (pick: (entity: DirtyEntity) => string) => textsArray(rows.map(pick));
+  const numbers = (pick: (entity: DirtyEntity) => number | string) => formatNumbers(rows.map(pick));
+  const texts = (pick: (entity: DirtyEntity) => string) => formatTexts(rows.map(pick));
   // The update alone locks rows in whatever order its plan meets them, and two rounds would deadlock.
   await transaction`
     select from totals where incarnation = any(${numbers(({ ref }) => ref.incarnation)}::bigint[])
@@ -65,7 +65,7 @@ export interface LateVotes {
   readonly incarnation: number;
   readonly upvotes: number;
   readonly downvotes: number;
-  readonly voters: readonly VoteMark[];
+  readonly voters: readonly CastVote[];
 }
 
 /**
@@ -80,20 +80,20 @@ export const insertVotes = (
   return transaction<LateVotes[]>`
     with target as (
       select * from unnest(
-        ${numbersArray(targets.map(({ incarnation }) => incarnation))}::bigint[],
-        ${textsArray(targets.map(({ kind }) => kind))}::text[],
-        ${textsArray(targets.map(({ id }) => id))}::text[]
+        ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatTexts(targets.map(({ kind }) => kind))}::text[],
+        ${formatTexts(targets.map(({ id }) => id))}::text[]
       ) as target (incarnation, target_type, target_id)
     ), inserted as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
       select itag, to_timestamp(at_ms / 1000.0), incarnation, target_type, target_id, author, upvote, vote_num
       from unnest(
-        ${textsArray(votes.map(({ itag }) => itag))}::uuid[],
-        ${numbersArray(votes.map(({ atMs }) => atMs))}::bigint[],
-        ${numbersArray(votes.map(({ ref }) => ref.incarnation))}::bigint[],
-        ${textsArray(votes.map(({ user }) => user))}::text[],
-        ${booleansArray(votes.map(({ upvote }) => upvote))}::boolean[],
-        ${numbersArray(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
+        ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
+        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
+        ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
+        ${formatTexts(votes.map(({ user }) => user))}::text[],
+        ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
+        ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
       ) as new (itag, at_ms, incarnation, author, upvote, vote_num) join target using (incarnation)
       order by itag
       on conflict do nothing

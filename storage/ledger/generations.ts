@@ -4,14 +4,14 @@
  * The row of a shard is also the fence between a flush and a new generation: a flush holds the rows of its
  * shards until it commits, so what it brings is in SQL before the next generation is given out, or refused.
  * Whoever initialises an entity under that generation therefore reads rows that agree with each other.
- * Called by storage/ledger.ts.
+ * Called by storage/ledger/ledger.ts.
  */
 import { isBefore } from '../../engine/entity/history.ts';
-import type { Place } from '../../engine/entity/items.ts';
+import type { ShardPosition } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { type Shard, shardCount } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
-import { numbersArray } from '../sql/arrays.ts';
+import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';
 
@@ -22,11 +22,11 @@ const incarnationsSkipped = 1_000_000;
  * Records how far the shards of a round have come, and locks their rows. Throws `outdated` when one of them
  * has a newer generation than the round.
  */
-export const enterPlaces = async (
+export const recordFlushedPositions = async (
   transaction: Transaction,
   entities: readonly DirtyEntity[],
 ): Promise<void> => {
-  const newest = new Map<Shard, Place>();
+  const newest = new Map<Shard, ShardPosition>();
   for (const { ref, generation, state } of entities) {
     const place = { generation, version: state.version };
     const known = newest.get(ref.shard);
@@ -35,7 +35,7 @@ export const enterPlaces = async (
   if (newest.size === 0) return;
   // Rows are locked in one order, as everywhere.
   const places = [...newest].sort(([left], [right]) => left - right);
-  const column = (pick: (place: (typeof places)[number]) => number) => numbersArray(places.map(pick));
+  const column = (pick: (place: (typeof places)[number]) => number) => formatNumbers(places.map(pick));
   const known = await transaction<{ shard: Shard; generation: number }[]>`
     insert into generations as known (shard, generation, flushed_generation, flushed_version)
     select shard, generation, generation, version
@@ -70,23 +70,26 @@ export const readGenerations = async (sql: Sql): Promise<readonly number[]> => {
 };
 
 /** The newest place flushed, per shard. */
-export const readFlushedPlaces = async (sql: Sql): Promise<readonly Place[]> => {
-  const places: Place[] = Array.from({ length: shardCount }, () => ({ generation: 0, version: 0 }));
-  const rows = await sql<(Place & { shard: number })[]>`
+export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosition[]> => {
+  const positions: ShardPosition[] = Array.from({ length: shardCount }, () => ({
+    generation: 0,
+    version: 0,
+  }));
+  const rows = await sql<(ShardPosition & { shard: number })[]>`
     select shard, flushed_generation as generation, flushed_version as version from generations`;
-  for (const { shard, generation, version } of rows) places[shard] = { generation, version };
-  return places;
+  for (const { shard, generation, version } of rows) positions[shard] = { generation, version };
+  return positions;
 };
 
 /** Gives out a generation greater than any known here and than `atLeast`. Ledger when it resolves. */
-export const giveGeneration = (sql: Sql, shards: readonly Shard[], atLeast: number): Promise<number> =>
+export const issueGeneration = (sql: Sql, shards: readonly Shard[], atLeast: number): Promise<number> =>
   sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${locks.generations})`;
     const [row] = await transaction<{ known: number }[]>`
       select coalesce(max(generation), 0) as known from generations`;
     const known = row?.known ?? 0;
     // The hot store has seen a generation that was never given out here: this is an older SQL.
-    if (atLeast > known) await beginLineage(transaction);
+    if (atLeast > known) await beginTimeline(transaction);
     const generation = Math.max(known, atLeast) + 1;
     await transaction`
       insert into generations (shard, generation)
@@ -102,7 +105,7 @@ const lineageRevisions = 2 ** 20;
  * For an SQL that is older than the hot store: listings made from now on get incarnations, and facts
  * revisions, that the hot store has not seen. Ledger.
  */
-export const beginLineage = async (sql: Sql | Transaction): Promise<void> => {
+export const beginTimeline = async (sql: Sql | Transaction): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
   // A schema of an earlier version gets its first lineage from the migration.
@@ -115,7 +118,7 @@ export const beginLineage = async (sql: Sql | Transaction): Promise<void> => {
 };
 
 /** What is added to the revisions of rows. */
-export const readLineage = async (sql: Sql): Promise<number> => {
+export const readTimeline = async (sql: Sql): Promise<number> => {
   const [row] = await sql<{ revisions: number }[]>`select revisions from lineage`;
   return row?.revisions ?? 0;
 };
@@ -135,6 +138,6 @@ export const noteOlderFacts = async (
   await transaction`
     insert into edited (incarnation, revision)
     select incarnation, revision - ${lineage}::bigint from facts
-    where incarnation = any(${numbersArray(incarnations)}::bigint[]) order by incarnation
+    where incarnation = any(${formatNumbers(incarnations)}::bigint[]) order by incarnation
     on conflict do nothing`;
 };

@@ -3,12 +3,12 @@
  *
  * Not inside the flush transaction: making one locks the default partition for a moment. When it cannot be
  * made now, votes fall into `votes_default`, nothing is lost, and the next round tries again; rows that lie
- * there are moved when the partition is made. Called by storage/ledger.ts before a round with votes, and by
- * imports.
+ * there are moved when the partition is made. Called by storage/ledger/ledger.ts before a round with votes,
+ * and by imports.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
-import { storageErrorOf } from '../sql/errors.ts';
+import { toStorageError } from '../sql/errors.ts';
 import { locks } from './locks.ts';
 
 export interface Partitions {
@@ -24,14 +24,14 @@ const years = { first: 2015, last: 2200 };
 /** Months since year 0. */
 type Month = number;
 
-const monthOf = (atMs: number): Month => {
+const toMonth = (atMs: number): Month => {
   const date = new Date(atMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 };
 const isPlausible = (month: Month): boolean => month >= years.first * 12 && month < years.last * 12;
-const nameOf = (month: Month): string =>
+const formatPartitionName = (month: Month): string =>
   `votes_${Math.floor(month / 12)}_${String((month % 12) + 1).padStart(2, '0')}`;
-const startOf = (month: Month): string =>
+const computeMonthStart = (month: Month): string =>
   new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString();
 
 export const createPartitions = (sql: Sql): Partitions => {
@@ -40,7 +40,7 @@ export const createPartitions = (sql: Sql): Partitions => {
     async prepare(votes) {
       const wanted = new Set<Month>();
       for (const { atMs } of votes) {
-        const month = monthOf(atMs);
+        const month = toMonth(atMs);
         if (!known.has(month) && isPlausible(month)) wanted.add(month).add(month + 1);
       }
       for (const month of [...wanted].slice(0, monthsPerRoundMax)) {
@@ -56,7 +56,7 @@ const makePartition = async (sql: Sql, month: Month): Promise<boolean> => {
     await sql.begin((transaction) => makeAndFill(transaction, month));
     return true;
   } catch (error) {
-    const failure = storageErrorOf('ledger.partition', error);
+    const failure = toStorageError('ledger.partition', error);
     if (failure.reason === 'busy') return false;
     throw failure;
   }
@@ -66,8 +66,8 @@ const makePartition = async (sql: Sql, month: Month): Promise<boolean> => {
  * A table made aside, filled from the default partition, then attached: attaching looks for rows left behind.
  */
 const makeAndFill = async (transaction: Transaction, month: Month): Promise<void> => {
-  const name = nameOf(month);
-  const [from, to] = [startOf(month), startOf(month + 1)];
+  const name = formatPartitionName(month);
+  const [from, to] = [computeMonthStart(month), computeMonthStart(month + 1)];
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;
   const [present] = await transaction<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
   if (present?.found) return;

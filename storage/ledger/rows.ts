@@ -1,12 +1,13 @@
 /**
  * From SQL rows to the engine's entities: the statement that reads listings with their facts and totals.
  *
- * Milliseconds are computed in SQL, unsigned 64-bit values stay decimal strings. Called by storage/ledger.ts.
+ * Milliseconds are computed in SQL, unsigned 64-bit values stay decimal strings. Called by
+ * storage/ledger/ledger.ts.
  */
 import type { PresenceStatus } from '../../engine/entity/state.ts';
-import { type EntityKind, entityRef } from '../../engine/ids.ts';
+import { createEntityRef, type EntityKind } from '../../engine/ids.ts';
 import type { LedgerEntity } from '../../engine/ports.ts';
-import { textsArray } from '../sql/arrays.ts';
+import { formatTexts } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
 
 export interface EntityRow {
@@ -50,14 +51,14 @@ export const selectEntities = (
     case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
       as listed_since_ms
   from unnest(
-    ${textsArray(targets.map(({ kind }) => kind))}::text[],
-    ${textsArray(targets.map(({ id }) => id))}::text[]
+    ${formatTexts(targets.map(({ kind }) => kind))}::text[],
+    ${formatTexts(targets.map(({ id }) => id))}::text[]
   ) with ordinality as wanted (kind, id, position)
   join totals on totals.kind = wanted.kind and totals.entity_id = wanted.id
   join facts on facts.incarnation = totals.incarnation`;
 
-export const entityOf = (row: EntityRow): LedgerEntity => ({
-  ref: entityRef(row.kind, row.entity_id, row.incarnation),
+export const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
+  ref: createEntityRef(row.kind, row.entity_id, row.incarnation),
   facts: {
     revision: row.revision,
     listed: row.listed,

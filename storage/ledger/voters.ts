@@ -3,20 +3,20 @@
  * which facts were edited.
  *
  * Only reads and clears: votes are written by flush.ts, edits are noted by triggers. Called by
- * storage/ledger.ts.
+ * storage/ledger/ledger.ts.
  */
 
-import type { VoteMark } from '../../engine/entity/items.ts';
+import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Edit, LedgerVote } from '../../engine/ports.ts';
-import { numbersArray } from '../sql/arrays.ts';
+import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** A page of requests to vote that hold their voters back, by time and voter. Found by index. */
 export const selectVoters = async (
   sql: Sql,
   { kind, id, incarnation }: EntityRef,
-  page: { readonly sinceMs: number; readonly after: VoteMark | null; readonly limit: number },
+  page: { readonly sinceMs: number; readonly after: CastVote | null; readonly limit: number },
 ): Promise<readonly LedgerVote[]> => {
   const { sinceMs, after, limit } = page;
   const rows = await sql<{ user: string; at_ms: number; held: boolean }[]>`
@@ -28,7 +28,7 @@ export const selectVoters = async (
       and (created_at, author) > (${new Date(after?.atMs ?? 0)}, ${after?.user ?? ''})
       and (not void or void_reason = 'redeemed')
     group by created_at, author order by created_at, author limit ${limit}`;
-  return rows.map(({ user, at_ms, held }) => ({ user, atMs: at_ms, held }));
+  return rows.map(({ user, at_ms, held }) => ({ user, atMs: at_ms, pinned: held }));
 };
 
 export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edit[]> => {
@@ -45,7 +45,7 @@ export const deleteEdits = async (sql: Sql, edits: readonly Edit[]): Promise<voi
   if (edits.length === 0) return;
   await sql`
     delete from edited using unnest(
-      ${numbersArray(edits.map(({ incarnation }) => incarnation))}::bigint[],
-      ${numbersArray(edits.map(({ revision }) => revision))}::bigint[]) as told (incarnation, revision)
+      ${formatNumbers(edits.map(({ incarnation }) => incarnation))}::bigint[],
+      ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[]) as told (incarnation, revision)
     where edited.incarnation = told.incarnation and edited.revision <= told.revision`;
 };

@@ -10,7 +10,7 @@
  * Wired by client.ts and embedded.ts.
  */
 import { StorageError } from '../../engine/errors.ts';
-import { storageErrorOf } from './errors.ts';
+import { toStorageError } from './errors.ts';
 
 /** Which line work waits in: a client's request, or what the node does by itself. */
 export type Line = 'request' | 'own';
@@ -89,7 +89,7 @@ const leave = (state: State, kind: Kind): void => {
 };
 
 const leaveAfter = (state: State, kind: Kind, failure: unknown): void => {
-  if (storageErrorOf('sql', failure).reason !== 'unreachable') leave(state, kind);
+  if (toStorageError('sql', failure).reason !== 'unreachable') leave(state, kind);
   // The driver tells of a broken connection before it stops using it.
   else setTimeout(() => leave(state, kind), limboMs);
 };

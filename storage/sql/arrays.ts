@@ -6,17 +6,17 @@
  */
 
 /** Numbers, and decimal strings that hold nothing but digits and a sign. */
-export const numbersArray = (values: readonly (number | string)[]): string => `{${values.join(',')}}`;
+export const formatNumbers = (values: readonly (number | string)[]): string => `{${values.join(',')}}`;
 
 /** Any text. SQL itself refuses NUL in it. Nearly none needs escaping, and a test is cheaper than that. */
-export const textsArray = (values: readonly string[]): string => {
+export const formatTexts = (values: readonly string[]): string => {
   if (values.length === 0) return '{}';
-  const escaped = values.some(isSpecial) ? values.map(withEscapes) : values;
+  const escaped = values.some(isSpecial) ? values.map(escapeText) : values;
   return `{"${escaped.join('","')}"}`;
 };
 
 const isSpecial = (value: string): boolean => value.includes('"') || value.includes('\\');
-const withEscapes = (value: string): string => value.replace(/["\\]/g, '\\$&');
+const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
 
-export const booleansArray = (values: readonly boolean[]): string =>
+export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;

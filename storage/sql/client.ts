@@ -5,7 +5,7 @@
  * What statements give back, everywhere: `bigint` is a number (beyond 2^53 − 1, which we never write, a
  * decimal string), `numeric` a decimal string to the digit, `timestamptz` a Date (milliseconds; microseconds
  * are cut, so never page on one), `jsonb` parsed, `bytea` a Buffer. Callers wrap failures with
- * `storageErrorOf` (errors.ts); this file never does, so that SQLSTATEs stay readable.
+ * `toStorageError` (errors.ts); this file never does, so that SQLSTATEs stay readable.
  */
 import postgres from 'postgres';
 import { createAdmission } from './admission.ts';

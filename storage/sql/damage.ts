@@ -6,7 +6,7 @@
  * database what was met stays; a server may be repaired while nodes run, so there it is forgotten after a
  * while. Called by storage/embedded/open.ts and server.ts.
  */
-import { isLastingDamage, storageErrorOf } from './errors.ts';
+import { isLastingDamage, toStorageError } from './errors.ts';
 
 const reportEveryMs = 60_000;
 const rememberMs = 600_000;
@@ -22,7 +22,7 @@ export interface DamageParts {
 
 export interface DamageWatch {
   /** Runs the work and settles as it does. */
-  pass<Result>(work: () => PromiseLike<Result>): Promise<Result>;
+  run<Result>(work: () => PromiseLike<Result>): Promise<Result>;
   /** What was met, `''` for nothing. */
   met(): string;
   /** Whether it was met in files that stay as they are. */
@@ -37,7 +37,7 @@ interface Met {
 }
 
 const note = (met: Met, error: unknown, parts: DamageParts): void => {
-  const failure = storageErrorOf('sql', error);
+  const failure = toStorageError('sql', error);
   if (failure.reason !== 'damaged') return;
   const nowMs = performance.now();
   const lasting = parts.onLasting !== undefined && isLastingDamage(failure);
@@ -60,7 +60,7 @@ export const watchDamage = (parts: DamageParts): DamageWatch => {
   const known = parts.known ?? '';
   const met: Met = { words: known, lasting: known !== '', atMs: 0, reportedMs: -reportEveryMs };
   return {
-    pass: async (work) => {
+    run: async (work) => {
       try {
         return await work();
       } catch (error) {

@@ -63,7 +63,7 @@ const neverConnected = new Set([
  */
 const undecidedStates = new Set(['57P01', '57P02', '08006', '08007', '40003']);
 
-const codeOf = (error: unknown): string => {
+const getErrorCode = (error: unknown): string => {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';
 };
@@ -83,9 +83,9 @@ const classify = (code: string, message: string): { outcome: StorageOutcome; rea
 };
 
 /** Wraps a failure of `operation`; a `StorageError` passes through. `detail` never holds a row's values. */
-export const storageErrorOf = (operation: string, error: unknown): StorageError => {
+export const toStorageError = (operation: string, error: unknown): StorageError => {
   if (error instanceof StorageError) return error;
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   const message = error instanceof Error ? error.message : String(error);
   const { outcome, reason } = classify(code, message);
   return new StorageError(operation, {
@@ -98,13 +98,13 @@ export const storageErrorOf = (operation: string, error: unknown): StorageError 
 
 /** Whether it says that files are damaged, which only another copy of them mends. */
 export const isLastingDamage = (failure: StorageError): boolean =>
-  failure.reason === 'damaged' && lastingStates.has(codeOf(failure.cause));
+  failure.reason === 'damaged' && lastingStates.has(getErrorCode(failure.cause));
 
 /** Runs `task` and throws what it throws as a `StorageError`. */
 export const asStorage = async <Result>(operation: string, task: () => Promise<Result>): Promise<Result> => {
   try {
     return await task();
   } catch (error) {
-    throw storageErrorOf(operation, error);
+    throw toStorageError(operation, error);
   }
 };

@@ -8,17 +8,17 @@
  */
 import type postgres from 'postgres';
 import type { Admission, Kind, Line } from './admission.ts';
-import type { Breaker } from './breaker.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 
 /** As client.ts has it, which uses this file. */
 type Sql = postgres.Sql<{ bigint: number }>;
 type Statement = Promise<unknown>;
 type Pass = <Result>(kind: Kind, work: () => PromiseLike<Result>) => Promise<Result>;
 /** What each statement and transaction passes. */
-export type Guard = Pick<Breaker, 'pass'>;
+export type Guard = Pick<CircuitBreaker, 'run'>;
 
 /** The same pool, guarded. */
-export const guardSql = (sql: Sql, guard: Guard): Sql => passSql(sql, (_kind, work) => guard.pass(work));
+export const guardSql = (sql: Sql, guard: Guard): Sql => passSql(sql, (_kind, work) => guard.run(work));
 
 /** The same pool, whose work waits in this line of the admission. */
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>

@@ -12,7 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Queryable, Sql } from './client.ts';
-import { storageErrorOf } from './errors.ts';
+import { toStorageError } from './errors.ts';
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
 const schemaTable = 'schema_versions';
@@ -36,7 +36,7 @@ interface SchemaFile {
 }
 
 /** As postgrator reckons it with `newline: 'LF'`. */
-const checksumOf = (text: string): string =>
+const computeChecksum = (text: string): string =>
   createHash('md5').update(text.replaceAll(/\r\n?/g, '\n'), 'utf8').digest('hex');
 
 const readFiles = (directory: string): SchemaFile[] =>
@@ -44,7 +44,7 @@ const readFiles = (directory: string): SchemaFile[] =>
     .filter((file) => file.endsWith('.sql') && file.split('.')[1] === 'do')
     .map((file) => {
       const text = readFileSync(join(directory, file), 'utf8');
-      return { version: Number.parseInt(file, 10), name: file, md5: checksumOf(text) };
+      return { version: Number.parseInt(file, 10), name: file, md5: computeChecksum(text) };
     })
     .sort((left, right) => left.version - right.version);
 
@@ -115,6 +115,6 @@ export const migrate = async (sql: Sql, directory: string = folder): Promise<num
     if (missing.length > 0) await applyMissing(sql, directory);
     return missing.length;
   } catch (error) {
-    throw error instanceof SchemaError ? error : storageErrorOf('migrate', error);
+    throw error instanceof SchemaError ? error : toStorageError('migrate', error);
   }
 };

@@ -10,10 +10,11 @@ const attemptsMax = 4;
 const pauseMsMax = 40;
 
 /** To throw in a transaction that found the world changed under it: it is rolled back and repeated. */
-export const broken = (why: string): Error => Object.assign(new Error(why), { code: '40001' });
+export const createSerializationFailure = (why: string): Error =>
+  Object.assign(new Error(why), { code: '40001' });
 
 /** Runs the transaction up to four times. */
-export const repeated = async <Result>(transaction: () => Promise<Result>): Promise<Result> => {
+export const retrySerializable = async <Result>(transaction: () => Promise<Result>): Promise<Result> => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await transaction();

@@ -4,16 +4,17 @@
  * Refuses a server that is too old. Settings that make a commit weaker than it looks are reported, not
  * refused: the hot store holds all that counts. Called by storage/open.ts.
  */
-import { openFault } from '../open-fault.ts';
-import { createBreaker } from './breaker.ts';
+
+import { createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
 import { watchDamage } from './damage.ts';
 import { type Guard, guardSql } from './guard.ts';
+import { openFault } from './open-fault.ts';
 
 export interface ServerSql extends Pool {
   readonly notes: readonly string[];
   /** Words while the server is away or was lately met damaged, else `null`. */
-  trouble(): string | null;
+  getLastError(): string | null;
   close(): Promise<void>;
 }
 
@@ -30,9 +31,9 @@ const closeSecondsMax = 5;
 export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
   const pool = connectPool(url, options);
   try {
-    const notes = await judge(pool.sql, url);
+    const notes = await checkServer(pool.sql, url);
     fetchTypesNoMore(pool.sql);
-    return guarded(pool, { url, notes, options });
+    return createServerSql(pool, { url, notes, options });
   } catch (error) {
     await pool.sql.end({ timeout: 0 });
     throw error;
@@ -52,7 +53,7 @@ const damagedWords = (met: string): string =>
   'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
   '"npm run ops -- reflush".';
 
-const guarded = (
+const createServerSql = (
   pool: Pool,
   {
     url,
@@ -60,25 +61,25 @@ const guarded = (
     options,
   }: { readonly url: string; readonly notes: readonly string[]; options: ServerOptions },
 ): ServerSql => {
-  const breaker = createBreaker({
+  const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url),
     retryMs: 1_000,
     suspectMs: 2_000,
   });
   const damage = watchDamage({ report: (met, error) => options.onTrouble?.(damagedWords(met), error) });
-  const guard: Guard = { pass: (work) => damage.pass(() => breaker.pass(work)) };
+  const guard: Guard = { run: (work) => damage.run(() => circuitBreaker.run(work)) };
   return {
     sql: guardSql(pool.sql, guard),
     requestSql: guardSql(pool.requestSql, guard),
     notes,
-    trouble: () => {
-      const away = breaker.trouble();
+    getLastError: () => {
+      const away = circuitBreaker.getLastError();
       if (away !== null) return `Postgres is away: ${away}`;
       const met = damage.met();
       return met === '' ? null : damagedWords(met);
     },
     close: async () => {
-      breaker.close();
+      circuitBreaker.close();
       await pool.sql.end({ timeout: closeSecondsMax });
     },
   };
@@ -89,13 +90,13 @@ const probe = async (url: string): Promise<void> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });
   fetchTypesNoMore(sql);
   try {
-    await inTime(sql`select 1`, probeMsMax);
+    await limitTime(sql`select 1`, probeMsMax);
   } finally {
     await sql.end({ timeout: 0 });
   }
 };
 
-const inTime = async (work: PromiseLike<unknown>, milliseconds: number): Promise<void> => {
+const limitTime = async (work: PromiseLike<unknown>, milliseconds: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
@@ -107,20 +108,20 @@ const inTime = async (work: PromiseLike<unknown>, milliseconds: number): Promise
   }
 };
 
-interface Judged {
+interface ServerFacts {
   readonly version: number;
   readonly fsync: string;
   readonly commit: string;
   readonly standby: boolean;
 }
 
-const judge = async (sql: Sql, url: string): Promise<readonly string[]> => {
-  const found = await sql<Judged[]>`
+const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> => {
+  const found = await sql<ServerFacts[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
       current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby`.catch((error) => {
     throw openFault('DATABASE_URL', [url], error);
   });
-  const { version, fsync, commit, standby } = found[0] as Judged;
+  const { version, fsync, commit, standby } = found[0] as ServerFacts;
   if (version < versionMin)
     throw new Error(
       `DATABASE_URL: Postgres ${Math.floor(version / 10_000)} is too old; 15 or later is needed.`,

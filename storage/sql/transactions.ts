@@ -8,12 +8,12 @@
  */
 import type postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
-import { storageErrorOf } from './errors.ts';
+import { toStorageError } from './errors.ts';
 
 type Sql = postgres.Sql<{ bigint: number }>;
 type Transaction = postgres.TransactionSql<{ bigint: number }>;
 type Task = (transaction: Transaction) => unknown;
-interface Life {
+interface ConnectionLife {
   lost: boolean;
 }
 
@@ -26,7 +26,7 @@ export const withSafeTransactions = (sql: Sql): Sql =>
 const beginOn =
   (sql: Sql) =>
   async (...words: [Task] | [string, Task]): Promise<unknown> => {
-    const life: Life = { lost: false };
+    const life: ConnectionLife = { lost: false };
     const task = words[words.length - 1] as Task;
     const options = words.length === 2 ? (words[0] as string) : '';
     try {
@@ -37,36 +37,36 @@ const beginOn =
     }
   };
 
-const run = async (transaction: Transaction, task: Task, life: Life): Promise<unknown> => {
+const run = async (transaction: Transaction, task: Task, life: ConnectionLife): Promise<unknown> => {
   try {
-    const result = await task(watched(transaction, life));
-    return life.lost ? never() : result;
+    const result = await task(watchTransaction(transaction, life));
+    return life.lost ? createEndless() : result;
   } catch (error) {
     life.lost ||= isLoss(error);
-    if (life.lost) return never();
+    if (life.lost) return createEndless();
     throw error;
   }
 };
 
 /** Left to the garbage collector: the caller's promise does not depend on it any more. */
-const never = (): Promise<never> => new Promise(() => {});
+const createEndless = (): Promise<never> => new Promise(() => {});
 
-const isLoss = (error: unknown): boolean => storageErrorOf('transaction', error).reason === 'unreachable';
+const isLoss = (error: unknown): boolean => toStorageError('transaction', error).reason === 'unreachable';
 
 /** Refuses statements of a transaction that is over. */
-const watched = (transaction: Transaction, life: Life): Transaction =>
+const watchTransaction = (transaction: Transaction, life: ConnectionLife): Transaction =>
   new Proxy(transaction, {
     apply: (target, self, words) => {
-      if (life.lost) throw gone();
+      if (life.lost) throw createLostError();
       return Reflect.apply(target, self, words);
     },
     get: (target, name) => {
-      if (life.lost) throw gone();
+      if (life.lost) throw createLostError();
       return Reflect.get(target, name);
     },
   });
 
-const gone = (): StorageError =>
+const createLostError = (): StorageError =>
   new StorageError('transaction', {
     outcome: 'unknown',
     reason: 'unreachable',

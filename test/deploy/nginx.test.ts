@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../bench/stores/free-port.ts';
-import { rows } from '../../http/table.ts';
+import { routes } from '../../http/routes/table.ts';
 import { type Nginx, startNginx } from '../support/nginx.ts';
 import { openWorld, type World } from '../world.ts';
 
@@ -146,7 +146,7 @@ test('the node believes nginx who the client is, and nobody else', async () => {
   for (const claim of claims) await askFrom('127.0.0.7', `${path}?target=page`, claim);
   for (const claim of claims) await askFrom('127.0.0.8', `${path}?target=page`, claim);
   await askFrom('127.0.0.8', path, {});
-  await world.engine.flushed('bot', world.demo.bot.id);
+  await world.engine.waitForFlush('bot', world.demo.bot.id);
 
   assert.is((await unique()) - before, 2);
 });
@@ -173,7 +173,7 @@ test('lists are kept, with the line for scripts, whoever asked first; ids of req
 });
 
 test('every list of the interface is one that nginx keeps', async () => {
-  for (const { name, path, caching } of rows.filter((row) => row.caching === 'list')) {
+  for (const { name, path, caching } of routes.filter((route) => route.caching === 'list')) {
     const before = await answered(name);
     const asked = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}${path}`)));
     for (const response of asked) assert.is(response.status, 200, `${path} ${caching}`);

@@ -3,13 +3,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { activate, createLoader } from '../../engine/activation.ts';
+import { activate, createLoader } from '../../engine/actors/activation.ts';
+import type { ItemReply } from '../../engine/commit/shard-queue.ts';
 import type { Item } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { HotStore, LoadRequest } from '../../engine/ports.ts';
-import type { Decided } from '../../engine/shard.ts';
 import type { ModelShard } from '../model/hot-model.ts';
 import { rules } from '../sim/plan.ts';
 import { botRef, createKit, initOf, type Kit, stateIn } from './kit.ts';
@@ -48,7 +48,7 @@ const createWorld = async (): Promise<World> => {
         world.renewed.push(...shards);
         await kit.hot.publish(shards.map((shard) => ({ shard: toShard(shard), generation: 9 })));
       };
-      const send = (item: Item): Promise<Decided> => commitOne(world, item);
+      const send = (item: Item): Promise<ItemReply> => commitOne(world, item);
       return activate(
         { ledger: kit.ledger.port, clock: kit.clock, rules: () => rules, renew, send },
         load,
@@ -59,7 +59,7 @@ const createWorld = async (): Promise<World> => {
   return world;
 };
 
-const commitOne = async (world: World, item: Item): Promise<Decided> => {
+const commitOne = async (world: World, item: Item): Promise<ItemReply> => {
   world.sequence += 1;
   const { shard } = item.target;
   const producer = `test ${world.sequence}`;
@@ -123,10 +123,10 @@ test('an entity the hot store knows needs no look at the ledger', async () => {
   const world = await createWorld();
   await commitOne(world, initOf(botRef('a', 7)));
 
-  const found = await world.until(world.activate('a'));
+  const activated = await world.until(world.activate('a'));
 
-  assert.is(found?.ref.incarnation, 7);
-  assert.is(found?.generation, 1);
+  assert.is(activated?.ref.incarnation, 7);
+  assert.is(activated?.generation, 1);
 });
 
 test('an entity only the ledger knows starts with the numbers of its row', async () => {
@@ -135,9 +135,9 @@ test('an entity only the ledger knows starts with the numbers of its row', async
   const row = world.ledger.totals.get(ref.incarnation);
   if (row) row.totals = { ...row.totals, clicks: 40, uniqueClicks: 4, upvotes: 3 };
 
-  const found = await world.until(world.activate('a'));
+  const activated = await world.until(world.activate('a'));
 
-  const state = found?.state.read();
+  const state = activated?.state.read();
   assert.equal([state?.clicks, state?.upvotes, state?.flushedVotes], [40, 3, 3]);
   assert.equal(stateIn(world.hot, ref), state);
 });
@@ -172,10 +172,10 @@ test('a row that is newer than the shard makes it take a new generation first', 
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 8, version: 100 });
 
-  const found = await world.until(world.activate('a'));
+  const activated = await world.until(world.activate('a'));
 
   assert.equal(world.renewed, [ref.shard]);
-  assert.is(found?.generation, 9);
+  assert.is(activated?.generation, 9);
 });
 
 test('a buried listing is not found, also while its row is still there', async () => {
@@ -196,9 +196,9 @@ test('a new listing under the id of a buried one comes to life', async () => {
   await world.hot.commit([{ shard: old.shard, producer: 'test', sequence: 1, items: [item] }], rules);
   const ref = world.ledger.list('bot', 'a');
 
-  const found = await world.until(world.activate('a'));
+  const activated = await world.until(world.activate('a'));
 
-  assert.is(found?.ref.incarnation, ref.incarnation);
+  assert.is(activated?.ref.incarnation, ref.incarnation);
 });
 
 test('two nodes that initialise the same entity find the same numbers', async () => {

@@ -4,30 +4,38 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Actor } from '../../engine/actor.ts';
+import { Actor } from '../../engine/actors/actor.ts';
+import { createRegistry } from '../../engine/actors/registry.ts';
+import {
+  type CommitQueue,
+  CommitQueues,
+  enqueue,
+  sealQueues,
+  setMode,
+  takeSealed,
+} from '../../engine/commit/commit-queue.ts';
+import { addOpen, assertReplies, createShardQueue, seal } from '../../engine/commit/shard-queue.ts';
 import { createEngine } from '../../engine/create.ts';
-import { held } from '../../engine/entity/held.ts';
 import type { BatchReply } from '../../engine/entity/items.ts';
+import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
-import { createFlusher } from '../../engine/flusher.ts';
-import { renewGenerations } from '../../engine/generations.ts';
-import { type Lane, Lanes, list, sealLines, setMode, takeSealed } from '../../engine/lane.ts';
+import { createFlusher } from '../../engine/flush/flusher.ts';
+import { renewGenerations } from '../../engine/flush/generations.ts';
 import { limits } from '../../engine/limits.ts';
-import { createRegistry } from '../../engine/registry.ts';
-import { addOpen, assertReplies, createLine, seal } from '../../engine/shard.ts';
-import { adopt } from '../../engine/turns.ts';
+import { adoptReply } from '../../engine/turns.ts';
 import { rules } from '../sim/plan.ts';
 import { ref, withBot } from './gate-kit.ts';
 import { clickOn, createKit, recordedTurn } from './kit.ts';
 
 const test = suite('assertions');
 
-const stateAt = (version: number) => held({ ...emptyTotals, facts: emptyFacts, flushedVotes: 0, version });
+const stateAt = (version: number) =>
+  toLazyState({ ...emptyTotals, facts: emptyFacts, flushedVotes: 0, version });
 const replyOf = (change: Partial<BatchReply> = {}): BatchReply => ({
   outcome: 'applied',
   lastSequence: 1,
   version: 5,
-  mark: 0,
+  chainHash: 0,
   generation: 1,
   decisions: [{ kind: 'applied' }],
   states: [stateAt(5)],
@@ -35,40 +43,40 @@ const replyOf = (change: Partial<BatchReply> = {}): BatchReply => ({
 });
 
 /** A lane with one click in the open batch of one line. */
-const laneWithClick = (): Lane => {
-  const lane = new Lanes({ laneOf: () => 0 }).of(ref.shard);
-  const line = createLine(ref.shard, 'node');
-  addOpen(line, recordedTurn(clickOn(ref)));
-  list(lane, line);
-  return lane;
+const laneWithClick = (): CommitQueue => {
+  const commitQueue = new CommitQueues({ toCommitQueue: () => 0 }).get(ref.shard);
+  const shardQueue = createShardQueue(ref.shard, 'node');
+  addOpen(shardQueue, recordedTurn(clickOn(ref)));
+  enqueue(commitQueue, shardQueue);
+  return commitQueue;
 };
 
 test('a lane goes only from a mode to one that can follow it', () => {
-  const lane = laneWithClick();
+  const commitQueue = laneWithClick();
 
-  assert.throws(() => setMode(lane, 'recovering'), /cannot go from quiet to recovering/);
-  setMode(lane, 'gathering');
-  assert.throws(() => setMode(lane, 'gathering'), /cannot go from gathering to gathering/);
-  assert.throws(() => setMode(lane, 'resending'), /cannot go from gathering to resending/);
+  assert.throws(() => setMode(commitQueue, 'recovering'), /cannot go from quiet to recovering/);
+  setMode(commitQueue, 'gathering');
+  assert.throws(() => setMode(commitQueue, 'gathering'), /cannot go from gathering to gathering/);
+  assert.throws(() => setMode(commitQueue, 'resending'), /cannot go from gathering to resending/);
 });
 
 test('a lane has sealed batches exactly while a call is out or is to be sent again', () => {
-  const lane = laneWithClick();
-  setMode(lane, 'gathering');
+  const commitQueue = laneWithClick();
+  setMode(commitQueue, 'gathering');
 
-  assert.throws(() => setMode(lane, 'in flight'), /in flight with 0 batches/);
-  sealLines(lane, limits.batchItemsMax);
-  assert.throws(() => setMode(lane, 'quiet'), /quiet with 1 batches/);
-  setMode(lane, 'in flight');
-  takeSealed(lane);
-  assert.throws(() => setMode(lane, 'resending'), /resending with 0 batches/);
-  setMode(lane, 'quiet');
+  assert.throws(() => setMode(commitQueue, 'in flight'), /in flight with 0 batches/);
+  sealQueues(commitQueue, limits.batchItemsMax);
+  assert.throws(() => setMode(commitQueue, 'quiet'), /quiet with 1 batches/);
+  setMode(commitQueue, 'in flight');
+  takeSealed(commitQueue);
+  assert.throws(() => setMode(commitQueue, 'resending'), /resending with 0 batches/);
+  setMode(commitQueue, 'quiet');
 });
 
 test('a reply fits its batch: how many, which number, one decision and one state for each item', () => {
-  const line = createLine(ref.shard, 'node');
-  addOpen(line, recordedTurn(clickOn(ref)));
-  const sealed = [seal(line, 1) as NonNullable<ReturnType<typeof seal>>];
+  const shardQueue = createShardQueue(ref.shard, 'node');
+  addOpen(shardQueue, recordedTurn(clickOn(ref)));
+  const sealed = [seal(shardQueue, 1) as NonNullable<ReturnType<typeof seal>>];
 
   assertReplies(sealed, [replyOf()]);
   assertReplies(sealed, [replyOf({ outcome: 'duplicate', lastSequence: 7, decisions: null })]);
@@ -77,7 +85,7 @@ test('a reply fits its batch: how many, which number, one decision and one state
   assert.throws(() => assertReplies(sealed, [replyOf({ lastSequence: 0 })]), /an answered batch is applied/);
   assert.throws(() => assertReplies(sealed, [replyOf({ decisions: [] })]), /one decision for each item/);
   assert.throws(() => assertReplies(sealed, [replyOf({ states: [] })]), /one state for each item/);
-  line.sequence = 1;
+  shardQueue.sequence = 1;
   assert.throws(() => assertReplies(sealed, [replyOf()]), /the number after the last one applied/);
 });
 
@@ -112,7 +120,7 @@ test('an actor stays within one generation, and a state is not newer than its sh
 
   assert.throws(() => actor.adopt(2, stateAt(5)), /two generations/);
   const newer = { reply: replyOf({ states: [stateAt(6)] }), foreign: false };
-  assert.throws(() => adopt(registry, batch, newer), /not newer than its shard/);
+  assert.throws(() => adoptReply(registry, batch, newer), /not newer than its shard/);
 });
 
 test('a flusher is started once, and an engine that drains is not started', async () => {
@@ -121,10 +129,10 @@ test('a flusher is started once, and an engine that drains is not started', asyn
     ...kit,
     ledger: kit.ledger.port,
     intervalMs: 1_000,
-    shards: () => null,
-    flushed: () => {},
+    listShards: () => null,
+    onFlushed: () => {},
     deliver: async () => 0,
-    meet: async () => {},
+    reconcile: async () => {},
   });
   const engine = createEngine({
     ...kit,

@@ -48,8 +48,8 @@ const createWorld = async (): Promise<World> => {
   const engine = createEngine({
     hot: {
       ...hot,
-      backlog: async () => {
-        const size = await hot.backlog();
+      countBacklog: async () => {
+        const size = await hot.countBacklog();
         return { ...size, votes: world.hotBacklogVotes ?? size.votes };
       },
     },
@@ -139,9 +139,9 @@ test('a click is in the store after the tick, and counts a visitor once', async 
   const ref = createBot(world);
   const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
 
-  world.engine.click(view, '192.0.2.1');
-  world.engine.click(view, '192.0.2.1');
-  world.engine.invite(view);
+  world.engine.countClick(view, '192.0.2.1');
+  world.engine.countClick(view, '192.0.2.1');
+  world.engine.countInvite(view);
   assert.is(readNow(world).state.clicks, 0);
   await world.pass(10);
 
@@ -238,7 +238,7 @@ test('an entity that does not exist is not found by any operation', async () => 
       [
         engine.postStats('a', { servers: '1' }),
         voteOn(world, 'u'),
-        engine.standing('bot', 'a', 'u'),
+        engine.readVoteStatus('bot', 'a', 'u'),
         Promise.resolve(engine.read('bot', 'a')),
       ].map(errorOf),
     ),
@@ -254,7 +254,7 @@ test('an entity the store lost is brought back by the next write, from its row',
   const world = await createWorld();
   const ref = createBot(world);
   const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
-  world.engine.click(view, '192.0.2.1');
+  world.engine.countClick(view, '192.0.2.1');
   await world.pass(2_100);
   world.hot.shards[ref.shard]?.slots.clear();
 
@@ -266,11 +266,11 @@ test('an entity the store lost is brought back by the next write, from its row',
 test('standing tells the window in force, the last vote and the time left', async () => {
   const world = await createWorld();
   createBot(world);
-  const before = await world.until(world.engine.standing('bot', 'a', 'u'));
+  const before = await world.until(world.engine.readVoteStatus('bot', 'a', 'u'));
   await world.until(voteOn(world, 'u'));
   await world.pass(500);
 
-  const after = await world.until(world.engine.standing('bot', 'a', 'u'));
+  const after = await world.until(world.engine.readVoteStatus('bot', 'a', 'u'));
 
   const { standard } = rules.windows;
   assert.equal([before.votedAtMs, before.waitMs, before.window], [0, 0, standard]);
@@ -284,7 +284,7 @@ test('an edit counts from the moment refresh resolves', async () => {
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
   world.ledger.edit(ref, { voteBanned: true });
 
-  await world.until(world.engine.refresh('bot', 'a'));
+  await world.until(world.engine.refreshFacts('bot', 'a'));
 
   assert.equal(await world.until(voteOn(world, 'u')), { kind: 'refused', reason: 'vote_banned', waitMs: 0 });
 });
@@ -297,7 +297,7 @@ test('an edit is not undone by an activation that holds the row from before it',
   await world.pass(50);
   world.ledger.edit(ref, { voteBanned: true });
 
-  await world.until(Promise.all([world.engine.refresh('bot', 'a'), read]));
+  await world.until(Promise.all([world.engine.refreshFacts('bot', 'a'), read]));
 
   assert.is(stateIn(world.hot, ref)?.facts.voteBanned, true);
 });
@@ -306,10 +306,10 @@ test('a void takes the votes off the total and frees the voter', async () => {
   const world = await createWorld();
   createBot(world);
   await world.until(voteOn(world, 'u'));
-  await world.until(world.engine.flushed('bot', 'a'));
+  await world.until(world.engine.waitForFlush('bot', 'a'));
   for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
 
-  await world.until(world.engine.deliver('bot', 'a'));
+  await world.until(world.engine.deliverAdjustments('bot', 'a'));
 
   assert.is(readNow(world).state.upvotes, 0);
   assert.is((await world.until(voteOn(world, 'u'))).kind, 'voted');
@@ -321,7 +321,7 @@ test('a removed entity is gone at once where its removal is delivered', async ()
   await world.until(voteOn(world, 'u'));
   world.ledger.remove(ref);
 
-  await world.until(world.engine.deliver('bot', 'a'));
+  await world.until(world.engine.deliverAdjustments('bot', 'a'));
 
   assert.is((await world.until(errorOf(voteOn(world, 'v'))))?.code, 'not_found');
   assert.is(stateIn(world.hot, ref), null);
@@ -338,7 +338,7 @@ test('an actor of an earlier listing never shows the numbers of the next one', a
   await world.hot.commit([{ shard: ref.shard, producer: 'other node', sequence: 1, items }], rules);
   world.ledger.edit(ref, { voteBanned: true });
 
-  await world.until(world.engine.refresh('bot', 'a'));
+  await world.until(world.engine.refreshFacts('bot', 'a'));
   const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
 
   assert.is(view.ref.incarnation, ref.incarnation);
@@ -351,7 +351,7 @@ test('approximate votes of a live actor follow the flush', async () => {
   await world.until(voteOn(world, 'u'));
   assert.is(readNow(world).state.flushedVotes, 0);
 
-  await world.until(world.engine.flushed('bot', 'a'));
+  await world.until(world.engine.waitForFlush('bot', 'a'));
   await world.pass(1_100);
 
   assert.is(readNow(world).state.flushedVotes, 1);
@@ -372,13 +372,13 @@ test('a drain refuses new work, answers what is on its way, and empties the back
   assert.equal([after?.code, after?.context.outcome], ['draining', 'not_applied']);
   assert.is((await before).kind, 'voted');
   assert.is(world.ledger.votes.size, 1);
-  assert.not(world.engine.health().ready);
+  assert.not(world.engine.readHealth().ready);
 });
 
 test('health says in words what is wrong', async () => {
   const world = await createWorld();
   createBot(world);
-  assert.equal(world.engine.health(), { ready: true, notes: [] });
+  assert.equal(world.engine.readHealth(), { ready: true, notes: [] });
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
   world.hot.hooks.beforeCommit = () => {
     throw silence();
@@ -386,7 +386,7 @@ test('health says in words what is wrong', async () => {
 
   await world.until(errorOf(voteOn(world, 'u')));
 
-  assert.equal(world.engine.health(), { ready: false, notes: ['the hot store does not answer'] });
+  assert.equal(world.engine.readHealth(), { ready: false, notes: ['the hot store does not answer'] });
 });
 
 test.run();

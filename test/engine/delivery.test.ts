@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deliverAdjustments, deliverEdits } from '../../engine/delivery.ts';
 import type { AdjustItem, Decision, Item } from '../../engine/entity/items.ts';
+import { deliverAdjustments, deliverEdits } from '../../engine/flush/delivery.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment, Ledger } from '../../engine/ports.ts';
@@ -30,7 +30,7 @@ const adjust = (id: number, target: EntityRef, sequence: number): Adjustment => 
 interface World {
   readonly sent: string[];
   readonly settled: number[];
-  readonly ledger: Pick<Ledger, 'adjustments' | 'adjustmentsSettled'>;
+  readonly ledger: Pick<Ledger, 'listAdjustments' | 'markAdjustmentsDelivered'>;
   decide: (item: Item) => Decision;
 }
 
@@ -41,14 +41,14 @@ const createWorld = (open: readonly Adjustment[]): World => {
     settled,
     decide: () => ({ kind: 'applied' }),
     ledger: {
-      adjustments: async (limit, target) =>
+      listAdjustments: async (limit, target) =>
         open
           .filter(
             ({ id, item }) =>
               !settled.includes(id) && (!target || item.target.incarnation === target.incarnation),
           )
           .slice(0, limit),
-      adjustmentsSettled: async (ids) => {
+      markAdjustmentsDelivered: async (ids) => {
         settled.push(...ids);
       },
     },

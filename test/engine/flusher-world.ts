@@ -3,16 +3,16 @@
  */
 
 import type { Item } from '../../engine/entity/items.ts';
-import { createFlusher, type Flusher } from '../../engine/flusher.ts';
+import { createFlusher, type Flusher } from '../../engine/flush/flusher.ts';
 import type { EntityRef, Shard } from '../../engine/ids.ts';
-import type { FlushRound, Ledger, Settlement } from '../../engine/ports.ts';
+import type { FlushReceipt, FlushRound, Ledger } from '../../engine/ports.ts';
 import { rules } from '../sim/plan.ts';
 import { createKit, epochMs, type Kit } from './kit.ts';
 
 export interface World extends Kit {
   readonly flusher: Flusher;
   readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
-  readonly settlements: Settlement[];
+  readonly settlements: FlushReceipt[];
   /** What the meters were told of the age of what waits, round by round. */
   readonly lagsMs: number[];
   delivered: number;
@@ -25,7 +25,7 @@ export interface World extends Kit {
 export const createWorld = async (): Promise<World> => {
   const kit = await createKit();
   const rounds: World['rounds'] = [];
-  const settlements: Settlement[] = [];
+  const settlements: FlushReceipt[] = [];
   const lagsMs: number[] = [];
   const ledger = {
     flush: async (round: FlushRound) => {
@@ -33,7 +33,7 @@ export const createWorld = async (): Promise<World> => {
       await kit.ledger.port.flush(round);
       rounds.push({ atMs: kit.driver.nowMs(), round });
     },
-    bury: kit.ledger.port.bury,
+    bury: kit.ledger.port.writeDeadLetter,
   };
   const world: World = {
     ...kit,
@@ -47,11 +47,11 @@ export const createWorld = async (): Promise<World> => {
       hot: kit.hot,
       ledger: ledger as unknown as Ledger,
       clock: kit.clock,
-      meters: { ...kit.meters, backlog: (_, oldestAgeMs) => void lagsMs.push(oldestAgeMs) },
+      meters: { ...kit.meters, recordBacklog: (_, oldestAgeMs) => void lagsMs.push(oldestAgeMs) },
       intervalMs: 1_000,
-      shards: () => world.shards,
-      flushed: (settlement) => settlements.push(settlement),
-      meet: async () => {},
+      listShards: () => world.shards,
+      onFlushed: (receipt) => settlements.push(receipt),
+      reconcile: async () => {},
       deliver: async () => {
         world.delivered += 1;
         return 0;

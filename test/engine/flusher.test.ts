@@ -29,10 +29,10 @@ test('a round carries totals and votes in one transaction, and leaves nothing', 
   assert.is(world.rounds.length, 1);
   assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 1);
   assert.is(world.ledger.votes.get('v1')?.user, 'u');
-  assert.equal(await world.hot.backlog(), { entities: 0, votes: 0 });
+  assert.equal(await world.hot.countBacklog(), { entities: 0, votes: 0 });
   assert.is(stateIn(world.hot, ref)?.flushedVotes, 1);
   assert.is(world.settlements[0]?.entities[0]?.flushedVotes, 1);
-  assert.equal(world.flusher.size(), { entities: 0, votes: 0 });
+  assert.equal(world.flusher.getBacklogSize(), { entities: 0, votes: 0 });
 });
 
 test('rounds come once per interval, and adjustments after each', async () => {
@@ -56,12 +56,12 @@ test('what moved while it was flushed stays dirty', async () => {
   world.flusher.start();
 
   await world.pass(1_001);
-  assert.is((await world.hot.backlog()).entities, 1);
+  assert.is((await world.hot.countBacklog()).entities, 1);
   assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 1);
   await world.pass(1_000);
 
   assert.is(world.ledger.totals.get(ref.incarnation)?.totals.clicks, 2);
-  assert.is((await world.hot.backlog()).entities, 0);
+  assert.is((await world.hot.countBacklog()).entities, 0);
 });
 
 test('nothing is settled that the ledger did not take', async () => {
@@ -75,9 +75,9 @@ test('nothing is settled that the ledger did not take', async () => {
 
   await world.pass(1_500);
 
-  assert.equal(await world.hot.backlog(), { entities: 1, votes: 1 });
+  assert.equal(await world.hot.countBacklog(), { entities: 1, votes: 1 });
   assert.is(world.settlements.length, 0);
-  assert.match(String(world.flusher.trouble()), /busy/);
+  assert.match(String(world.flusher.getLastError()), /busy/);
   assert.is(world.told.get('flush failed: busy'), 1);
 });
 
@@ -90,12 +90,12 @@ test('what waits is counted anew while the ledger fails, so that votes can be re
   };
   await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
   await world.pass(1_500);
-  assert.equal(world.flusher.size(), { entities: 1, votes: 1 });
+  assert.equal(world.flusher.getBacklogSize(), { entities: 1, votes: 1 });
 
   await commit(world, voteOf(ref, 'w', 'v2'));
   await world.pass(5_000);
 
-  assert.equal(world.flusher.size(), { entities: 1, votes: 2 });
+  assert.equal(world.flusher.getBacklogSize(), { entities: 1, votes: 2 });
 });
 
 test('while the ledger is away what waits gets older, and is young again when it is back', async () => {
@@ -133,7 +133,7 @@ test('under a load that never ends what waits is as old as the last round, not a
   await world.pass(20_000);
 
   assert.ok(world.rounds.length >= 10);
-  assert.ok((await world.hot.backlog()).entities > 0);
+  assert.ok((await world.hot.countBacklog()).entities > 0);
   assert.ok(Math.max(...world.lagsMs) < 2_000, String(world.lagsMs));
 });
 
@@ -167,7 +167,7 @@ test('when the ledger is back the backlog goes, and the trouble with it', async 
 
   await world.pass(3_000);
 
-  assert.is(world.flusher.trouble(), null);
+  assert.is(world.flusher.getLastError(), null);
   assert.is(world.rounds.length, 1);
 });
 
@@ -189,7 +189,7 @@ test('halving finds the one poisoned vote and buries exactly it', async () => {
   );
   assert.is(world.ledger.votes.size, 12);
   assert.is(world.told.get('buried'), 1);
-  assert.equal(await world.hot.backlog(), { entities: 0, votes: 0 });
+  assert.equal(await world.hot.countBacklog(), { entities: 0, votes: 0 });
 });
 
 test('a poisoned entity is buried, and its neighbours are stored', async () => {
@@ -226,7 +226,7 @@ test('a ledger that fails while halving buries nothing', async () => {
   await world.pass(1_001);
 
   assert.equal(world.ledger.buried, []);
-  assert.is((await world.hot.backlog()).votes, 2);
+  assert.is((await world.hot.countBacklog()).votes, 2);
 });
 
 test('who needs past votes gets an early round', async () => {
@@ -235,7 +235,7 @@ test('who needs past votes gets an early round', async () => {
   world.flusher.start();
   await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
 
-  await world.until(world.flusher.flushed(ref.shard));
+  await world.until(world.flusher.waitForFlush(ref.shard));
 
   assert.ok(world.driver.nowMs() < 100);
   assert.is(world.ledger.votes.size, 1);
@@ -245,7 +245,7 @@ test('who needs past votes of a shard without any waits for nothing', async () =
   const world = await createWorld();
   const ref = botRef('a');
 
-  await world.until(world.flusher.flushed(ref.shard));
+  await world.until(world.flusher.waitForFlush(ref.shard));
 
   assert.is(world.rounds.length, 0);
 });
@@ -259,7 +259,7 @@ test('a demand that comes during a round is served after it', async () => {
   await world.pass(1_100);
   await commit(world, voteOf(ref, 'u', 'v1'));
 
-  await world.until(world.flusher.flushed(ref.shard));
+  await world.until(world.flusher.waitForFlush(ref.shard));
 
   assert.ok(world.ledger.votes.has('v1'));
 });
@@ -273,7 +273,7 @@ test('a demand that is not met within a second is told so', async () => {
   };
   world.flusher.start();
 
-  assert.is(await world.until(codeOf(world.flusher.flushed(ref.shard))), 'store_unavailable');
+  assert.is(await world.until(codeOf(world.flusher.waitForFlush(ref.shard))), 'store_unavailable');
 
   assert.is(world.driver.nowMs(), limits.flushWaitMs);
 });
@@ -290,7 +290,7 @@ test('a demand is met by the votes of its time, also while new ones keep coming'
   };
   world.flusher.start();
 
-  await world.until(world.flusher.flushed(ref.shard));
+  await world.until(world.flusher.waitForFlush(ref.shard));
 
   assert.ok(world.ledger.votes.has('v0'));
   assert.ok(coming <= 2, `${coming} rounds`);
@@ -309,7 +309,7 @@ test('a drain empties the backlog, then stops', async () => {
 
   assert.is(rounds, 1);
   assert.is(world.rounds.length, 1);
-  assert.is(await world.until(codeOf(world.flusher.flushed(ref.shard))), 'resolved');
+  assert.is(await world.until(codeOf(world.flusher.waitForFlush(ref.shard))), 'resolved');
 });
 
 test('a drain leaves no timer behind: no round and no delivery begins beside it', async () => {
@@ -349,7 +349,7 @@ test('a drain ends at once when the ledger fails, and says why', async () => {
 
   await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
   assert.ok(world.driver.nowMs() < 100);
-  assert.match(String(world.flusher.trouble()), /busy/);
+  assert.match(String(world.flusher.getLastError()), /busy/);
 });
 
 test('a stopped flusher makes no round', async () => {
@@ -383,7 +383,7 @@ test('a drain among others flushes its own shares once, and does not wait for th
   world.shards = [mine.shard];
   await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
   assert.is(world.rounds.length, 1);
-  assert.equal(await world.hot.backlog(), { entities: 1, votes: 0 });
+  assert.equal(await world.hot.countBacklog(), { entities: 1, votes: 0 });
 });
 
 test.run();

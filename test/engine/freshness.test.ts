@@ -4,12 +4,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRegistry } from '../../engine/actors/registry.ts';
 import { createEngine } from '../../engine/create.ts';
 import type { Engine, EntityView } from '../../engine/engine.ts';
-import { held } from '../../engine/entity/held.ts';
+import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { limits } from '../../engine/limits.ts';
 import type { HotStore } from '../../engine/ports.ts';
-import { createRegistry } from '../../engine/registry.ts';
 import { rules } from '../sim/plan.ts';
 import { botRef, createKit, initOf, type Kit, sameShard, silence } from './kit.ts';
 
@@ -31,9 +31,9 @@ const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const asked: number[] = [];
   const counted: HotStore = {
     ...kit.hot,
-    versions: (shards) => {
+    readVersions: (shards) => {
       asked.push(shards.length);
-      return kit.hot.versions(shards);
+      return kit.hot.readVersions(shards);
     },
   };
   let ids = 0;
@@ -93,7 +93,7 @@ test('a node’s own writes move nothing: its actors stay', async () => {
 
   for (let count = 0; count < 5; count++) {
     await world.until(home.postStats(first, { servers: String(count) }));
-    await world.pass(limits.freshnessPollMs * 2);
+    await world.pass(limits.stalenessPollMs * 2);
   }
   assert.ok(isLive(home, first) && isLive(home, second));
   assert.is(world.told.get('moved'), 0);
@@ -107,7 +107,7 @@ test('a look between a write of ours and its answer does not take it for somebod
   for (const id of [first, second]) await world.see(home, id);
   await world.pass(1_000);
   for (const id of [first, second]) await world.see(home, id);
-  world.hot.hooks.afterCommit = () => world.driver.pause(limits.freshnessPollMs * 2);
+  world.hot.hooks.afterCommit = () => world.driver.pause(limits.stalenessPollMs * 2);
 
   const posted = home.postStats(first, { servers: '1' });
   await world.until(posted);
@@ -139,7 +139,7 @@ test('only shards with actors are asked for, in one call per interval', async ()
   for (const id of [first, second, 'elsewhere']) world.ledger.list('bot', id);
   for (const id of [first, second, 'elsewhere']) await world.see(home, id);
   world.asked.length = 0;
-  await world.pass(limits.freshnessPollMs * 5 + 10);
+  await world.pass(limits.stalenessPollMs * 5 + 10);
   assert.is(world.asked.length, 5);
   assert.is(world.asked[0], 2);
 });
@@ -149,7 +149,7 @@ test('while the store is away what is known stays readable, and polling goes on 
   const world = await createWorld({
     hot: (hot) => ({
       ...hot,
-      versions: (shards) => (away ? Promise.reject(silence()) : hot.versions(shards)),
+      readVersions: (shards) => (away ? Promise.reject(silence()) : hot.readVersions(shards)),
     }),
   });
   const [home, other] = [await world.start('home'), await world.start('other')];
@@ -187,7 +187,7 @@ const createDoubtful = async (hot?: (hot: HotStore) => HotStore) => {
 test('in doubt a read waits for what the store says, also beside a write of ours', async () => {
   const { world, other, seen, second } = await createDoubtful();
   const posted = other.postStats(second, { servers: '1' });
-  other.doubt();
+  other.suspectStale();
   assert.is((await world.see(other, seen)).state.servers, '5');
   await world.until(posted);
   await world.see(other, seen);
@@ -199,17 +199,17 @@ test('in doubt the answer to an earlier question says nothing', async () => {
   let hold = false;
   const { world, other, seen } = await createDoubtful((hot) => ({
     ...hot,
-    versions: async (shards) => {
-      const versions = await hot.versions(shards);
+    readVersions: async (shards) => {
+      const versions = await hot.readVersions(shards);
       if (hold) await new Promise<void>((resolve) => (late = resolve));
       return versions;
     },
   }));
-  other.doubt();
+  other.suspectStale();
   await world.see(other, seen);
   hold = true;
-  await world.pass(limits.freshnessPollMs * 2);
-  other.doubt();
+  await world.pass(limits.stalenessPollMs * 2);
+  other.suspectStale();
   const early = late;
   const read = Promise.resolve(other.read('bot', seen));
   let answered = false;
@@ -228,15 +228,15 @@ test('in doubt a store that fails is asked again soon, and readers wait for a bo
   let away = false;
   const { world, other, seen } = await createDoubtful((hot) => ({
     ...hot,
-    versions: (shards) => (away ? Promise.reject(silence()) : hot.versions(shards)),
+    readVersions: (shards) => (away ? Promise.reject(silence()) : hot.readVersions(shards)),
   }));
   away = true;
-  other.doubt();
+  other.suspectStale();
   const beganMs = world.clock.monotonicMs();
   assert.is((await world.see(other, seen)).state.servers, '0', 'what is known');
-  assert.is(world.clock.monotonicMs() - beganMs, limits.doubtMsMax);
+  assert.is(world.clock.monotonicMs() - beganMs, limits.recheckMsMax);
 
-  other.doubt();
+  other.suspectStale();
   const read = world.see(other, seen);
   away = false;
   assert.is((await read).state.servers, '5');
@@ -247,7 +247,7 @@ test('a node alone with its stores never doubts', async () => {
   const home = await world.start('home');
   world.ledger.list('bot', 'a');
   await world.see(home, 'a');
-  home.doubt();
+  home.suspectStale();
   assert.ok(isLive(home, 'a'));
 });
 
@@ -257,7 +257,7 @@ test('votes flushed by another node show in the approximate number after a few l
   const ref = world.ledger.list('bot', 'a');
   world.ledger.edit(ref, { listed: true });
   await world.until(other.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true }));
-  await world.until(home.flushed('bot', 'a'));
+  await world.until(home.waitForFlush('bot', 'a'));
   await world.pass(2_500);
 
   const { state } = await world.see(other, 'a');
@@ -272,7 +272,7 @@ test('what is voted for all the time stays live: each flush tells of it', async 
   await world.see(home, 'a');
   for (let count = 0; count < 15; count++) {
     await world.until(home.vote({ kind: 'bot', id: 'a', user: `u${count}`, upvote: true }));
-    await world.pass(limits.freshnessPollMs);
+    await world.pass(limits.stalenessPollMs);
     assert.ok(isLive(home, 'a'));
   }
 });
@@ -286,7 +286,7 @@ test('a store that fell back is noticed, and gets a new generation before the ne
   await world.until(home.postStats('a', { servers: '5' }));
   await world.pass(1_000);
   Object.assign(world.hot.shards[ref.shard] as object, before);
-  await world.pass(limits.freshnessPollMs * 2);
+  await world.pass(limits.stalenessPollMs * 2);
 
   assert.is(world.told.get('version fell'), 1);
   assert.is((await world.see(home, 'a')).state.servers, '0');
@@ -303,12 +303,12 @@ test('a store that fell back and caught up in a new generation is noticed at an 
   const before = structuredClone(world.hot.shards[ref.shard]);
   await world.until(home.postStats('a', { servers: '5' }));
   assert.is((await world.see(other, 'a')).state.servers, '5');
-  await world.pass(limits.freshnessPollMs * 2);
+  await world.pass(limits.stalenessPollMs * 2);
   assert.is((await world.see(other, 'a')).state.servers, '5');
 
   Object.assign(world.hot.shards[ref.shard] as object, before);
   await world.until(home.postStats('a', { servers: '6' }));
-  await world.pass(limits.freshnessPollMs * 2);
+  await world.pass(limits.stalenessPollMs * 2);
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
@@ -324,13 +324,13 @@ test('a store that fell back and caught up without a new generation is noticed b
   const before = structuredClone(world.hot.shards[ref.shard]);
   await world.until(gone.postStats('a', { servers: '5' }));
   await world.see(other, 'a');
-  await world.pass(limits.freshnessPollMs * 2);
+  await world.pass(limits.stalenessPollMs * 2);
   assert.is((await world.see(other, 'a')).state.servers, '5');
 
   Object.assign(world.hot.shards[ref.shard] as object, before);
   await world.until(third.postStats('a', { servers: '6' }));
   assert.is(world.hot.shards[ref.shard]?.generation, before?.generation, 'nobody has noticed yet');
-  await world.pass(limits.freshnessPollMs * 2);
+  await world.pass(limits.stalenessPollMs * 2);
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
@@ -344,16 +344,20 @@ test('what was being looked up while its shard moved answers who waits, and is n
     activate: () =>
       new Promise((resolve) => {
         answer = () =>
-          resolve({ ref, generation: 1, state: held({ ...totals, facts, flushedVotes: 0, version: 1 }) });
+          resolve({
+            ref,
+            generation: 1,
+            state: toLazyState({ ...totals, facts, flushedVotes: 0, version: 1 }),
+          });
       }),
   });
-  const opening = registry.open('bot', 'a');
-  assert.equal(registry.shards(), [ref.shard]);
+  const opening = registry.getOrActivate('bot', 'a');
+  assert.equal(registry.listShards(), [ref.shard]);
   registry.discardShard(ref.shard, new Set());
   answer();
 
   assert.is((await opening).ref, ref);
-  assert.is(registry.at(ref.address), undefined);
+  assert.is(registry.findAt(ref.address), undefined);
 });
 
 test.run();

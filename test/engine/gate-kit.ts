@@ -4,16 +4,16 @@
  * Not a test file. The store misbehaves through the model's hooks only.
  */
 
+import { createOutputGate, type OutputGate } from '../../engine/commit/output-gate.ts';
+import type { Turn } from '../../engine/commit/shard-queue.ts';
 import type { Batch, BatchReply } from '../../engine/entity/items.ts';
-import { createGate, type Gate } from '../../engine/gate.ts';
-import type { Turn } from '../../engine/shard.ts';
 import { rules } from '../sim/plan.ts';
 import { botRef, createKit, initOf, type Kit, type KitOptions, publishAll, recordedTurn } from './kit.ts';
 
 export const ref = botRef('one');
 
 export interface World extends Kit {
-  readonly gate: Gate;
+  readonly gate: OutputGate;
   readonly sent: Batch[];
   readonly adopted: { readonly reply: BatchReply; readonly foreign: boolean }[];
   /** What `recover` does; the times it was called. */
@@ -31,7 +31,7 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
   };
   const adopted: World['adopted'] = [];
   const recovery = { times: 0, run: () => publishAll(kit.hot, recovery.times + 1) };
-  const gate = createGate({
+  const outputGate = createOutputGate({
     hot: kit.hot,
     clock: kit.clock,
     meters: kit.meters,
@@ -42,13 +42,21 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
       recovery.times += 1;
       return recovery.run();
     },
-    revive: () => world.revive(),
+    reactivate: () => world.revive(),
   });
   const submit = <Submitted extends Turn>(turn: Submitted): Submitted => {
-    gate.submit(turn);
+    outputGate.submit(turn);
     return turn;
   };
-  const world: World = { ...kit, gate, sent, adopted, recovery, submit, revive: async () => false };
+  const world: World = {
+    ...kit,
+    gate: outputGate,
+    sent,
+    adopted,
+    recovery,
+    submit,
+    revive: async () => false,
+  };
   return world;
 };
 

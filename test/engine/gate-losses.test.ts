@@ -58,14 +58,14 @@ test('while recovery fails the turns are told not applied, and the shard stays s
   await world.pass(10);
   assert.equal([first.failure?.outcome, second.failure?.outcome], ['not_applied', 'not_applied']);
   assert.is(world.sent.length, 1);
-  assert.not(world.gate.healthy());
+  assert.not(world.gate.isHealthy());
   world.recovery.run = async () => {};
   const third = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(10);
 
   assert.is(third.decided?.decision.kind, 'applied');
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
-  assert.ok(world.gate.healthy());
+  assert.ok(world.gate.isHealthy());
 });
 
 test('a shard that cannot recover does not stop the others of its lane', async () => {

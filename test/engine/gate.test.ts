@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Turn } from '../../engine/commit/shard-queue.ts';
 import { limits } from '../../engine/limits.ts';
-import { Turn } from '../../engine/shard.ts';
 import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
 import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from './kit.ts';
 
@@ -22,7 +22,7 @@ test('turns of one tick travel in one batch, and each hears its own decision', a
     ['applied', 'applied', 'applied'],
   );
   assert.is(turns[1]?.decided?.state?.read().clicks, 1);
-  assert.is(world.gate.pending(), 0);
+  assert.is(world.gate.countPending(), 0);
 });
 
 test('nothing is answered before the store has confirmed', async () => {
@@ -32,7 +32,7 @@ test('nothing is answered before the store has confirmed', async () => {
   const turn = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(99);
   assert.not(turn.answered);
-  assert.is(world.gate.pending(), 1);
+  assert.is(world.gate.countPending(), 1);
   await world.pass(5);
 
   assert.ok(turn.answered);
@@ -242,7 +242,7 @@ test('above the pending limit turns are refused at once', async () => {
   const turn = world.submit(recordedTurn(clickOn(ref)));
 
   assert.equal(turn.failure, { outcome: 'not_applied', code: 'overloaded' });
-  assert.is(world.gate.pending(), limits.pendingItemsMax);
+  assert.is(world.gate.countPending(), limits.pendingItemsMax);
 });
 
 test('an open turn whose deadline passes is really taken back', async () => {
@@ -257,13 +257,13 @@ test('an open turn whose deadline passes is really taken back', async () => {
   const late = world.submit(recordedTurn(clickOn(ref), world.clock.monotonicMs() + 100));
   await world.pass(200);
   assert.equal(late.failure, { outcome: 'not_applied', code: 'deadline_passed' });
-  assert.is(world.gate.pending(), 1);
+  assert.is(world.gate.countPending(), 1);
   away = false;
   await world.pass(1_000);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
   assert.is(stateIn(world.hot, ref)?.inviteClicks, 1);
-  assert.is(world.gate.pending(), 0);
+  assert.is(world.gate.countPending(), 0);
 });
 
 test('a sealed turn whose deadline passes is told unknown, and its effect is adopted later', async () => {
@@ -299,7 +299,7 @@ test('deadlines are kept within one sweep while the store hangs', async () => {
 test('a gate that refuses takes nothing new and finishes what it has', async () => {
   const world = await withBot();
   const before = world.submit(recordedTurn(clickOn(ref)));
-  world.gate.refuse();
+  world.gate.refuseNewTurns();
 
   const after = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(5);
@@ -325,7 +325,7 @@ test('a stopped gate fails what is open, and stops sending again', async () => {
   await world.pass(2_000);
 
   assert.is(world.sent.length, calls);
-  assert.is(world.gate.pending(), 0);
+  assert.is(world.gate.countPending(), 0);
 });
 
 test('a call that is out when the gate stops is still answered', async () => {

@@ -8,7 +8,7 @@ import {
   renewGenerations,
   renewUnpublished,
   StoresDisagree,
-} from '../../engine/generations.ts';
+} from '../../engine/flush/generations.ts';
 import { shardCount, toShard } from '../../engine/ids.ts';
 import type { Ledger } from '../../engine/ports.ts';
 import { calm, ledgerOverWire } from '../sim/faults.ts';
@@ -170,7 +170,7 @@ test('two nodes that start at once for the first time both start', async () => {
 
   const both = Promise.all([
     reconcileGenerations(kit.hot, kit.sql, false),
-    reconcileGenerations({ ...kit.hot, generations: () => slowly(kit) }, kit.sql, false),
+    reconcileGenerations({ ...kit.hot, readGenerations: () => slowly(kit) }, kit.sql, false),
   ]);
 
   await kit.until(both);
@@ -180,7 +180,7 @@ test('two nodes that start at once for the first time both start', async () => {
 /** The hot store's answer, which sees what happened until the question arrived. */
 const slowly = async (kit: Kit): Promise<readonly number[]> => {
   await kit.driver.pause(50);
-  return kit.hot.generations();
+  return kit.hot.readGenerations();
 };
 
 test.run();

@@ -27,7 +27,7 @@ const createWorld = async (): Promise<World> => {
     ...kit,
     hot: {
       ...kit.hot,
-      pulse: { away: () => pulse.away, answeredMs: () => pulse.answeredMs },
+      pulse: { listSilent: () => pulse.away, getAnsweredMs: () => pulse.answeredMs },
       peek: (limit) => (failing ? Promise.reject(refusal()) : kit.hot.peek(limit)),
     },
     ledger: kit.ledger.port,
@@ -49,9 +49,9 @@ const createWorld = async (): Promise<World> => {
 test('a server that is away makes the node not ready, in the words of the store', async () => {
   const { engine, pulse } = await createWorld();
   pulse.away = ['Redis has not answered for 4 s'];
-  assert.equal(engine.health(), { ready: false, notes: ['Redis has not answered for 4 s'] });
+  assert.equal(engine.readHealth(), { ready: false, notes: ['Redis has not answered for 4 s'] });
   pulse.away = [];
-  assert.equal(engine.health(), { ready: true, notes: [] });
+  assert.equal(engine.readHealth(), { ready: true, notes: [] });
 });
 
 test('a refusal is over when the store has answered since: no traffic has to come first', async () => {
@@ -64,19 +64,19 @@ test('a refusal is over when the store has answered since: no traffic has to com
   };
   await world.until(engine.postStats('a', { servers: '1' }).catch(() => {}));
   pulse.answeredMs = clock.monotonicMs();
-  assert.not(engine.health().ready);
+  assert.not(engine.readHealth().ready);
 
   await world.pass(limits.failurePassesMs * 2);
-  assert.not(engine.health().ready, 'nothing was heard since');
+  assert.not(engine.readHealth().ready, 'nothing was heard since');
   pulse.answeredMs = clock.monotonicMs();
-  assert.ok(engine.health().ready);
+  assert.ok(engine.readHealth().ready);
 });
 
 test('a flush that fails is told in words of ours', async () => {
   const world = await createWorld();
   world.failPeeks();
   await world.pass(2_000);
-  assert.equal(world.engine.health().notes, ['flushing to SQL fails: a store is too busy']);
+  assert.equal(world.engine.readHealth().notes, ['flushing to SQL fails: a store is too busy']);
 });
 
 test.run();

@@ -5,14 +5,14 @@
  * Not a test file. It replaces no module of the product: time and stores come in through their ports.
  */
 
+import { type ItemReply, Turn, type TurnFailure } from '../../engine/commit/shard-queue.ts';
 import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
-import { addressOf, entityRef, shardCount, toShard } from '../../engine/ids.ts';
+import { createEntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { type Decided, Turn, type TurnFailure } from '../../engine/shard.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
@@ -60,20 +60,20 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
     kept,
     rules,
     meters: {
-      batchCommitted: (items) => count('items', items),
-      gateWaited: () => {},
-      commitFailed: (outcome) => count(outcome),
-      pending: () => {},
-      actors: () => {},
-      flushed: () => count('flushed'),
-      flushFailed: (reason) => count(`flush failed: ${reason}`),
-      backlog: () => {},
-      buried: (rows) => count('buried', rows),
-      gateBroken: (reason) => count(reason),
-      ring: (bytes) => kept.push(bytes),
-      resent: (items) => count('resent', items),
-      healed: (how) => count(`healed: ${how}`),
-      refreshed: (_shards, moved) => count('moved', moved),
+      recordCommit: (items) => count('items', items),
+      recordGateWait: () => {},
+      recordCommitFailure: (outcome) => count(outcome),
+      recordPending: () => {},
+      recordActors: () => {},
+      recordFlush: () => count('flushed'),
+      recordFlushFailure: (reason) => count(`flush failed: ${reason}`),
+      recordBacklog: () => {},
+      recordDeadLetters: (rows) => count('buried', rows),
+      recordContinuityLoss: (reason) => count(reason),
+      recordRetransmitBytes: (bytes) => kept.push(bytes),
+      recordResends: (items) => count('resent', items),
+      recordResendOutcome: (how) => count(`healed: ${how}`),
+      recordVersionPoll: (_shards, moved) => count('moved', moved),
     },
     pass: async (ms) => {
       let over = false;
@@ -101,7 +101,7 @@ export const publishAll = (hot: HotModel, generation: number): Promise<void> =>
   hot.publish(Array.from({ length: shardCount }, (_, shard) => ({ shard: toShard(shard), generation })));
 
 /** A bot that exists; the same id is the same shard in every test. */
-export const botRef = (id: string, incarnation = 1): EntityRef => entityRef('bot', id, incarnation);
+export const botRef = (id: string, incarnation = 1): EntityRef => createEntityRef('bot', id, incarnation);
 
 /** Ids of bots that share a shard. */
 export const sameShard = (count: number): readonly string[] => {
@@ -126,7 +126,7 @@ export const inviteOn = (target: EntityRef): Item => ({ kind: 'invite', target }
 
 /** A turn that remembers what became of it, in order. */
 export class RecordedTurn extends Turn {
-  decided: Decided | null = null;
+  decided: ItemReply | null = null;
   failure: TurnFailure | null = null;
   closedTimes = 0;
   /** Called with the decision. */
@@ -134,14 +134,14 @@ export class RecordedTurn extends Turn {
 
   constructor(item: Item, deadlineMs: number) {
     super(item, deadlineMs, {
-      answer: (decided) => {
-        this.decided = decided;
+      answer: (reply) => {
+        this.decided = reply;
         this.onAnswer();
       },
       fail: (failure) => {
         this.failure = failure;
       },
-      closed: () => {
+      onClosed: () => {
         this.closedTimes += 1;
       },
     });
@@ -153,7 +153,7 @@ export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY):
 
 /** What the hot store holds of a listing now. */
 export const stateIn = (hot: HotModel, ref: EntityRef): HotState | null =>
-  hot.shards[ref.shard]?.slots.get(addressOf(ref.kind, ref.id))?.state ?? null;
+  hot.shards[ref.shard]?.slots.get(toAddress(ref.kind, ref.id))?.state ?? null;
 
 export const refusal = (): StorageError =>
   new StorageError('commit', { outcome: 'not_applied', reason: 'busy' });

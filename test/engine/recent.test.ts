@@ -3,12 +3,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRecent } from '../../engine/recent.ts';
+import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
 
 const test = suite('recent');
 
 test('an entry stays for as many others as are promised, and is gone after twice as many', () => {
-  const recent = createRecent<number>(3);
+  const recent = createTwoGenerationCache<number>(3);
   recent.set('a', 1);
 
   recent.set('b', 2);
@@ -23,7 +23,7 @@ test('an entry stays for as many others as are promised, and is gone after twice
 });
 
 test('what is used stays, however many others come', () => {
-  const recent = createRecent<number>(3);
+  const recent = createTwoGenerationCache<number>(3);
   recent.set('used', 1);
 
   for (let other = 0; other < 50; other++) {
@@ -33,7 +33,7 @@ test('what is used stays, however many others come', () => {
 });
 
 test('a value set anew hides the old one, also after many others', () => {
-  const recent = createRecent<number>(2);
+  const recent = createTwoGenerationCache<number>(2);
   recent.set('a', 1);
   recent.set('b', 1);
   recent.set('c', 1);
@@ -45,7 +45,7 @@ test('a value set anew hides the old one, also after many others', () => {
 });
 
 test('what is deleted or cleared is gone, wherever it stood', () => {
-  const recent = createRecent<number>(2);
+  const recent = createTwoGenerationCache<number>(2);
   for (const key of ['a', 'b', 'c']) recent.set(key, 1);
 
   recent.delete('a');

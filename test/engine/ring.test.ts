@@ -76,7 +76,7 @@ test('the shard has a new generation before lost work is sent again', async () =
   await send(world, clickOn(ref));
   fallBack();
 
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(world.recovery.times, 1);
   assert.is(world.hot.shards[ref.shard]?.generation, 2);
@@ -90,7 +90,7 @@ test('a node with nothing to send notices that the store lost its work', async (
   fallBack();
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
 
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
   assert.is(world.told.get('tail lost'), 1);
@@ -104,7 +104,7 @@ test('what others did since does not hide the loss', async () => {
   const shard = world.hot.shards[ref.shard];
   if (shard) [shard.version, shard.mark] = [shard.version + 9, 4_711];
 
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
@@ -114,14 +114,14 @@ test('lost twice, sent again twice, counted once', async () => {
   const fallBack = remember(world);
   await send(world, clickOn(ref, '1'));
   fallBack();
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
   const second = remember(world);
   await send(world, clickOn(ref, '2'));
   second();
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
   fallBack();
   world.recovery.run = () => publishAll(world.hot, 9);
-  await world.pass(2 * limits.ringPollMs);
+  await world.pass(2 * limits.retransmitPollMs);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
 });
@@ -132,7 +132,7 @@ test('a vote that was refused is not cast because the one before it was lost', a
   await send(world, vote('user'), vote('user', epochMs + 1), vote('other'));
   fallBack();
 
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
 
   const rows = [...(world.hot.shards[ref.shard]?.outbox.values() ?? [])];
   assert.equal(
@@ -155,7 +155,7 @@ test('a lost vote that meets a newer one of the same user is that one', async ()
     world.rules,
   );
 
-  await world.pass(limits.ringPollMs + 5);
+  await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.upvotes, 1);
   assert.is(world.told.get('healed: merged'), 1);
@@ -175,7 +175,7 @@ test('an entity that was lost, too, is brought to life, and its work sent again'
     return true;
   };
 
-  await world.pass(4 * limits.ringPollMs);
+  await world.pass(4 * limits.retransmitPollMs);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
   assert.is(failures, -1);
@@ -188,10 +188,10 @@ test('work of an entity that nobody knows any more is given up', async () => {
   fallBack();
   world.hot.shards[ref.shard]?.slots.clear();
 
-  await world.pass(3 * limits.ringPollMs);
+  await world.pass(3 * limits.retransmitPollMs);
 
   assert.is(world.told.get('healed: gone'), 1);
-  assert.is(world.gate.pending(), 0);
+  assert.is(world.gate.countPending(), 0);
 });
 
 test('lost work outlasts a recovery that fails and a store that refuses', async () => {
@@ -200,7 +200,7 @@ test('lost work outlasts a recovery that fails and a store that refuses', async 
   await send(world, clickOn(ref));
   fallBack();
   world.recovery.run = () => Promise.reject(refusal());
-  await world.pass(3 * limits.ringPollMs);
+  await world.pass(3 * limits.retransmitPollMs);
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
   assert.ok(world.recovery.times < 10, `${world.recovery.times} recoveries`);
   world.recovery.run = () => publishAll(world.hot, 2);
@@ -209,7 +209,7 @@ test('lost work outlasts a recovery that fails and a store that refuses', async 
     if (batches.some(({ items }) => items.length > 0) && refusals-- > 0) throw refusal();
   };
 
-  await world.pass(8 * limits.ringPollMs);
+  await world.pass(8 * limits.retransmitPollMs);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
@@ -217,11 +217,11 @@ test('lost work outlasts a recovery that fails and a store that refuses', async 
 test('work is kept for its time, and nothing is asked any more then', async () => {
   const world = await withBot({ mayLoseTail: true });
   await send(world, clickOn(ref));
-  await world.pass(limits.ringKeptMs + 3 * limits.ringPollMs);
+  await world.pass(limits.retransmitKeepMs + 3 * limits.retransmitPollMs);
   assert.is(world.kept.at(-1), 0);
   world.sent.length = 0;
 
-  await world.pass(5 * limits.ringPollMs);
+  await world.pass(5 * limits.retransmitPollMs);
 
   assert.equal(world.sent, []);
 });
@@ -233,24 +233,24 @@ test('while the store does not answer nothing grows too old', async () => {
   world.hot.hooks.beforeCommit = () => {
     throw refusal();
   };
-  await world.pass(2 * limits.ringKeptMs);
+  await world.pass(2 * limits.retransmitKeepMs);
   fallBack();
   world.hot.hooks = {};
 
-  await world.pass(3 * limits.ringPollMs);
+  await world.pass(3 * limits.retransmitPollMs);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
 test('a full ring takes no new work and loses none', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const shardList = 'x'.repeat(limits.ringBytesMax / 4);
+  const shardList = 'x'.repeat(limits.retransmitBytesMax / 4);
   const post: Item = { kind: 'stats', target: ref, atMs: epochMs, shardList };
   await send(world, post, post, post, post);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
   assert.equal(turn.failure, { outcome: 'not_applied', code: 'overloaded' });
-  await world.pass(limits.ringKeptMs + 3 * limits.ringPollMs);
+  await world.pass(limits.retransmitKeepMs + 3 * limits.retransmitPollMs);
   const later = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(2);
 
@@ -262,7 +262,7 @@ test('where the store loses nothing, nothing is kept and nothing is asked', asyn
   await send(world, clickOn(ref), clickOn(botRef('one', 9)));
   world.sent.length = 0;
 
-  await world.pass(5 * limits.ringPollMs);
+  await world.pass(5 * limits.retransmitPollMs);
 
   assert.equal([world.sent, world.kept], [[], []]);
 });

@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { assignShards } from '../../engine/flush/shard-assignment.ts';
 import { shardCount } from '../../engine/ids.ts';
-import { sharesOf } from '../../engine/shares.ts';
 
 const test = suite('shares');
 
@@ -13,7 +13,7 @@ const nodes = ['host-a.0c1f', 'host-a.77de', 'host-b.1234', 'host-c.9f00'];
 const ownersOf = (living: readonly string[]): string[] => {
   const owners: string[] = [];
   for (const node of living) {
-    for (const shard of sharesOf(node, living) ?? []) {
+    for (const shard of assignShards(node, living) ?? []) {
       assert.is(owners[shard], undefined, `shard ${shard} has one owner`);
       owners[shard] = node;
     }
@@ -22,8 +22,8 @@ const ownersOf = (living: readonly string[]): string[] => {
 };
 
 test('a node alone flushes everything', () => {
-  assert.is(sharesOf('one', []), null);
-  assert.is(sharesOf('one', ['one']), null);
+  assert.is(assignShards('one', []), null);
+  assert.is(assignShards('one', ['one']), null);
 });
 
 test('every shard has exactly one flusher, and no node much more than its part', () => {
@@ -47,8 +47,8 @@ test('when a node goes only its shards move', () => {
 
 test('a node that is not on the list yet counts itself in', () => {
   assert.equal(
-    sharesOf('host-b.1234', ['host-a.0c1f']),
-    sharesOf('host-b.1234', ['host-a.0c1f', 'host-b.1234']),
+    assignShards('host-b.1234', ['host-a.0c1f']),
+    assignShards('host-b.1234', ['host-a.0c1f', 'host-b.1234']),
   );
 });
 

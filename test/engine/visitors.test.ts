@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createVisitors, visitorOf } from '../../engine/visitors.ts';
+import { computeVisitor, createVisitorHasher } from '../../engine/actors/visitors.ts';
 
 const test = suite('visitors');
 
@@ -13,20 +13,22 @@ const secret = new Uint8Array(32).fill(7);
 test('a visitor is the first eight bytes of the keyed hash, as a signed integer', () => {
   const digest = createHmac('sha256', secret).update('192.0.2.1').digest();
 
-  assert.is(visitorOf(secret, '192.0.2.1'), digest.readBigInt64BE(0).toString());
+  assert.is(computeVisitor(secret, '192.0.2.1'), digest.readBigInt64BE(0).toString());
 });
 
 test('the same address is the same visitor, another address another one', () => {
-  assert.is(visitorOf(secret, '192.0.2.1'), visitorOf(secret, '192.0.2.1'));
-  assert.is.not(visitorOf(secret, '192.0.2.1'), visitorOf(secret, '192.0.2.2'));
+  assert.is(computeVisitor(secret, '192.0.2.1'), computeVisitor(secret, '192.0.2.1'));
+  assert.is.not(computeVisitor(secret, '192.0.2.1'), computeVisitor(secret, '192.0.2.2'));
 });
 
 test('without the secret the number says nothing: another secret gives another one', () => {
-  assert.is.not(visitorOf(secret, '192.0.2.1'), visitorOf(new Uint8Array(32), '192.0.2.1'));
+  assert.is.not(computeVisitor(secret, '192.0.2.1'), computeVisitor(new Uint8Array(32), '192.0.2.1'));
 });
 
 test('every number fits 64 bits with a sign', () => {
-  const numbers = Array.from({ length: 200 }, (_, index) => BigInt(visitorOf(secret, `visitor ${index}`)));
+  const numbers = Array.from({ length: 200 }, (_, index) =>
+    BigInt(computeVisitor(secret, `visitor ${index}`)),
+  );
 
   assert.ok(numbers.every((number) => BigInt.asIntN(64, number) === number));
   assert.ok(numbers.some((number) => number < 0n) && numbers.some((number) => number > 0n));
@@ -35,11 +37,11 @@ test('every number fits 64 bits with a sign', () => {
 test('a node works out, and remembers, the same number for any length of secret and address', () => {
   for (const secretBytes of [1, 32, 64, 65, 200]) {
     const key = new Uint8Array(secretBytes).fill(secretBytes);
-    const numberOf = createVisitors(key);
+    const numberOf = createVisitorHasher(key);
     for (const length of [0, 1, 9, 45, 63, 64, 65, 500]) {
       for (const address of ['1'.repeat(length), 'é'.repeat(length)]) {
-        assert.is(numberOf(address), visitorOf(key, address));
-        assert.is(numberOf(address), visitorOf(key, address));
+        assert.is(numberOf(address), computeVisitor(key, address));
+        assert.is(numberOf(address), computeVisitor(key, address));
       }
     }
   }

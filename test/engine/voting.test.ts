@@ -3,25 +3,25 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import {
+  addWaiter,
+  failWaiters,
+  type PendingVote,
+  releaseWaiters,
+  toVoteOutcome,
+  type VoteWaiter,
+} from '../../engine/actors/pending-votes.ts';
+import type { TurnFailure } from '../../engine/commit/shard-queue.ts';
 import type { VoteOutcome } from '../../engine/engine.ts';
 import { limits } from '../../engine/limits.ts';
-import type { TurnFailure } from '../../engine/shard.ts';
-import {
-  failParked,
-  type ParkedVote,
-  type PendingVote,
-  park,
-  releaseParked,
-  voteOutcome,
-} from '../../engine/voting.ts';
 
 const test = suite('voting');
 
-interface Parked extends ParkedVote {
+interface Parked extends VoteWaiter {
   outcome: VoteOutcome | null;
   failure: TurnFailure | null;
 }
-const createPending = (): PendingVote => ({ parked: [], undecided: false });
+const createPending = (): PendingVote => ({ waiters: [], outcomeUnknown: false });
 const parkedVote = (): Parked => {
   const vote: Parked = {
     outcome: null,
@@ -39,9 +39,9 @@ const parkedVote = (): Parked => {
 test('when the first vote is accepted, those behind it are refused with the wait it leaves', () => {
   const pending = createPending();
   const votes = [parkedVote(), parkedVote()];
-  for (const vote of votes) park(pending, vote);
+  for (const vote of votes) addWaiter(pending, vote);
 
-  releaseParked(pending, { kind: 'voted', count: 1 }, 5_000);
+  releaseWaiters(pending, { kind: 'voted', count: 1 }, 5_000);
 
   for (const vote of votes) assert.equal(vote.outcome, { kind: 'refused', reason: 'wait', waitMs: 5_000 });
 });
@@ -50,9 +50,9 @@ test('when the first vote is refused, those behind it are refused for the same r
   for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'] as const) {
     const pending = createPending();
     const vote = parkedVote();
-    park(pending, vote);
+    addWaiter(pending, vote);
 
-    releaseParked(pending, { kind: 'refused', reason, waitMs: 7 }, 5_000);
+    releaseWaiters(pending, { kind: 'refused', reason, waitMs: 7 }, 5_000);
 
     assert.equal(vote.outcome, { kind: 'refused', reason, waitMs: 7 });
   }
@@ -61,42 +61,42 @@ test('when the first vote is refused, those behind it are refused for the same r
 test('when the outcome of the first is unknown, those behind it were certainly not counted', () => {
   const pending = createPending();
   const vote = parkedVote();
-  park(pending, vote);
+  addWaiter(pending, vote);
 
-  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
+  failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
 
   assert.equal(vote.failure, { outcome: 'not_applied', code: 'deadline_passed' });
 });
 
 test('nobody waits behind a vote whose outcome stays open', () => {
   const pending = createPending();
-  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
+  failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
   const vote = parkedVote();
 
-  park(pending, vote);
+  addWaiter(pending, vote);
 
   assert.is(vote.failure?.outcome, 'not_applied');
-  assert.is(pending.parked.length, 0);
+  assert.is(pending.waiters.length, 0);
 });
 
 test('the votes behind one are bounded', () => {
   const pending = createPending();
-  for (let index = 0; index < limits.parkedVotesMax; index++) park(pending, parkedVote());
+  for (let index = 0; index < limits.voteWaitersMax; index++) addWaiter(pending, parkedVote());
   const vote = parkedVote();
 
-  park(pending, vote);
+  addWaiter(pending, vote);
 
   assert.equal(vote.failure, { outcome: 'not_applied', code: 'overloaded' });
-  assert.is(pending.parked.length, limits.parkedVotesMax);
+  assert.is(pending.waiters.length, limits.voteWaitersMax);
 });
 
 test('a parked vote is told once', () => {
   const pending = createPending();
   const vote = parkedVote();
-  park(pending, vote);
-  releaseParked(pending, { kind: 'voted', count: 1 }, 1);
+  addWaiter(pending, vote);
+  releaseWaiters(pending, { kind: 'voted', count: 1 }, 1);
 
-  failParked(pending, { outcome: 'unknown', code: 'deadline_passed' });
+  failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
 
   assert.is(vote.failure, null);
 });
@@ -104,14 +104,14 @@ test('a parked vote is told once', () => {
 test('the time left counts from now to when the store says', () => {
   const refused = { kind: 'refused', reason: 'wait', retryAtMs: 1_500 } as const;
 
-  assert.equal(voteOutcome(refused, 1_000), { kind: 'refused', reason: 'wait', waitMs: 500 });
-  assert.equal(voteOutcome(refused, 2_000), { kind: 'refused', reason: 'wait', waitMs: 0 });
-  assert.equal(voteOutcome({ kind: 'voted', count: 2 }, 0), { kind: 'voted', count: 2 });
+  assert.equal(toVoteOutcome(refused, 1_000), { kind: 'refused', reason: 'wait', waitMs: 500 });
+  assert.equal(toVoteOutcome(refused, 2_000), { kind: 'refused', reason: 'wait', waitMs: 0 });
+  assert.equal(toVoteOutcome({ kind: 'voted', count: 2 }, 0), { kind: 'voted', count: 2 });
 });
 
 test('absent and forgotten are no outcome of a vote', () => {
-  assert.is(voteOutcome({ kind: 'absent' }, 0), null);
-  assert.is(voteOutcome({ kind: 'forgotten' }, 0), null);
+  assert.is(toVoteOutcome({ kind: 'absent' }, 0), null);
+  assert.is(toVoteOutcome({ kind: 'forgotten' }, 0), null);
 });
 
 test.run();

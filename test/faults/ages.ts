@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
-import { newestInSql, shardsBehind } from '../../storage/backup/age.ts';
+import { listShardsBehind, readNewestPositions } from '../../storage/backup/age.ts';
 import { tokenOf } from '../support/directory.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -71,7 +71,9 @@ export const runOlderRedis = (seed: number): Promise<AgeFigures> =>
   onServers(seed, async (world) => {
     await swap(world, 'redis');
     const { stack } = world;
-    const shardsOlder = (await shardsBehind(stack.stores.hot, await newestInSql(stack.stores.sql))).length;
+    const shardsOlder = (
+      await listShardsBehind(stack.stores.hot, await readNewestPositions(stack.stores.sql))
+    ).length;
     assert.ok(shardsOlder > 0, 'the copy is older');
     assert.match(await refusedReflush(world), /The hot store is older than SQL in \d+ of its 128 shards/);
     await startAndCount(stack);
@@ -133,7 +135,7 @@ const swap = async (world: World, copy: Copy): Promise<Span> => {
   await stack.rest();
   await { redis: putBackRedis, sql: putBackSql }[copy](world);
   await until('both servers answer', async () => {
-    await stack.stores.hot.backlog();
+    await stack.stores.hot.countBacklog();
     return (await stack.stores.sql`select 1`).length === 1;
   });
   return { fromMs, toMs: nowMs() };
@@ -144,7 +146,7 @@ const counted = async ({ load, log, stores }: Stack, more: number): Promise<void
   const running = load(12);
   await acknowledged(log, more).finally(() => running.stop());
   await until('all is flushed', async () => {
-    const { entities, votes } = await stores.hot.backlog();
+    const { entities, votes } = await stores.hot.countBacklog();
     return entities + votes === 0;
   });
 };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import type { Batch, Item } from '../../engine/entity/items.ts';
-import { openRedisStore } from '../../storage/hot/redis.ts';
+import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { botsIn, initOf, publishAll, rules } from '../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { createDice } from './random.ts';
@@ -134,13 +134,13 @@ export const runTornTails = (step: number): Promise<TornFigures> =>
 export const runFlippedBits = (flips: number, seed: number): Promise<FlippedFigures> =>
   withFile(async (world) => {
     const { bytes, lengths, digests } = world;
-    const dice = createDice(seed);
+    const random = createDice(seed);
     const from = lengths[0] as number;
     const counts = { refused: 0, harmless: 0, cut: 0, silent: 0 };
     for (let flip = 0; flip < flips; flip++) {
       const flipped = Buffer.from(bytes);
-      const at = from + dice.below(bytes.length - from);
-      flipped[at] = (flipped[at] as number) ^ (1 << dice.below(8));
+      const at = from + random.below(bytes.length - from);
+      flipped[at] = (flipped[at] as number) ^ (1 << random.below(8));
       const found = await stateFrom(world, flipped);
       if (found === null) counts.refused += 1;
       else if (found === digests.at(-1)) counts.harmless += 1;

@@ -7,7 +7,7 @@
 import { emptyTotals, type Totals } from '../../engine/entity/state.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { openAtRest, type Target } from '../support/directory.ts';
@@ -76,7 +76,7 @@ export const inspect = async (
   hot: HotStore,
   targets: readonly Target[],
 ): Promise<AtRest> => {
-  const backlog = await hot.backlog();
+  const backlog = await hot.countBacklog();
   const differences =
     backlog.entities + backlog.votes === 0
       ? []

@@ -6,7 +6,7 @@
  * promised ones in `npm run test:faults`.
  */
 import { Redis } from 'ioredis';
-import { addressOf, type EntityKind, type Shard, shardOf } from '../../engine/ids.ts';
+import { computeShard, type EntityKind, type Shard, toAddress } from '../../engine/ids.ts';
 import type { Target } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
@@ -127,14 +127,14 @@ const during = async <World extends ClusterWorld>(
 };
 
 export const slotOf = async ({ redis }: ClusterWorld, { kind, id }: Target): Promise<number> =>
-  Number(await redis[0]?.call('CLUSTER', 'KEYSLOT', `{s${shardOf(addressOf(kind, id))}}:e`));
+  Number(await redis[0]?.call('CLUSTER', 'KEYSLOT', `{s${computeShard(toAddress(kind, id))}}:e`));
 
 /** Shards of the load's targets that this server has now. */
 const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {
   const found = new Set<Shard>();
   for (const target of world.stack.directory.targets) {
     const owner = await world.cluster.ownerOf(await slotOf(world, target));
-    if (owner === primary) found.add(shardOf(addressOf(target.kind, target.id)));
+    if (owner === primary) found.add(computeShard(toAddress(target.kind, target.id)));
   }
   return found;
 };
@@ -142,7 +142,7 @@ const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlyS
 /** The changes of these shards alone, at one node or all. */
 const logOf = (log: ClientLog, shards: ReadonlySet<Shard>, life?: number): ClientLog => {
   const isOne = (op: { readonly life: number }, kind: EntityKind, id: string): boolean =>
-    (life === undefined || op.life === life) && shards.has(shardOf(addressOf(kind, id)));
+    (life === undefined || op.life === life) && shards.has(computeShard(toAddress(kind, id)));
   return {
     ...log,
     stats: log.stats.filter((op) => isOne(op, 'bot', op.bot)),

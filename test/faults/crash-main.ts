@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageError } from '../../engine/errors.ts';
 import type { HotStore, Ledger } from '../../engine/ports.ts';
 import { readConfig } from '../../ops/config.ts';
-import { welcomeText } from '../../ops/demo/welcome.ts';
+import { formatWelcome } from '../../ops/demo/welcome.ts';
 import { start } from '../../ops/rollcall.ts';
 import { type HotVerb, hotVerbs, type LedgerVerb, ledgerVerbs } from './crash-points.ts';
 
@@ -100,7 +100,7 @@ const run = async (): Promise<void> => {
       ),
   });
   process.stdout.write(
-    welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
+    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
   );
   process.on('SIGTERM', () => {
     clearInterval(sweeping);

@@ -18,30 +18,30 @@ export type LedgerVerb = Verb<Ledger> & string;
 export type Situation = 'working' | 'first start' | 'poisoned' | 'never';
 
 export const hotVerbs: Readonly<Record<HotVerb, Situation>> = {
-  generations: 'working',
+  readGenerations: 'working',
   publish: 'first start',
   load: 'working',
   commit: 'working',
   peek: 'working',
   clear: 'never',
-  settled: 'working',
-  backlog: 'working',
+  markFlushed: 'working',
+  countBacklog: 'working',
   sweep: 'working',
-  versions: 'never',
+  readVersions: 'never',
   close: 'never',
 };
 export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {
   find: 'working',
-  voters: 'never',
-  edits: 'working',
-  editsTold: 'working',
+  listVoters: 'never',
+  listEdits: 'working',
+  markEditsSent: 'working',
   flush: 'working',
-  bury: 'poisoned',
-  generations: 'working',
-  flushedPlaces: 'working',
-  nextGeneration: 'first start',
-  adjustments: 'working',
-  adjustmentsSettled: 'working',
+  writeDeadLetter: 'poisoned',
+  readGenerations: 'working',
+  readFlushedPositions: 'working',
+  takeGeneration: 'first start',
+  listAdjustments: 'working',
+  markAdjustmentsDelivered: 'working',
 };
 /** Kinds of items on their way in a `commit`. */
 export const itemKinds: Readonly<Record<Item['kind'], Situation>> = {

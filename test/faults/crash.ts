@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as assert from 'uvu/assert';
 import { deleteListing, voidVote } from '../../storage/ledger/adjust.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import {
   copyDataFolder,
   type Directory,
@@ -107,8 +107,8 @@ export const runCrash = async (folders: CrashFolders, point: CrashPoint, seed: n
 const seldom = /generations|publish|nextGeneration|adjust|forget|bury|init|facts|editsTold/i;
 /** Passed many times a second. */
 const often = /commit/;
-const passageOf = (name: string, { dice }: Run): number =>
-  1 + (seldom.test(name) ? 0 : dice.below(often.test(name) ? 40 : 3));
+const passageOf = (name: string, { dice: random }: Run): number =>
+  1 + (seldom.test(name) ? 0 : random.below(often.test(name) ? 40 : 3));
 
 const crashMsMax = 90_000;
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rows } from '../../http/table.ts';
+import { routes } from '../../http/routes/table.ts';
 import { folderOf, needProgram } from '../support/needed-program.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 
@@ -64,14 +64,14 @@ const openPage = async (place: string): Promise<{ page: Page; outside: string[] 
 
 test('it lists every operation, and asks nobody else for anything', async () => {
   const { page, outside } = await openPage('');
-  for (const section of new Set(rows.map((row) => row.section))) {
+  for (const section of new Set(routes.map((route) => route.section))) {
     const group = page.getByRole('button', { name: `Open Group - ${section}`, exact: true });
     if ((await group.count()) > 0) await group.first().click();
   }
 
-  for (const row of rows) {
+  for (const route of routes) {
     await page
-      .getByText(row.summary.replace(/\.$/, ''), { exact: false })
+      .getByText(route.summary.replace(/\.$/, ''), { exact: false })
       .first()
       .waitFor({ state: 'attached' });
   }

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as assert from 'uvu/assert';
 import type { Facts } from '../../engine/entity/state.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
 import { openAtRest, tokenOf } from '../support/directory.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
@@ -135,8 +135,8 @@ const editOnce = async (stack: Stack, name: string, edit: Edit): Promise<number>
   return seconds;
 };
 
-const voterOf = ({ directory, dice }: Pick<Stack, 'directory' | 'dice'>): string =>
-  dice.pick(directory.users);
+const voterOf = ({ directory, dice: random }: Pick<Stack, 'directory' | 'dice'>): string =>
+  random.pick(directory.users);
 
 /* -------------------------------------------------------- embedded stores */
 

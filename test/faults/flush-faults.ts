@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../engine/errors.ts';
-import { renewGenerations } from '../../engine/generations.ts';
-import { addressOf, allShards, shardOf } from '../../engine/ids.ts';
+import { renewGenerations } from '../../engine/flush/generations.ts';
+import { allShards, computeShard, toAddress } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import { createLedger } from '../../storage/ledger.ts';
+import { createLedger } from '../../storage/ledger/ledger.ts';
 import { type CutProxy, openCutProxy } from '../support/cut-proxy.ts';
 import { tokenOf } from '../support/directory.ts';
 import type { Answer } from '../support/http-client.ts';
@@ -171,7 +171,7 @@ export const poisonedRows: Fault = async (world) => {
   const { sql } = stack.stores;
   const { stem, ref } = await outboxOf(stack);
   const row = (number: number, voteNumber: number, user: string): string =>
-    [tagOf(number), addressOf('bot', outsider), ref.incarnation, 1, Date.now(), voteNumber, user].join('\0');
+    [tagOf(number), toAddress('bot', outsider), ref.incarnation, 1, Date.now(), voteNumber, user].join('\0');
   const forbidden = sql.unsafe(`invite_clicks < 3 or incarnation <> ${ref.incarnation}`);
   await sql`alter table totals add constraint poisoned check (${forbidden}) not valid`;
   await redis.zadd(`${stem}o`, 0, row(1, 99_999, '5'), 0, row(2, 0, 'a\0b'), 0, row(3, 0, '5'));
@@ -208,7 +208,7 @@ const outboxOf = async (stack: Stack) => {
   });
   const [reply] = found;
   if (reply?.outcome !== 'found') throw new Error('unreachable');
-  return { stem: `{s${shardOf(addressOf('bot', outsider))}}:`, ref: reply.ref };
+  return { stem: `{s${computeShard(toAddress('bot', outsider))}}:`, ref: reply.ref };
 };
 
 const invite = ({ client, alive }: Stack): Promise<Answer> =>
@@ -240,7 +240,7 @@ export const outboxFull: Fault = async (world) => {
   await postgres.stop('fast');
   try {
     for (let from = 0; from < limits.outboxVotesHigh; from += fillStep) {
-      const words = [from, from + fillStep - 1, addressOf('bot', outsider), ref.incarnation, Date.now()];
+      const words = [from, from + fillStep - 1, toAddress('bot', outsider), ref.incarnation, Date.now()];
       await redis.eval(fillScript, 1, `${stem}o`, ...words);
     }
     for (const life of stack.alive()) {
@@ -267,8 +267,8 @@ export const outboxFull: Fault = async (world) => {
   return [];
 };
 
-const voteFor = ({ client, directory, dice }: Stack, { node }: Life): Promise<Answer> => {
-  const user = dice.pick(directory.users);
+const voteFor = ({ client, directory, dice: random }: Stack, { node }: Life): Promise<Answer> => {
+  const user = random.pick(directory.users);
   return client.ask(`${node.url}/users/${user}/bots/${outsider}/votes?upvote=true`, {
     method: 'PUT',
     headers: { 'User-Auth': tokenOf('user', user) },

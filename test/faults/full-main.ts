@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { readConfig } from '../../ops/config.ts';
-import { welcomeText } from '../../ops/demo/welcome.ts';
+import { formatWelcome } from '../../ops/demo/welcome.ts';
 import { start } from '../../ops/rollcall.ts';
-import { openLmdbStore } from '../../storage/hot/lmdb.ts';
+import { openLmdbStore } from '../../storage/hot/lmdb/store.ts';
 
 const fail = (error: unknown): never => {
   process.stderr.write(`${String(error)}\n`);
@@ -22,7 +22,7 @@ const run = async (): Promise<void> => {
   });
   const { url, adminUrl, demo, stop } = await start(config, { hot: () => hot });
   process.stdout.write(
-    welcomeText({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
+    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
   );
   process.on('SIGTERM', () => {
     stop()

@@ -65,10 +65,10 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
 };
 
 /** Waits until so many more requests were acknowledged, and a moment longer. */
-const answered = async ({ log, dice }: Run, more: number): Promise<void> => {
+const answered = async ({ log, dice: random }: Run, more: number): Promise<void> => {
   const before = tally(log).acked;
   for (let waited = 0; waited < loadMsMax && tally(log).acked - before < more; waited += 10) await sleep(10);
-  await sleep(dice.below(30));
+  await sleep(random.below(30));
 };
 const loadMsMax = 15_000;
 

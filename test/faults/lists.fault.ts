@@ -5,8 +5,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { recountLists } from '../../storage/catalogue/list-segments.ts';
-import { listVotes } from '../../storage/catalogue/votes.ts';
+import { recountLists } from '../../storage/catalogue/lists/list-segments.ts';
+import { listVotes } from '../../storage/catalogue/votes/votes.ts';
 import type { Sql, Transaction } from '../../storage/sql/client.ts';
 import { type LongLists, openLongLists, votedBot } from './long-lists.ts';
 

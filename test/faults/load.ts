@@ -94,8 +94,8 @@ const close = (op: ReturnType<typeof begin>, answer: Answer | NoAnswer, done: re
 type Step = (parts: LoadParts) => Promise<Answer | NoAnswer>;
 
 export const postStats: Step = async (parts) => {
-  const { log, dice, directory } = parts;
-  const op = { ...begin(log), op: 'stats' as const, bot: dice.pick(directory.bots) };
+  const { log, dice: random, directory } = parts;
+  const op = { ...begin(log), op: 'stats' as const, bot: random.pick(directory.bots) };
   log.stats.push(op);
   const headers = { 'Bot-Auth': tokenOf('bot', op.bot), 'Content-Type': 'application/json' };
   const answer = await ask(parts, '/bots/stats', { method: 'POST', headers, body: statsBody(op.id) });
@@ -111,9 +111,9 @@ const sightOf = (text: string, seen: Omit<Sight, 'post' | 'clicks' | 'uniqueClic
 });
 
 export const click: Step = async (parts) => {
-  const { log, dice, directory } = parts;
-  const address = `10.1.2.${dice.below(visitorAddresses)}`;
-  const op = { ...begin(log), op: 'click' as const, bot: dice.pick(directory.bots), address };
+  const { log, dice: random, directory } = parts;
+  const address = `10.1.2.${random.below(visitorAddresses)}`;
+  const op = { ...begin(log), op: 'click' as const, bot: random.pick(directory.bots), address };
   log.clicks.push(op);
   const answer = await ask(parts, `/bots/${op.bot}?target=page`, { headers: { 'X-Forwarded-For': address } });
   close(op, answer, [200]);
@@ -124,10 +124,10 @@ export const click: Step = async (parts) => {
 };
 
 const vote: Step = async (parts) => {
-  const { log, dice, directory } = parts;
-  const { kind, id } = dice.pick(directory.targets);
-  const user = dice.pick(directory.users);
-  const upvote = dice.below(8) > 0;
+  const { log, dice: random, directory } = parts;
+  const { kind, id } = random.pick(directory.targets);
+  const user = random.pick(directory.users);
+  const upvote = random.below(8) > 0;
   const op = { ...begin(log), op: 'vote' as const, target: `${kind}/${id}`, user, upvote, refused: false };
   log.votes.push(op);
   const path = `/users/${user}/${kind}s/${id}/votes?upvote=${upvote}`;

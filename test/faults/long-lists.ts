@@ -6,7 +6,7 @@
  * lists.fault.ts; the figures are in docs/operating.md.
  */
 
-import { entityRef } from '../../engine/ids.ts';
+import { createEntityRef } from '../../engine/ids.ts';
 import { type Catalogue, createCatalogue } from '../../storage/catalogue/catalogue.ts';
 import { connectSql, type Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
@@ -120,7 +120,7 @@ const addVotes = async (sql: Sql, votes: number): Promise<void> => {
 };
 
 /** The bot that votes are for. */
-export const votedBot = entityRef('bot', 'bot1', 2);
+export const votedBot = createEntityRef('bot', 'bot1', 2);
 
 const measure = async (
   { sql, server }: { sql: Sql; server: PostgresServer },

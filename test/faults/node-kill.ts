@@ -61,15 +61,15 @@ const onTwoNodes = async (
 };
 
 const killNodes = async (stack: Stack, kills: number): Promise<number> => {
-  const { log, dice } = stack;
+  const { log, dice: random } = stack;
   const load = stack.load(16);
   let silenceMax = 0;
   try {
     for (let round = 0; round < kills; round++) {
-      await acknowledged(log, 100 + dice.below(200));
-      await sleep(dice.below(30));
+      await acknowledged(log, 100 + random.below(200));
+      await sleep(random.below(30));
       const fromMs = nowMs();
-      await stack.kill(dice.pick(stack.alive()) as Life);
+      await stack.kill(random.pick(stack.alive()) as Life);
       await acknowledged(log, 50);
       await stack.open();
       silenceMax = Math.max(silenceMax, silenceSeconds(log, { fromMs, toMs: nowMs() }));

@@ -69,7 +69,7 @@ const underLoad = async (
   const load = stack.load(12);
   let backlogMax = 0;
   const watch = async (): Promise<void> => {
-    const { entities, votes } = await stack.stores.hot.backlog();
+    const { entities, votes } = await stack.stores.hot.countBacklog();
     backlogMax = Math.max(backlogMax, entities + votes);
   };
   try {

@@ -17,7 +17,7 @@ export const runEmptiedAtRest = (seed: number): Promise<AwayFigures> =>
       return 0;
     });
     await until('all is flushed', async () => {
-      const { entities, votes } = await stack.stores.hot.backlog();
+      const { entities, votes } = await stack.stores.hot.countBacklog();
       return entities + votes === 0;
     });
     // Nodes hear of it with the first changes they send, and a click among those is nobody's.

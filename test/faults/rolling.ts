@@ -72,7 +72,7 @@ export const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
     const databaseUrl = await postgres.database('rolling');
     const stores = await openStores(
       { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
-      { clock: Date.now, onTrouble: () => {} },
+      { clock: Date.now, onWarning: () => {} },
     );
     const directory = await fillDirectory(stores.sql, { users: 2, bots: 24, servers: 0, teams: 1, packs: 0 });
     await stores.close();

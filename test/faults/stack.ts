@@ -108,7 +108,7 @@ export const openStack = async (options: StackOptions): Promise<Stack> => {
   const { redisUrls, databaseUrl } = options;
   const stores = await openStores(
     { dataDir: folder, redisUrl: redisUrls, databaseUrl, snapshotIntervalMinutes: 1 },
-    { clock: Date.now, onTrouble: () => {} },
+    { clock: Date.now, onWarning: () => {} },
   );
   await fillDirectory(stores.sql, { ...sizes, bots: sizes.bots + 1 });
   const state: State = {
@@ -270,7 +270,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const { rounds = 1, wrong = [], mayLose = false, forgets = false } = options;
   const { log, stores, directory } = state;
   const flushed = async () => {
-    const { entities, votes } = await stores.hot.backlog();
+    const { entities, votes } = await stores.hot.countBacklog();
     return entities + votes === 0;
   };
   await until('all is flushed', flushed, flushedMsMax);

@@ -46,7 +46,7 @@ const openCache = async (): Promise<SessionCache> => {
   } as const;
   const known = new Map([[hash('sha256', good, 'hex'), session]]);
   const source = { byTokenHash: async (digest: Buffer) => known.get(digest.toString('hex')) ?? null };
-  const cache = createSessionCache({ source, clock: systemClock, entriesMax: 1_000, keepMs: 3_600_000 });
+  const cache = createSessionCache({ source, clock: systemClock, entriesMax: 1_000, freshMs: 3_600_000 });
   assert.is((await cache.find(good))?.sessionId, 'one');
   return cache;
 };
@@ -55,8 +55,8 @@ type Find = (token: string) => Promise<unknown> | unknown;
 
 /** The chance that both kinds of tokens take equally long to be refused. */
 const chanceOf = async (find: Find, run: number): Promise<number> => {
-  const dice = createDice(seed + run);
-  const near = Array.from({ length: 2 * (samples + warmUp) }, () => dice.below(2) === 0);
+  const random = createDice(seed + run);
+  const near = Array.from({ length: 2 * (samples + warmUp) }, () => random.below(2) === 0);
   // All made before any is timed, and times kept apart from what they are of: either would leave its traces.
   const tokens = near.map((isNear) => tokenLike(isNear ? secret : decoy));
   const times = new Float64Array(tokens.length);

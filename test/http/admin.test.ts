@@ -8,8 +8,8 @@ import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createAdmin } from '../../http/admin.ts';
-import { createMetrics } from '../../http/metrics.ts';
-import { type App, ok, route } from '../../http/route.ts';
+import { type App, defineRoute, replyOk } from '../../http/route.ts';
+import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { askFrom } from './from-address.ts';
 import { raw } from './raw.ts';
 import { realClock } from './world.ts';
@@ -22,18 +22,18 @@ const app = {
   engine: { health: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // The health rows reach nothing else.
-const secretRow = route({
+const secretRow = defineRoute({
   name: 'inspect',
   method: 'GET',
   path: '/inspect',
   section: 'Operations',
   summary: 'A sample.',
-  auth: { word: 'public' },
+  auth: { kind: 'public' },
   caching: 'no-store',
   params: Type.Object({}),
   replies: { 200: Type.Object({}) },
   errors: [],
-  handle: () => ok({ secret: true }),
+  handle: () => replyOk({ secret: true }),
 });
 const metrics = createMetrics(['getBot', 'postStats']);
 const admin = createAdmin({
@@ -42,8 +42,8 @@ const admin = createAdmin({
   logger: { error: () => {}, info: () => {} },
   operatorToken: 'op-token',
   hosts: ['Node1.example.org'],
-  draining: () => state.draining,
-  rows: [secretRow],
+  isDraining: () => state.draining,
+  routes: [secretRow],
 });
 const port = await admin.listen('127.0.0.1', 0);
 test.after(() => admin.drain(500));
@@ -70,13 +70,13 @@ test('/readyz follows the engine, and turns 503 while draining', async () => {
 });
 
 test('/metrics shows what was metered', async () => {
-  metrics.requests.answered(1, 200, 3);
-  metrics.requests.answered(1, 200, 0.1);
-  metrics.requests.answered(-1, 404, 1);
-  metrics.engine.batchCommitted(7, 2);
-  metrics.engine.gateWaited(4);
-  metrics.engine.pending(3);
-  metrics.engine.backlog({ entities: 5, votes: 6 }, 1_500);
+  metrics.requests.recordAnswer(1, 200, 3);
+  metrics.requests.recordAnswer(1, 200, 0.1);
+  metrics.requests.recordAnswer(-1, 404, 1);
+  metrics.engine.recordCommit(7, 2);
+  metrics.engine.recordGateWait(4);
+  metrics.engine.recordPending(3);
+  metrics.engine.recordBacklog({ entities: 5, votes: 6 }, 1_500);
 
   const answer = await ask('/metrics');
   const text = await answer.text();

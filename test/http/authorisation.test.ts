@@ -9,8 +9,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
-import type { AnyRow } from '../../http/route.ts';
-import { rows } from '../../http/table.ts';
+import type { AnyRoute } from '../../http/route.ts';
+import { routes } from '../../http/routes/table.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
@@ -30,9 +30,9 @@ test.after(async () => {
   await world.close();
 });
 
-const expectationOf = (row: AnyRow): Expectation => {
-  const found = expected[row.name];
-  assert.ok(found, `${row.name} has no line in authorisation/expected.ts`);
+const expectationOf = (route: AnyRoute): Expectation => {
+  const found = expected[route.name];
+  assert.ok(found, `${route.name} has no line in authorisation/expected.ts`);
   return found as Expectation;
 };
 
@@ -48,10 +48,10 @@ interface Asking {
 let asked = 0;
 
 /** From an address of its own each time, so that no rate limit of an address is met. */
-const send = (row: AnyRow, { kind, about, token }: Asking): Promise<Asked> => {
+const send = (route: AnyRoute, { kind, about, token }: Asking): Promise<Asked> => {
   asked += 1;
-  const { path, body } = sampleOf(row, about, kind);
-  return world.ask(row.method, path, {
+  const { path, body } = sampleOf(route, about, kind);
+  return world.ask(route.method, path, {
     headers: { 'x-forwarded-for': `9.9.${asked >> 8}.${asked & 255}` },
     ...(token === undefined ? {} : { token }),
     ...(body === undefined ? {} : { body }),
@@ -69,35 +69,35 @@ const assertRefused = (asked: Asked, status: number, words: string): void => {
 };
 
 /** Own entity, unlimited session: let through, or of a kind that is not taken here. */
-const tryOwn = async (row: AnyRow, { kinds: taken }: Expectation): Promise<void> => {
+const tryOwn = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<void> => {
   for (const kind of kinds) {
     const people = await settle(world.sql, newPeople());
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(row, { kind, about: people, token });
+    const asked = await send(route, { kind, about: people, token });
 
     if (taken.includes(kind)) assertThrough(asked, `own ${kind}`);
     else assert.is(codeOf(asked), 'token_kind_unsupported', `${kind}: ${asked.text}`);
   }
 };
 
-const tryOther = async (row: AnyRow, { kinds: taken, target }: Expectation): Promise<void> => {
+const tryOther = async (route: AnyRoute, { kinds: taken, target }: Expectation): Promise<void> => {
   if (target === 'none') return;
   for (const kind of taken) {
     const people = await settle(world.sql, newPeople());
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(row, { kind, about: strangers, token });
+    const asked = await send(route, { kind, about: strangers, token });
 
     assertRefused(asked, 403, `somebody else's, by ${kind}`);
   }
 };
 
 /** A public operation takes no notice of any token. */
-const tryPublic = async (row: AnyRow): Promise<void> => {
+const tryPublic = async (route: AnyRoute): Promise<void> => {
   const own = await world.token('bot', strangers.bot);
   for (const token of [undefined, own, 'rc_user_1_false']) {
-    const asked = await send(row, {
+    const asked = await send(route, {
       kind: 'user',
       about: strangers,
       ...(token === undefined ? {} : { token }),
@@ -106,7 +106,7 @@ const tryPublic = async (row: AnyRow): Promise<void> => {
   }
 };
 
-const tryDead = async (row: AnyRow, { kinds: taken }: Expectation): Promise<void> => {
+const tryDead = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<void> => {
   const kind = taken[0] as TokenKind;
   const id = idOf(strangers, kind);
   const expired = await world.token(kind, id);
@@ -121,30 +121,30 @@ const tryDead = async (row: AnyRow, { kinds: taken }: Expectation): Promise<void
     { token: revoked, code: 'token_invalid' },
   ];
   for (const { token, code } of tried) {
-    const asked = await send(row, { kind, about: strangers, ...(token === undefined ? {} : { token }) });
+    const asked = await send(route, { kind, about: strangers, ...(token === undefined ? {} : { token }) });
     assert.is(codeOf(asked), code);
     assert.is(asked.headers.get('x-session-invalid'), token === undefined ? null : 'true');
   }
 };
 
-const tryLimited = async (row: AnyRow, { kinds: taken, needs }: Expectation): Promise<void> => {
+const tryLimited = async (route: AnyRoute, { kinds: taken, needs }: Expectation): Promise<void> => {
   for (const kind of taken) {
     const people = await settle(world.sql, newPeople());
     const wrong = await world.token(kind, idOf(people, kind), { permLimits: [unrelated] });
 
-    const asked = await send(row, { kind, about: people, token: wrong });
+    const asked = await send(route, { kind, about: people, token: wrong });
 
     if (needs === 'nothing') assertThrough(asked, `limited ${kind}`);
     else assertRefused(asked, 403, `limited to something else, ${kind}`);
-    if (!isPermission(needs) || needs === 'owner' || row.name === 'createBot') continue;
+    if (!isPermission(needs) || needs === 'owner' || route.name === 'createBot') continue;
     const right = await world.token(kind, idOf(people, kind), {
       permLimits: [needs, 'add_bots', 'view_sessions'],
     });
-    assertThrough(await send(row, { kind, about: people, token: right }), `limited to ${needs}, ${kind}`);
+    assertThrough(await send(route, { kind, about: people, token: right }), `limited to ${needs}, ${kind}`);
   }
 };
 
-const tryBanned = async (row: AnyRow, { kinds: taken, banned }: Expectation): Promise<void> => {
+const tryBanned = async (route: AnyRoute, { kinds: taken, banned }: Expectation): Promise<void> => {
   for (const kind of ['user', 'bot'] as const) {
     if (!taken.includes(kind)) continue;
     const people = await settle(world.sql, newPeople());
@@ -153,7 +153,7 @@ const tryBanned = async (row: AnyRow, { kinds: taken, banned }: Expectation): Pr
       update bots set owner_id = ${people.user}, team_id = null where bot_id = ${people.bot}`;
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(row, { kind, about: people, token });
+    const asked = await send(route, { kind, about: people, token });
 
     if (banned === 'may') assertThrough(asked, `banned ${kind}`);
     else assert.is(codeOf(asked), 'banned', `banned ${kind}`);
@@ -161,22 +161,22 @@ const tryBanned = async (row: AnyRow, { kinds: taken, banned }: Expectation): Pr
 };
 
 test('the table of expectations and the table of rows name the same operations', () => {
-  assert.equal(Object.keys(expected).sort(), rows.map((row) => row.name).sort());
+  assert.equal(Object.keys(expected).sort(), routes.map((route) => route.name).sort());
 });
 
-for (const row of rows) {
-  test(`${row.name}: own, other, none, false, expired, revoked, limited, banned`, async () => {
-    const expectation = expectationOf(row);
+for (const route of routes) {
+  test(`${route.name}: own, other, none, false, expired, revoked, limited, banned`, async () => {
+    const expectation = expectationOf(route);
     if (expectation.kinds.length === 0) {
-      await tryPublic(row);
+      await tryPublic(route);
       return;
     }
 
-    await tryOwn(row, expectation);
-    await tryOther(row, expectation);
-    await tryDead(row, expectation);
-    await tryLimited(row, expectation);
-    await tryBanned(row, expectation);
+    await tryOwn(route, expectation);
+    await tryOther(route, expectation);
+    await tryDead(route, expectation);
+    await tryLimited(route, expectation);
+    await tryBanned(route, expectation);
   });
 }
 

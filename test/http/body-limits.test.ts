@@ -4,9 +4,9 @@
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { usualBodyLimits } from '../../http/body.ts';
-import { operations } from '../../http/routes/admin/table.ts';
-import { rows } from '../../http/table.ts';
+import { usualBodyLimits } from '../../http/request/body.ts';
+import { adminOperations } from '../../http/routes/admin/table.ts';
+import { routes } from '../../http/routes/table.ts';
 
 const test = suite('body limits');
 
@@ -20,7 +20,7 @@ interface Shape {
   readonly maxItems?: number;
 }
 
-/** The most values that a body of this schema has, counted as http/body.ts counts them. */
+/** The most values that a body of this schema has, counted as http/request/body.ts counts them. */
 const valuesMaxOf = (shape: Shape, path: string): number => {
   if (shape.anyOf !== undefined) return Math.max(...shape.anyOf.map((one) => valuesMaxOf(one, path)));
   if (shape.items !== undefined) {
@@ -36,7 +36,9 @@ const valuesMaxOf = (shape: Shape, path: string): number => {
   return members.reduce((sum, [name, one]) => sum + 1 + valuesMaxOf(one, `${path}/${name}`), 0);
 };
 
-const withBodies = [...rows, ...operations.map(({ row }) => row)].filter(({ body }) => body !== undefined);
+const withBodies = [...routes, ...adminOperations.map(({ route }) => route)].filter(
+  ({ body }) => body !== undefined,
+);
 
 for (const row of withBodies) {
   test(`${row.name}: a body that the schema allows is within the bounds, with 64 unknown fields`, () => {
@@ -50,7 +52,7 @@ for (const row of withBodies) {
 }
 
 test('a full stats post has 384 KiB of room', () => {
-  const limits = rows.find(({ name }) => name === 'postStats')?.bodyLimits;
+  const limits = routes.find(({ name }) => name === 'postStats')?.bodyLimits;
   const integer = '18446744073709552000';
   const counts = `"servers":${integer},"shards":${integer},"users":${integer}`;
   const full = `{${counts},"status":"offline","shard_list":[`;

@@ -6,12 +6,12 @@ import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checker } from '../../http/check.ts';
-import { coerceQuery, explain } from '../../http/explain.ts';
-import { operations } from '../../http/routes/admin/table.ts';
+import { compileCheck } from '../../http/request/check.ts';
+import { coerceQuery, explain } from '../../http/request/explain.ts';
+import { adminOperations } from '../../http/routes/admin/table.ts';
+import { routes } from '../../http/routes/table.ts';
 import { StatsBody } from '../../http/schema/bots.ts';
 import { withVisibleMinimums } from '../../http/schema/minimums.ts';
-import { rows } from '../../http/table.ts';
 
 const test = suite('minimum lengths');
 
@@ -26,14 +26,14 @@ const minimumsIn = (value: unknown, name: string): readonly (readonly [string, S
   return Object.entries(node).flatMap(([key, member]) => minimumsIn(member, `${name}/${key}`));
 };
 
-const all = [...rows, ...operations.map(({ row }) => row)].flatMap(({ name, params, query, body }) =>
-  minimumsIn({ params, query, body }, name),
+const all = [...routes, ...adminOperations.map(({ route }) => route)].flatMap(
+  ({ name, params, query, body }) => minimumsIn({ params, query, body }, name),
 );
 
 test('no text with a minimum is made of blanks or invisible characters', () => {
   assert.ok(all.length > 100, String(all.length));
   for (const [name, schema] of all) {
-    const fits = checker(schema);
+    const fits = compileCheck(schema);
     for (const character of [' ', '\u00a0', '\u3000', '\u200b', '\u200d', '\u2060', '\ufeff', '\u{E0001}']) {
       const text = character.repeat(schema.minLength);
       assert.not.ok(fits(text), `${name} takes ${JSON.stringify(character)}`);
@@ -59,7 +59,7 @@ for (const [text, fits] of [
   ['abcde ', false],
 ] as const) {
   test(`${JSON.stringify(text)} ${fits ? 'has' : 'has not'} 3 to 5 characters`, () => {
-    assert.is(checker(Prose)(text), fits);
+    assert.is(compileCheck(Prose)(text), fits);
     assert.is(Object.keys(explain('body', Prose, { value: text, bytes: 0 }).context).length, fits ? 0 : 1);
   });
 }

@@ -7,8 +7,8 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { openApiDocument } from '../../http/openapi.ts';
-import { rows } from '../../http/table.ts';
+import { buildOpenApiDocument } from '../../http/openapi/document.ts';
+import { routes } from '../../http/routes/table.ts';
 
 export interface Answer {
   readonly method: string;
@@ -31,7 +31,7 @@ interface Document {
   readonly components: object;
 }
 
-const document: Document = JSON.parse(JSON.stringify(openApiDocument(rows)));
+const document: Document = JSON.parse(JSON.stringify(buildOpenApiDocument(routes)));
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'rollcall', components: document.components });

@@ -12,7 +12,7 @@ import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
 import type { App } from '../../http/route.ts';
 import { systemClock } from '../../ops/clock.ts';
-import { type Seen, sampleRows } from './sample-rows.ts';
+import { type Seen, sampleRows } from './sample-routes.ts';
 
 /** The machine's clock: the product's own. */
 export const realClock = systemClock;
@@ -37,7 +37,7 @@ export interface World {
 let minted = 0;
 
 const permissions: PermissionSource = {
-  permissionsOn: async (kind, id, userId) => {
+  findAccess: async (kind, id, userId) => {
     if (id === 'absent') return null;
     const teamId = id === 'owned' ? 'team1' : null;
     return { teamId, permissions: userId === 'owner' && kind !== 'team' ? ['owner'] : [] };
@@ -76,7 +76,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     },
   };
   const barrier = (): Promise<void> => new Promise((resolve, reject) => waiting.push({ resolve, reject }));
-  const cache = createSessionCache({ source, clock: realClock, entriesMax: 1_000, keepMs: 60_000 });
+  const cache = createSessionCache({ source, clock: realClock, entriesMax: 1_000, freshMs: 60_000 });
   const app = {
     sessions: cache,
     clock: realClock,
@@ -84,10 +84,10 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
   } as unknown as App; // The sample rows reach no engine and no catalogue.
   const facade = createFacade({
     app,
-    rows: sampleRows(seen, barrier),
+    routes: sampleRows(seen, barrier),
     sessions: cache,
     permissions,
-    meters: { answered: (index, status) => answered.push({ index, status }) },
+    meters: { recordAnswer: (index, status) => answered.push({ index, status }) },
     logger: { error: (line: unknown) => logged.push(line), info: () => {} },
     ...options,
   });

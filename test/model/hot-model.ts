@@ -1,38 +1,42 @@
 /**
- * The hot store as plain maps: the meaning that every adapter is compared with, and the store of engine
- * tests.
+ * The hot store as plain maps: what every adapter is compared with, and the store of engine tests.
  *
  * Owns no rules: `applyItem` decides. Its mechanics are as naive as they can be, so that they can be checked
  * by reading: one object per shard, every look-up a filter. All state is public for tests to inspect; `hooks`
  * lets a test fail, delay or lose a call. It is as durable as the process.
  */
 import assert from 'node:assert/strict';
-import type { Effect, Slot } from '../../engine/entity/apply.ts';
-import { applyItem } from '../../engine/entity/apply.ts';
-import { type HeldState, held } from '../../engine/entity/held.ts';
-import { markAfter } from '../../engine/entity/history.ts';
-import type { Batch, BatchReply, CommitRules, Decision, Item, Place } from '../../engine/entity/items.ts';
+import { applyItem, type Effect, type Slot } from '../../engine/entity/apply.ts';
+import { extendChainHash } from '../../engine/entity/history.ts';
+import type {
+  Batch,
+  BatchReply,
+  CommitRules,
+  Decision,
+  Item,
+  ShardPosition,
+} from '../../engine/entity/items.ts';
+import { type LazyState, toLazyState } from '../../engine/entity/lazy-state.ts';
 import type { HotState } from '../../engine/entity/state.ts';
-import type { VoteMarkFlag } from '../../engine/entity/votes.ts';
-import { holdingSinceMs } from '../../engine/entity/votes.ts';
+import { findHoldingSinceMs, type LastVoteFlag } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { addressOf, refAt, shardCount, shardOf, toShard } from '../../engine/ids.ts';
+import { computeShard, parseEntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type {
   Backlog,
+  FlushReceipt,
   HotStore,
   LoadReply,
   LoadRequest,
   OutboxVote,
-  Settlement,
 } from '../../engine/ports.ts';
 
 interface ModelVote {
   readonly listing: string;
   readonly user: string;
   readonly atMs: number;
-  flag: VoteMarkFlag;
+  flag: LastVoteFlag;
 }
 interface ModelProducer {
   sequence: number;
@@ -53,10 +57,7 @@ export interface ModelShard {
   readonly outbox: Map<string, OutboxVote>;
 }
 
-/**
- * Called around every commit; a hook that throws is the call's rejection. After `beforeCommit` throws nothing
- * changed.
- */
+/** Called around every call; a throwing hook rejects it. After `beforeCommit` throws nothing changed. */
 export interface ModelHooks {
   beforeCommit?: (batches: readonly Batch[]) => Promise<void> | void;
   afterCommit?: (batches: readonly Batch[]) => Promise<void> | void;
@@ -145,7 +146,7 @@ const runItem = (
 };
 
 /** For each item the state of the newest listing named at its address; `null` when that does not live. */
-const statesNamed = (shard: ModelShard, batch: Batch): readonly (HeldState | null)[] => {
+const statesNamed = (shard: ModelShard, batch: Batch): readonly (LazyState | null)[] => {
   const newest = new Map<EntityAddress, Incarnation>();
   for (const { target } of batch.items) {
     const known = newest.get(target.address);
@@ -153,7 +154,7 @@ const statesNamed = (shard: ModelShard, batch: Batch): readonly (HeldState | nul
   }
   return batch.items.map(({ target: { address } }) => {
     const slot = shard.slots.get(address);
-    return slot?.state && slot.incarnation === newest.get(address) ? held(slot.state) : null;
+    return slot?.state && slot.incarnation === newest.get(address) ? toLazyState(slot.state) : null;
   });
 };
 
@@ -164,16 +165,12 @@ const runBatch = (
 ): BatchReply => {
   const producer = shard.producers.get(batch.producer);
   const last = producer?.sequence ?? 0;
-  const reply = (
-    outcome: BatchReply['outcome'],
-    lastSequence: number,
-    decisions: BatchReply['decisions'],
-  ) => ({
+  const reply = (outcome: BatchReply['outcome'], lastSequence: number, made: BatchReply['decisions']) => ({
     outcome,
     lastSequence,
-    decisions,
+    decisions: made,
     version: shard.version,
-    mark: shard.mark,
+    chainHash: shard.mark,
     generation: shard.generation,
     states: statesNamed(shard, batch),
   });
@@ -184,7 +181,7 @@ const runBatch = (
   if (batch.sequence !== last + 1) return reply('gap', last, null);
   const before = shard.version;
   const decisions = batch.items.map((item) => runItem(shard, item, { ...context, before }));
-  if (shard.version !== before) shard.mark = markAfter(shard.mark, batch);
+  if (shard.version !== before) shard.mark = extendChainHash(shard.mark, batch);
   shard.producers.set(batch.producer, { sequence: batch.sequence, decisions, seenMs: context.nowMs });
   return reply('applied', batch.sequence, decisions);
 };
@@ -194,8 +191,8 @@ const loadOne = (
   request: LoadRequest,
   window: { fromMs: number; toMs: number },
 ) => {
-  const address = addressOf(request.kind, request.id);
-  const shard = shards[shardOf(address)] as ModelShard;
+  const address = toAddress(request.kind, request.id);
+  const shard = shards[computeShard(address)] as ModelShard;
   const slot = shard.slots.get(address);
   const { generation } = shard;
   if (slot === undefined) return { outcome: 'absent', generation } as const;
@@ -208,8 +205,14 @@ const loadOne = (
       vote.atMs >= window.fromMs &&
       vote.atMs <= window.toMs,
   );
-  const votedAtMs = holdingSinceMs(votes, state.releasedBeforeMs);
-  return { outcome: 'found', ref: refAt(address, incarnation), state, generation, votedAtMs } as const;
+  const votedAtMs = findHoldingSinceMs(votes, state.releasedBeforeMs);
+  return {
+    outcome: 'found',
+    ref: parseEntityRef(address, incarnation),
+    state,
+    generation,
+    votedAtMs,
+  } as const;
 };
 
 const peekShard = (shard: ModelShard): Backlog => {
@@ -217,7 +220,7 @@ const peekShard = (shard: ModelShard): Backlog => {
   return {
     entities: marks.map(([address]) => {
       const { incarnation, state } = shard.slots.get(address) as Slot & { state: HotState };
-      return { ref: refAt(address, incarnation), generation: shard.generation, state };
+      return { ref: parseEntityRef(address, incarnation), generation: shard.generation, state };
     }),
     votes: [...shard.outbox.values()].sort((left, right) => byText(left.itag, right.itag)),
   };
@@ -239,7 +242,7 @@ const fitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
   return { entities, votes: votes.filter(({ ref }) => taken.includes(ref.address)) };
 };
 
-const settleShard = (shard: ModelShard, entity: Settlement['entities'][number]): void => {
+const settleShard = (shard: ModelShard, entity: FlushReceipt['entities'][number]): void => {
   const { address, incarnation } = entity.ref;
   const slot = shard.slots.get(address);
   if (slot?.state == null || slot.incarnation !== incarnation) return;
@@ -258,8 +261,8 @@ const publishShard = (shard: ModelShard, generation: number): void => {
   }
 };
 
-const clearShard = (shard: ModelShard, place: Place): void => {
-  if (shard.generation !== place.generation || shard.version !== place.version) return;
+const clearShard = (shard: ModelShard, position: ShardPosition): void => {
+  if (shard.generation !== position.generation || shard.version !== position.version) return;
   Object.assign(shard, { generation: 0, version: 0, mark: 0 });
   for (const table of [shard.producers, shard.slots, shard.dirty, shard.outbox]) table.clear();
 };
@@ -283,11 +286,11 @@ interface ModelParts {
 
 const readersOf = (
   parts: ModelParts,
-): Pick<HotStore, 'generations' | 'load' | 'peek' | 'backlog' | 'versions'> => {
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
   const { shards, clock, voteWaitMaxMs, other } = parts;
   const at = (shard: Shard) => shards[shard] as ModelShard;
   return {
-    async generations() {
+    async readGenerations() {
       await other('generations');
       return shards.map((shard) => shard.generation);
     },
@@ -312,23 +315,23 @@ const readersOf = (
         votes: parts.flatMap((part) => part.votes),
       };
     },
-    async backlog() {
+    async countBacklog() {
       await other('backlog');
       const sum = (count: (shard: ModelShard) => number) =>
         shards.reduce((total, shard) => total + count(shard), 0);
       return { entities: sum((shard) => shard.dirty.size), votes: sum((shard) => shard.outbox.size) };
     },
-    async versions(asked) {
+    async readVersions(asked) {
       await other('versions');
       return asked.map((shard) => {
         const { generation, version, mark } = at(shard);
-        return { generation, version, mark };
+        return { generation, version, chainHash: mark };
       });
     },
   };
 };
 
-const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'settled' | 'sweep'> => {
+const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'markFlushed' | 'sweep'> => {
   const { shards, voteWaitMaxMs, other } = parts;
   const at = (shard: Shard) => shards[shard] as ModelShard;
   return {
@@ -340,10 +343,10 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'set
       await other('clear');
       for (const { shard, ...place } of places) clearShard(at(shard), place);
     },
-    async settled(settlement) {
+    async markFlushed(receipt) {
       await other('settled');
-      for (const entity of settlement.entities) settleShard(at(entity.ref.shard), entity);
-      for (const { itag, shard } of settlement.votes) at(shard).outbox.delete(itag);
+      for (const entity of receipt.entities) settleShard(at(entity.ref.shard), entity);
+      for (const { itag, shard } of receipt.votes) at(shard).outbox.delete(itag);
     },
     async sweep(nowMs) {
       await other('sweep');
@@ -369,7 +372,7 @@ export const createHotModel = (options: ModelOptions): HotModel => {
     hooks: {},
     durability: 'the life of this process',
     mayLoseTail: options.mayLoseTail ?? false,
-    laneOf: () => 0,
+    toCommitQueue: () => 0,
     ...readersOf(parts),
     ...writersOf(parts),
     async commit(batches, rules) {

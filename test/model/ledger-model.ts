@@ -7,12 +7,12 @@
  * process.
  */
 
-import type { AdjustItem, Place, VoteMark } from '../../engine/entity/items.ts';
+import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/items.ts';
 import type { Facts, Totals } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { addressOf, entityRef, shardCount } from '../../engine/ids.ts';
+import { createEntityRef, shardCount, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
   DirtyEntity,
@@ -58,7 +58,7 @@ export interface LedgerModel {
   readonly buried: { readonly entity?: DirtyEntity; readonly vote?: OutboxVote; readonly reason: string }[];
   readonly resets: ModelReset[];
   readonly generations: number[];
-  readonly places: Place[];
+  readonly places: ShardPosition[];
   readonly edited: Map<Incarnation, Edit>;
   list(kind: EntityKind, id: string, facts?: Partial<Facts>): EntityRef;
   remove(ref: EntityRef): void;
@@ -103,21 +103,21 @@ const portOf = (state: State): Ledger => {
   return {
     find: (targets) => run('find', () => targets.map(({ kind, id }) => find(state, kind, id))),
     flush: (round) => run('flush', () => flush(state, round)),
-    bury: (row) => run('bury', () => void state.buried.push(row)),
-    voters: (target, page) => run('voters', () => voters(state, target, page)),
-    edits: (limit) => run('edits', () => [...state.edited.values()].slice(0, limit)),
-    editsTold: (edits) => run('editsTold', () => forgetEdits(state, edits)),
-    generations: () => run('generations', () => [...state.generations]),
-    flushedPlaces: () => run('flushedPlaces', () => [...state.places]),
-    nextGeneration: (shards, atLeast) => run('nextGeneration', () => nextGeneration(state, shards, atLeast)),
-    adjustments: (limit, target) => run('adjustments', () => open(state, limit, target)),
-    adjustmentsSettled: (ids) => run('adjustmentsSettled', () => settle(state, ids)),
+    writeDeadLetter: (row) => run('writeDeadLetter', () => void state.buried.push(row)),
+    listVoters: (target, page) => run('listVoters', () => voters(state, target, page)),
+    listEdits: (limit) => run('listEdits', () => [...state.edited.values()].slice(0, limit)),
+    markEditsSent: (edits) => run('markEditsSent', () => forgetEdits(state, edits)),
+    readGenerations: () => run('readGenerations', () => [...state.generations]),
+    readFlushedPositions: () => run('readFlushedPositions', () => [...state.places]),
+    takeGeneration: (shards, atLeast) => run('takeGeneration', () => nextGeneration(state, shards, atLeast)),
+    listAdjustments: (limit, target) => run('listAdjustments', () => open(state, limit, target)),
+    markAdjustmentsDelivered: (ids) => run('markAdjustmentsDelivered', () => settle(state, ids)),
   };
 };
 
 const list = (state: State, target: { kind: EntityKind; id: string }, facts: Partial<Facts>): EntityRef => {
   state.incarnations += 1;
-  const ref = entityRef(target.kind, target.id, state.incarnations);
+  const ref = createEntityRef(target.kind, target.id, state.incarnations);
   state.listings.set(ref.address, { ref, facts: { ...emptyFacts, revision: 1, listed: true, ...facts } });
   state.totals.set(ref.incarnation, { ref, totals: emptyTotals, generation: 0, version: 0 });
   return ref;
@@ -153,7 +153,7 @@ const forgetEdits = (state: State, edits: readonly Edit[]): void => {
 const voters = (
   state: State,
   ref: EntityRef,
-  { sinceMs, after, limit }: { sinceMs: number; after: VoteMark | null; limit: number },
+  { sinceMs, after, limit }: { sinceMs: number; after: CastVote | null; limit: number },
 ): readonly LedgerVote[] => {
   const holding = votesOf(state, ref.incarnation).filter(
     ({ atMs, voidReason }) => atMs >= sinceMs && (voidReason === '' || voidReason === 'redeemed'),
@@ -163,7 +163,7 @@ const voters = (
     .map(([one, ...others]) => {
       const { user, atMs } = one as ModelVoteRow;
       const all = [one as ModelVoteRow, ...others];
-      return { user, atMs, held: all.some(({ voidReason, immutable }) => voidReason !== '' || immutable) };
+      return { user, atMs, pinned: all.some(({ voidReason, immutable }) => voidReason !== '' || immutable) };
     })
     .sort((left, right) => left.atMs - right.atMs || (left.user < right.user ? -1 : 1))
     .filter(({ atMs, user }) => !after || atMs > after.atMs || (atMs === after.atMs && user > after.user))
@@ -171,7 +171,7 @@ const voters = (
 };
 
 const find = (state: State, kind: EntityKind, id: string): LedgerEntity | null => {
-  const listing = state.listings.get(addressOf(kind, id));
+  const listing = state.listings.get(toAddress(kind, id));
   const row = listing && state.totals.get(listing.ref.incarnation);
   return listing && row ? { ...row, facts: listing.facts } : null;
 };
@@ -194,7 +194,7 @@ const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void
   state.adjustments.push({ id: state.adjustments.length + 1, item, settled: false });
 };
 
-const markOf = ({ user, atMs }: OutboxVote): VoteMark => ({ user, atMs });
+const markOf = ({ user, atMs }: OutboxVote): CastVote => ({ user, atMs });
 /** A negative count, and 0 rather than -0. */
 const minus = (count: number): number => (count === 0 ? 0 : -count);
 const lost = (votes: readonly ModelVoteRow[]) => ({
@@ -250,9 +250,10 @@ const flush = (state: State, round: FlushRound): void => {
 
 const updateTotals = (state: State, { ref, generation, state: hot }: DirtyEntity): void => {
   state.generations[ref.shard] = Math.max(state.generations[ref.shard] ?? 0, generation);
-  const place = state.places[ref.shard] as Place;
+  const position = state.places[ref.shard] as ShardPosition;
   const further =
-    generation > place.generation || (generation === place.generation && hot.version > place.version);
+    generation > position.generation ||
+    (generation === position.generation && hot.version > position.version);
   if (further) state.places[ref.shard] = { generation, version: hot.version };
   const row = state.totals.get(ref.incarnation);
   if (!row) return;

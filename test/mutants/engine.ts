@@ -7,9 +7,9 @@ import type { Mutant } from './mutant.ts';
 import { ringMutants } from './ring.ts';
 
 const apply = 'engine/entity/apply.ts';
-const gate = 'engine/gate.ts';
+const gate = 'engine/commit/output-gate.ts';
 const history = 'engine/entity/history.ts';
-const flusher = 'engine/flusher.ts';
+const flusher = 'engine/flush/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const gateTest = 'test/engine/gate.test.ts';
 const freshnessTest = 'test/engine/freshness.test.ts';
@@ -23,15 +23,15 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'forget leaves no grave',
     file: apply,
-    find: `slot: { incarnation: slot.incarnation, state: null }, effects: bury(slot) };`,
-    replace: `slot: null, effects: bury(slot) };`,
+    find: `slot: { incarnation: slot.incarnation, state: null },\n`,
+    replace: `slot: null,\n`,
     killers: [applyTest],
     why: 'a late batch would bring a deleted listing back (I12)',
   },
   {
     name: 'the dead are written to',
     file: apply,
-    find: `  if (dead) return unchanged(slot, item.kind === 'forget' ? applied : forgotten);\n`,
+    find: `  if (dead) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
     replace: '',
     killers: [applyTest],
     why: 'an item of an earlier listing would count for the next one (I12)',
@@ -39,17 +39,17 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'init of what is already there',
     file: apply,
-    find: `    case 'init':\n    case 'remember':\n      return unchanged(slot, applied);`,
+    find: `    case 'init':\n    case 'remember':\n      return keepSlot(slot, applied);`,
     replace:
       `    case 'init':\n      return applyInit(slot, item, context);\n` +
-      `    case 'remember':\n      return unchanged(slot, applied);`,
+      `    case 'remember':\n      return keepSlot(slot, applied);`,
     killers: [applyTest],
     why: 'the second node to activate an entity would take it back to its row (I1)',
   },
   {
     name: 'init from a row newer than the shard',
     file: apply,
-    find: `  if (isBefore({ generation, version: shardVersion }, row)) return unchanged(slot, behind);\n`,
+    find: `  if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);\n`,
     replace: '',
     killers: [applyTest],
     why: 'flushes of an emptied store would lose against the row for ever (I10)',
@@ -57,7 +57,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'an adjustment applies twice',
     file: apply,
-    find: `  if (item.sequence <= state.adjustment) return unchanged(slot, applied);\n`,
+    find: `  if (item.sequence <= state.adjustment) return keepSlot(slot, applied);\n`,
     replace: `  if (item.sequence <= state.adjustment) item = { ...item, sequence: state.adjustment + 1 };\n`,
     killers: [applyTest],
     why: 'a delivery repeated after a crash would take votes twice (I6)',
@@ -65,7 +65,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'an adjustment skips one',
     file: apply,
-    find: `  if (item.sequence !== state.adjustment + 1) return unchanged(slot, gap);\n`,
+    find: `  if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);\n`,
     replace: '',
     killers: [applyTest],
     why: 'the one in between would be taken for done (I6)',
@@ -73,7 +73,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'facts go back',
     file: apply,
-    find: `      if (item.facts.revision <= slot.state.facts.revision) return unchanged(slot, applied);\n`,
+    find: `      if (item.facts.revision <= slot.state.facts.revision) return keepSlot(slot, applied);\n`,
     replace: '',
     killers: [applyTest],
     why: 'a late refresh would undo a ban',
@@ -81,7 +81,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'the window of a vote',
     file: 'engine/entity/votes.ts',
-    find: `  if (sinceMs > 0 && atMs < retryAtMs) return refused('wait', retryAtMs);\n`,
+    find: `  if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);\n`,
     replace: '',
     killers: [votesTest],
     why: 'a user could vote without end (I5)',
@@ -89,7 +89,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'a vote ahead of the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refused('clock_ahead');\n`,
+    find: `  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
     replace: '',
     killers: [votesTest],
     why: 'a node whose clock is wrong could vote for tomorrow (I5)',
@@ -97,7 +97,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'a vote behind the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (late && question.lost !== true) return refused('clock_behind');\n`,
+    find: `  if (late && question.lost !== true) return refuseVote('clock_behind');\n`,
     replace: '',
     killers: [votesTest],
     why: 'what a node with a slow clock took would hold its voter back for too short (I5)',
@@ -121,16 +121,16 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'outages of the fleet',
     file: 'engine/entity/uptime.ts',
-    find: `    count -= checksBetween(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);\n`,
-    replace: `    count -= checksBetween(lostFromMs, lostFromMs, rules.checkMs);\n`,
+    find: `    count -= countChecks(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);\n`,
+    replace: `    count -= countChecks(lostFromMs, lostFromMs, rules.checkMs);\n`,
     killers: ['test/engine/entity/uptime.test.ts'],
     why: 'bots would pay for our own silence',
   },
   {
     name: 'limits of a minted session',
     file: 'engine/rules/sessions.ts',
-    find: `    holds(held, word) && (limits.length === 0 || holds(limits, word));`,
-    replace: `    holds(held, word);`,
+    find: ` && (limits.length === 0 || includesPermission(limits, word));`,
+    replace: `;`,
     killers: ['test/engine/rules/sessions.test.ts'],
     why: 'a limited token could mint one without limits',
   },
@@ -140,11 +140,11 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a batch of unknown outcome gets a new number',
     file: gate,
-    find: `  if (outcome === 'unknown') lane.doubtful = true;\n`,
+    find: `  if (outcome === 'unknown') queue.outcomeUnknown = true;\n`,
     replace: `  if (outcome === 'unknown') {
-    lane.doubtful = true;
-    for (const one of lane.sealed) {
-      one.line.sequence += 1;
+    queue.outcomeUnknown = true;
+    for (const one get queue.sealed) {
+      one.shardQueue.sequence += 1;
       Object.assign(one.batch, { sequence: one.batch.sequence + 1 });
     }
   }\n`,
@@ -154,7 +154,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a refusal after an unknown outcome is believed',
     file: gate,
-    find: `  if (!lane.doubtful) {\n    for`,
+    find: `  if (!queue.outcomeUnknown) {\n    for`,
     replace: `  if (outcome === 'not_applied') {\n    for`,
     killers: [gateTest],
     why: 'an earlier copy may still be applied under a number given away (I3)',
@@ -162,19 +162,21 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a definite refusal uses the number up',
     file: gate,
-    find: `    for (const one of takeSealed(lane)) failBatch(gate, one, notApplied);\n    rest(gate, lane);`,
-    replace: `    for (const one of takeSealed(lane)) {
+    find:
+      `    for (const one of takeSealed(queue)) failBatch(gate, one, notApplied);\n` +
+      `    becomeQuiet(gate, queue);`,
+    replace: `    for (const one of takeSealed(queue)) {
       one.line.sequence = one.batch.sequence;
       failBatch(gate, one, notApplied);
     }
-    rest(gate, lane);`,
+    becomeQuiet(gate, queue);`,
     killers: [gateTest],
     why: 'the next batch would leave a gap, and a gap is taken for a loss (I3)',
   },
   {
     name: 'no new generation after a gap',
     file: gate,
-    find: `  await gate.recover(lines.map((line) => line.shard));\n`,
+    find: `  await gate.recover(shardQueues.map((shardQueue) => shardQueue.shard));\n`,
     replace: '',
     killers: [lossesTest],
     why: 'flushes of a store that fell back would lose against SQL (I10, I14)',
@@ -182,7 +184,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a version that fell goes unnoticed',
     file: gate,
-    find: `const fell = hasFallen(reply, line);`,
+    find: `const fell = hasFallenBack(reply, shardQueue);`,
     replace: `const fell = reply.version < -2;`,
     killers: [lossesTest],
     why: 'the same (I10, I14)',
@@ -190,15 +192,15 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a reply that does not fit its batch is taken over',
     file: gate,
-    find: `  assertReplies(lane.sealed, replies);\n`,
+    find: `  assertReplies(queue.sealed, replies);\n`,
     replace: '',
     killers: [assertionsTest],
     why: 'a decision would be given to the wrong client (I1, I2)',
   },
   {
     name: 'a mode follows any other',
-    file: 'engine/shard.ts',
-    find: `if (!modesAfter[lane.mode].includes(mode))`,
+    file: 'engine/commit/commit-queue.ts',
+    find: `if (!modesAfter[queue.mode].includes(mode))`,
     replace: `if (!(mode in modesAfter))`,
     killers: [assertionsTest],
     why: 'a second call could go out while the first is open (I3)',
@@ -214,16 +216,16 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'writes of other nodes go unnoticed',
     file: gate,
-    find: `const foreign = !follows(reply, line, sealed.batch);`,
-    replace: `const foreign = line.version < -1;`,
+    find: `const foreign = !isDirectSuccessor(reply, shardQueue, sealed.batch);`,
+    replace: `const foreign = shardQueue.version < -1;`,
     killers: [lossesTest],
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
     name: 'another past at an equal version goes unnoticed',
     file: history,
-    find: ` && now.mark !== known.mark;`,
-    replace: ` && now.mark < 0;`,
+    find: ` && now.chainHash !== known.chainHash\n`,
+    replace: ` && now.chainHash < 0\n`,
     killers: [freshnessTest],
     why: 'nodes would show for ever what was lost with the node that wrote it (I9)',
   },
@@ -238,7 +240,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'no deadline in the gate',
     file: gate,
-    find: `    sweep(gate, gate.clock.monotonicMs());\n`,
+    find: `    countPending(gate, -gate.commitQueues.expireTurns(gate.clock.monotonicMs()));\n`,
     replace: '',
     killers: [gateTest],
     why: 'while the store hangs nobody would be answered (I15)',
@@ -260,7 +262,7 @@ const gateMutants: readonly Mutant[] = [
       if (pending.kind === 'stats') {
         const state = { ...actor.committed(), servers: pending.servers ?? '' };
         const shown = { version: state.version, votes: 0, flushedVotes: 0, read: () => state };
-        actor.adopt(actor.generation, shown);
+        actor.adoptReply(actor.generation, shown);
       }\n`,
     killers: [commandsTest],
     why: 'a reader would see what a crash takes back (I2)',
@@ -268,8 +270,8 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'votes of one user all go out',
     file: 'engine/commands.ts',
-    find: `    if (before === undefined) {\n      this.undecided`,
-    replace: `    if (before !== null) {\n      this.undecided`,
+    find: `    if (earlierVote === undefined) {\n      this.outcomeUnknown`,
+    replace: `    if (earlierVote !== null) {\n      this.outcomeUnknown`,
     killers: [commandsTest],
     why: 'the votes behind one of unknown outcome could count after it (I5)',
   },
@@ -283,9 +285,9 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'a look that comes back late wins',
-    file: 'engine/registry.ts',
-    find: `    const newest = newerOf(found, state.heard.get(found.ref.address));\n`,
-    replace: `    const newest = found;\n`,
+    file: 'engine/actors/registry.ts',
+    find: `    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));\n`,
+    replace: `    const newest = activated;\n`,
     killers: ['test/engine/registry.test.ts'],
     why: 'an acknowledged change would be out of sight (I9)',
   },
@@ -295,7 +297,9 @@ const flusherMutants: readonly Mutant[] = [
   {
     name: 'a refused round is buried without halving',
     file: flusher,
-    find: `if (part.entities.length + part.votes.length > 1) stack.push(...halves(part));\n      else await`,
+    find:
+      `if (part.entities.length + part.votes.length > 1) stack.push(...splitInHalves(part));\n` +
+      `      else await`,
     replace: `await`,
     killers: [flusherTest],
     why: 'one bad row would take its whole round with it (I11)',
@@ -304,7 +308,7 @@ const flusherMutants: readonly Mutant[] = [
     name: 'settled before it is in the ledger',
     file: flusher,
     find: `  await flushOrHalve(state, backlog);\n`,
-    replace: `  await state.hot.settled({
+    replace: `  await state.hot.markFlushed({
     entities: [],
     votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
   });
@@ -330,7 +334,7 @@ const flusherMutants: readonly Mutant[] = [
   },
   {
     name: 'a lost ledger goes unnoticed',
-    file: 'engine/generations.ts',
+    file: 'engine/flush/generations.ts',
     find: `    throw new StoresDisagree(ledgerLost);\n`,
     replace: `    hotGenerations.slice();\n`,
     killers: ['test/engine/generations.test.ts'],
@@ -338,7 +342,7 @@ const flusherMutants: readonly Mutant[] = [
   },
   {
     name: 'what is stuck is overtaken',
-    file: 'engine/delivery.ts',
+    file: 'engine/flush/delivery.ts',
     find: `    if (stuck.has(incarnation)) continue;\n`,
     replace: '',
     killers: ['test/engine/delivery.test.ts'],

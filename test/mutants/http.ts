@@ -6,13 +6,13 @@
 import type { Mutant } from './mutant.ts';
 
 const authorise = 'http/auth/authorise.ts';
-const dispatchTest = 'test/http/dispatch.test.ts';
-const serverTest = 'test/http/server.test.ts';
+const dispatchTest = 'test/http/request/dispatch.test.ts';
+const serverTest = 'test/http/server/uws-server.test.ts';
 
 export const httpMutants: readonly Mutant[] = [
   {
     name: 'a revoke does not reach the cache',
-    file: 'http/replies/sessions.ts',
+    file: 'http/handlers/sessions.ts',
     find: `  app.sessions.forget(sessionId);\n`,
     replace: '',
     killers: ['test/http/routes/sessions.test.ts'],
@@ -21,15 +21,15 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a look-up from before a revoke is kept',
     file: 'http/auth/sessions.ts',
-    find: `    if (epoch === state.epoch) return adopt(`,
-    replace: `    if (epoch <= state.epoch) return adopt(`,
+    find: `    if (epoch === state.epoch)\n`,
+    replace: `    if (epoch <= state.epoch)\n`,
     killers: ['test/http/auth/sessions.test.ts'],
     why: 'a slow read would revive a revoked token (I17)',
   },
   {
     name: 'a session outlives its expiry in the cache',
     file: 'http/auth/sessions.ts',
-    find: `if (believed && !isOver(state, kept.record)) return kept.record;`,
+    find: `if (believed && !isExpired(state, kept.record)) return kept.record;`,
     replace: `if (believed) return kept.record;`,
     killers: ['test/http/auth/sessions.test.ts'],
     why: 'it would live on for a minute',
@@ -37,8 +37,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the kind that a header claims',
     file: 'http/auth/authenticate.ts',
-    find: `presented.claim !== null && presented.claim !== record.kind`,
-    replace: `presented.claim === ''`,
+    find: `token.claimedKind !== null && token.claimedKind !== record.kind`,
+    replace: `token.claimedKind === ''`,
     killers: [dispatchTest],
     why: 'a bot token sent as a user token would be taken',
   },
@@ -53,8 +53,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the user in the path',
     file: authorise,
-    find: `  if (auth.word === 'self' && rest.params[auth.user] !== session.id) throw otherUser();\n`,
-    replace: '',
+    find: `auth.kind === 'self' && rest.params[auth.user] !== session.id`,
+    replace: `false`,
     killers: [dispatchTest, 'test/http/routes/votes.test.ts'],
     why: 'anybody could vote as anybody',
   },
@@ -69,22 +69,22 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'limits of a session',
     file: authorise,
-    find: `session.limits.length > 0 && !holds(session.limits, auth.permission)`,
-    replace: `session.limits.length > 99`,
+    find: `    session.limits.length > 0 &&\n    !includesPermission(session.limits, auth.permission)`,
+    replace: `    session.limits.length > 99`,
     killers: [dispatchTest],
     why: 'a token limited to one permission would have them all',
   },
   {
     name: 'permissions on the entity',
     file: authorise,
-    find: `  if (!holds(standing.permissions, auth.permission)) throw permissionMissing(auth.permission);\n`,
-    replace: '',
+    find: `!includesPermission(access.permissions, auth.permission)`,
+    replace: `access.permissions.length > 99`,
     killers: [dispatchTest],
     why: 'strangers could change a listing',
   },
   {
     name: 'the cap of a body, as declared',
-    file: 'http/server.ts',
+    file: 'http/server/uws-server.ts',
     find: `    if (this.headers.contentLength > bytesMax) {`,
     replace: `    if (bytesMax < 0) {`,
     killers: [serverTest],
@@ -92,7 +92,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'the cap of a body, as it comes',
-    file: 'http/server.ts',
+    file: 'http/server/uws-server.ts',
     find: `    if (this.#bytes > this.#bytesMax) {`,
     replace: `    if (this.#bytes < 0) {`,
     killers: [serverTest],
@@ -100,7 +100,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'no deadline for handlers',
-    file: 'http/deadlines.ts',
+    file: 'http/request/deadlines.ts',
     find: `    expireHeads(working, nowMs - times.workingMs, 'working');\n`,
     replace: '',
     killers: [serverTest],

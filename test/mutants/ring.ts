@@ -6,8 +6,8 @@
 import type { Mutant } from './mutant.ts';
 
 const apply = 'engine/entity/apply.ts';
-const gate = 'engine/gate.ts';
-const ring = 'engine/ring.ts';
+const gate = 'engine/commit/output-gate.ts';
+const ring = 'engine/commit/retransmit-buffer.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const ringTest = 'test/engine/ring.test.ts';
 
@@ -15,7 +15,7 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a lost item that came back with its row counts again',
     file: apply,
-    find: `&& inRow(slot, item);`,
+    find: `&& isInRow(slot, item);`,
     replace: `&& slot === null;`,
     killers: [applyTest],
     why: 'an entity initialised from SQL after a loss has what was flushed before it (I2)',
@@ -23,7 +23,7 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a lost vote that came back with its row is added again',
     file: apply,
-    find: `inRow(slot, item) ? 0 : count`,
+    find: `isInRow(slot, item) ? 0 : count`,
     replace: `count`,
     killers: [applyTest],
     why: 'the total would be more than the rows (I5)',
@@ -47,15 +47,15 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a line with nothing to send does not ask',
     file: ring,
-    find: `ring.ask(shard, (kept.at(-1) as Entry).producer);`,
-    replace: `ring.ask(shard, (kept.at(-1) as Entry).producer.slice(0, 0));`,
+    find: `buffer.queryLastSequence(shard, (kept.at(-1) as BufferEntry).producer);`,
+    replace: `buffer.queryLastSequence(shard, (kept.at(-1) as BufferEntry).producer.slice(0, 0));`,
     killers: [ringTest],
     why: 'the loss would be noticed only by the next request, perhaps after the work is forgotten (I1)',
   },
   {
     name: 'an answer that shows a loss is taken for a good one',
     file: gate,
-    find: `if (answered && !gate.ring?.misses(one.batch, reply)) {`,
+    find: `if (answered && !gate.retransmitBuffer?.hasLost(one.batch, reply)) {`,
     replace: `if (answered) {`,
     killers: [ringTest],
     why: 'what is lost would be forgotten as if it were safe (I1)',
@@ -63,15 +63,15 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'lost work is dropped when it cannot be sent at once',
     file: ring,
-    find: `  ring.clock.after(limits.ringPollMs, () => sendAgain(ring, item));\n`,
-    replace: `  hold(ring, -bytesOf(item));\n`,
+    find: `  buffer.clock.after(limits.retransmitPollMs, () => sendAgain(buffer, item));\n`,
+    replace: `  addBytes(buffer, -estimateBytes(item));\n`,
     killers: [ringTest],
     why: 'a store that comes back slowly would cost what was acknowledged (I1)',
   },
   {
     name: 'work of an entity that was lost, too, is dropped',
     file: ring,
-    find: `  if (decision.kind === 'absent') revive(ring, item);\n  else {`,
+    find: `  if (decision.kind === 'absent') reactivate(buffer, item);\n  else {`,
     replace: `  {`,
     killers: [ringTest],
     why: 'what was acknowledged since an entity came to life would be lost with it (I1)',
@@ -79,7 +79,7 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a full ring',
     file: gate,
-    find: ` || gate.ring?.full()`,
+    find: ` || gate.retransmitBuffer?.isFull()`,
     replace: ``,
     killers: [ringTest],
     why: 'a fast node would fill the memory (I15)',

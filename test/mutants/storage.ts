@@ -104,7 +104,7 @@ const ledgerMutants: readonly Mutant[] = [
   },
   {
     name: 'totals are inserted',
-    file: 'storage/ledger.ts',
+    file: 'storage/ledger/ledger.ts',
     find: `if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
     replace: `for (const { ref } of round.entities) {
       await transaction\`
@@ -141,7 +141,7 @@ const ledgerMutants: readonly Mutant[] = [
   },
   {
     name: 'votes that come after their reset count',
-    file: 'storage/ledger.ts',
+    file: 'storage/ledger/ledger.ts',
     find: `if (late.length > 0) await adjustLateVotes(transaction, late);\n`,
     replace: `late.slice();\n`,
     killers: [ledgerTest],
@@ -152,7 +152,7 @@ const ledgerMutants: readonly Mutant[] = [
 const otherMutants: readonly Mutant[] = [
   {
     name: 'any secret opens a session',
-    file: 'storage/catalogue/sessions.ts',
+    file: 'storage/catalogue/people/sessions.ts',
     find: `    where sessions.token_hash = \${tokenHash}\`;`,
     replace: `    where length(\${tokenHash}::bytea) > 0\`;`,
     killers: [sessionsTest],
@@ -160,7 +160,7 @@ const otherMutants: readonly Mutant[] = [
   },
   {
     name: 'a demoted member keeps the sessions they minted',
-    file: 'storage/catalogue/team-members.ts',
+    file: 'storage/catalogue/teams/team-members.ts',
     find: `permissions === null ? [] : await endBeyond`,
     replace: `permissions !== undefined ? [] : await endBeyond`,
     killers: [reachTest],
@@ -168,7 +168,7 @@ const otherMutants: readonly Mutant[] = [
   },
   {
     name: 'a session holds more than its minter',
-    file: 'storage/catalogue/sessions.ts',
+    file: 'storage/catalogue/people/sessions.ts',
     find: `(cardinality(\${limits}) > 0 and`,
     replace: `(cardinality(\${limits}) >= 0 and`,
     killers: [reachTest],
@@ -176,7 +176,7 @@ const otherMutants: readonly Mutant[] = [
   },
   {
     name: 'a server keeps its sessions in another team',
-    file: 'storage/catalogue/listing-edits.ts',
+    file: 'storage/catalogue/bots/listing-edits.ts',
     find: `server.team !== fields.teamId`,
     replace: `server.team === ''`,
     killers: [reachTest],
@@ -184,7 +184,7 @@ const otherMutants: readonly Mutant[] = [
   },
   {
     name: 'the cap of sessions',
-    file: 'storage/catalogue/sessions.ts',
+    file: 'storage/catalogue/people/sessions.ts',
     find: `    return rows.length === 1 ? 'created' : 'limit_reached';`,
     replace: `    return rows.length < 2 ? 'created' : 'limit_reached';`,
     killers: [sessionsTest],

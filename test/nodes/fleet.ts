@@ -78,7 +78,7 @@ export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
   const databaseUrl = await options.postgres.database(options.name);
   const stores = await openStores(
     { dataDir: folder, redisUrl: [options.redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
-    { clock: Date.now, onTrouble: () => {} },
+    { clock: Date.now, onWarning: () => {} },
   );
   const state: State = {
     nodes: [],

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addressOf } from '../../ops/addresses.ts';
+import { formatAddress } from '../../ops/addresses.ts';
 
 const test = suite('addresses of listeners');
 
@@ -16,7 +16,7 @@ for (const [listensOn, address] of [
   ['localhost', 'http://localhost:8080'],
 ] as const) {
   test(`what listens on ${listensOn} is reached at ${address}`, () => {
-    assert.is(addressOf(listensOn, 8_080), address);
+    assert.is(formatAddress(listensOn, 8_080), address);
   });
 }
 

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Clock } from '../../engine/ports.ts';
 import { createClockWatch } from '../../ops/clock-watch.ts';
-import { openRedisStore } from '../../storage/hot/redis.ts';
+import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const test = suite('clock watch');
@@ -37,7 +37,7 @@ const open = (times: Times, away = () => false) => {
       return stores;
     },
     clock,
-    measured: (ms) => told.measured.push(ms),
+    onMeasured: (ms) => told.measured.push(ms),
     log: {
       warn: (words) => told.warned.push(words),
       info: () => {
@@ -54,7 +54,7 @@ test('a clock that is right, or off by less than votes allow, has no note', asyn
 
     await watch.look();
 
-    assert.equal(watch.notes(), []);
+    assert.equal(watch.listNotes(), []);
     assert.equal(told, { measured: [aheadMs], warned: [], agreed: 0 });
   }
 });
@@ -66,10 +66,13 @@ test('a clock that is off is noted with how far, which way and what comes of it'
   await behind.watch.look();
 
   assert.match(
-    ahead.watch.notes()[0] ?? '',
+    ahead.watch.listNotes()[0] ?? '',
     /votes are refused.* 2001 ms ahead of .*\(2000 ms are allowed\)/,
   );
-  assert.match(behind.watch.notes()[0] ?? '', /votes are refused.* 5001 ms behind .*\(5000 ms are allowed\)/);
+  assert.match(
+    behind.watch.listNotes()[0] ?? '',
+    /votes are refused.* 5001 ms behind .*\(5000 ms are allowed\)/,
+  );
 });
 
 test('the log has it once, and once that it is over', async () => {
@@ -82,7 +85,7 @@ test('the log has it once, and once that it is over', async () => {
 
   times.aheadMs = 0;
   for (let looks = 0; looks < 3; looks++) await watch.look();
-  assert.equal(watch.notes(), []);
+  assert.equal(watch.listNotes(), []);
   assert.is(told.warned.length, 1);
   assert.is(told.agreed, 1);
 });
@@ -92,7 +95,7 @@ test('a slow way to the store is not taken for a wrong clock', async () => {
 
   await watch.look();
 
-  assert.equal(watch.notes(), []);
+  assert.equal(watch.listNotes(), []);
   assert.equal(told.measured, [0]);
 });
 
@@ -104,7 +107,7 @@ test('while the store does not answer, the note stays as it was', async () => {
 
   await watch.look();
 
-  assert.is(watch.notes().length, 1);
+  assert.is(watch.listNotes().length, 1);
 });
 
 test("embedded stores have this machine's clock: nothing is looked at", async () => {
@@ -112,13 +115,13 @@ test("embedded stores have this machine's clock: nothing is looked at", async ()
   const watch = createClockWatch({
     storeClocks: null,
     clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => {}, endOfTick: () => {} },
-    measured: (ms) => measured.push(ms),
+    onMeasured: (ms) => measured.push(ms),
     log: { warn: () => {}, info: () => {} },
   });
 
   await watch.look();
 
-  assert.equal([watch.notes(), measured], [[], []]);
+  assert.equal([watch.listNotes(), measured], [[], []]);
 });
 
 test('Redis tells its own time', async () => {
@@ -126,7 +129,7 @@ test('Redis tells its own time', async () => {
   const store = await openRedisStore({ urls: [redis.url] });
   try {
     const beforeMs = Date.now();
-    const [storeMs = 0] = await store.clocks();
+    const [storeMs = 0] = await store.readClocks();
 
     // One machine, one clock.
     assert.ok(storeMs >= beforeMs - 1 && storeMs <= Date.now() + 1, `${storeMs - beforeMs} ms off`);

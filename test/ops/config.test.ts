@@ -10,14 +10,14 @@ import * as assert from 'uvu/assert';
 import { defaultLimits } from '../../http/limits/limiter.ts';
 import {
   ConfigError,
-  commitRulesOf,
-  demoWanted,
   type Environment,
-  misspeltSettings,
+  findMisspeltSettings,
+  isDemoWanted,
   readConfig,
+  toCommitRules,
 } from '../../ops/config.ts';
-import { limitSettingsOf } from '../../ops/limit-settings.ts';
-import { settingRows, variableOf } from '../../ops/settings.ts';
+import { toLimitSettings } from '../../ops/limit-settings.ts';
+import { settingRows, toVariable } from '../../ops/settings.ts';
 
 const test = suite('config');
 
@@ -99,12 +99,12 @@ test('a name that is nearly a setting is pointed out, unless that one is set or 
     PORTS: '1',
   };
 
-  assert.equal(misspeltSettings(environment), [
+  assert.equal(findMisspeltSettings(environment), [
     'ADMIN_PROT is not a setting. Did you mean ADMIN_PORT?',
     'REDIS_URI is not a setting. Did you mean REDIS_URL?',
     'DATABSE_URL is not a setting. Did you mean DATABASE_URL?',
   ]);
-  assert.equal(misspeltSettings({ ADMIN_PROT: '1', ADMIN_PORT: '2' }), []);
+  assert.equal(findMisspeltSettings({ ADMIN_PROT: '1', ADMIN_PORT: '2' }), []);
 });
 
 for (const [variable, value] of [
@@ -197,14 +197,14 @@ test('port 0 twice is no contradiction: both are free ones', () => {
 });
 
 test('the demo directory is wanted by default only in the embedded stores', () => {
-  assert.ok(demoWanted(readConfig({})));
-  assert.not.ok(demoWanted(readConfig({ DEMO: 'off' })));
+  assert.ok(isDemoWanted(readConfig({})));
+  assert.not.ok(isDemoWanted(readConfig({ DEMO: 'off' })));
   const servers = { REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' };
-  assert.not.ok(demoWanted(readConfig(servers)));
+  assert.not.ok(isDemoWanted(readConfig(servers)));
 });
 
 test('the rules of the hot store are in milliseconds', () => {
-  const rules = commitRulesOf(readConfig({ UPTIME_CHECK_MINUTES: '1' }), []);
+  const rules = toCommitRules(readConfig({ UPTIME_CHECK_MINUTES: '1' }), []);
 
   assert.equal(rules.windows.premium, { waitMs: 14_400_000, perUser: 1 });
   assert.equal(rules.windows.weekend, { waitMs: 21_600_000, perUser: 2 });
@@ -212,7 +212,7 @@ test('the rules of the hot store are in milliseconds', () => {
 });
 
 test('the rate limits take as many at once as in their time, stats posts their burst', () => {
-  const rates = limitSettingsOf(
+  const rates = toLimitSettings(
     readConfig({
       LOGINS_PER_MINUTE: '2',
       BOT_CREATIONS_PER_MINUTE: '3',
@@ -230,11 +230,11 @@ test('the rate limits take as many at once as in their time, stats posts their b
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
   });
-  assert.equal(limitSettingsOf(readConfig({})), defaultLimits);
+  assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });
 
 test('every default fits its own bounds', () => {
-  const given = settingRows.map(([name, schema]) => [variableOf(name), String(schema.default)]);
+  const given = settingRows.map(([name, schema]) => [toVariable(name), String(schema.default)]);
 
   assert.equal(mistakesOf(Object.fromEntries(given)), []);
 });
@@ -242,7 +242,7 @@ test('every default fits its own bounds', () => {
 test('config.example names the same settings as the schema, with the same defaults, each explained', () => {
   const text = readFileSync(new URL('../../config.example', import.meta.url), 'utf8');
   const lines = text.split('\n').filter((line) => /^[A-Z_]+=/.test(line));
-  const expected = settingRows.map(([name, schema]) => `${variableOf(name)}=${String(schema.default)}`);
+  const expected = settingRows.map(([name, schema]) => `${toVariable(name)}=${String(schema.default)}`);
 
   assert.equal([...lines].sort(), [...expected].sort());
   for (const paragraph of text.split('\n\n')) {

@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config.ts';
 import { createEvictionWatch } from '../../ops/eviction-watch.ts';
 import { start } from '../../ops/rollcall.ts';
-import { openRedisStore } from '../../storage/hot/redis.ts';
+import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { until } from '../faults/stack.ts';
 import { startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';

@@ -33,12 +33,12 @@ const named = () => ({
 const open = (environment: Record<string, string>) =>
   openLogin(directory.sql, readConfig(environment), {
     report: (words) => assert.unreachable(words),
-    meters: { asked: (...words) => asked.push(words.slice(0, 2)) },
+    meters: { recordCall: (...words) => asked.push(words.slice(0, 2)) },
   });
 const scopeOf = async (environment: Record<string, string>) => {
   const login = await open(environment);
   const request = { redirectUri: 'app://back', state: 's', challenge: 'c' };
-  return new URL((await login?.provider.authorizeUrl(request)) ?? '').searchParams.get('scope');
+  return new URL((await login?.provider.buildAuthorizeUrl(request)) ?? '').searchParams.get('scope');
 };
 
 test('without settings there is no login', async () => {
@@ -80,7 +80,7 @@ test('nodes of one directory understand each other’s states; sessions last as 
   const [one, other] = [await open(named()), await open({ ...named(), LOGIN_SESSION_DAYS: '2' })];
   const { state } = one?.states.create(1_000_000) ?? { state: '' };
 
-  assert.ok(other?.states.verifierOf(state, 1_000_000));
+  assert.ok(other?.states.findVerifier(state, 1_000_000));
   assert.equal([one?.sessionSeconds, other?.sessionSeconds], [30 * 86_400, 2 * 86_400]);
   assert.equal(one?.redirectUris, ['https://example.org/login', 'app://back']);
 });

@@ -32,7 +32,7 @@ test.before(async () => {
   const databaseUrl = await postgres.database('workers');
   const stores = await openStores(
     { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
-    { clock: Date.now, onTrouble: () => {} },
+    { clock: Date.now, onWarning: () => {} },
   );
   const filled = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
   ({ bots, users } = await fillDirectory(stores.sql, filled));

@@ -145,16 +145,16 @@ const count = (wire: Wire, what: string): void => {
 export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
   durability: hot.durability,
   mayLoseTail: hot.mayLoseTail,
-  laneOf: (shard) => hot.laneOf(shard),
-  generations: () => overWire(wire, 'generations', () => hot.generations()),
+  toCommitQueue: (shard) => hot.toCommitQueue(shard),
+  readGenerations: () => overWire(wire, 'generations', () => hot.readGenerations()),
   publish: (generations) => overWire(wire, 'publish', () => hot.publish(generations)),
   load: (requests) => overWire(wire, 'load', () => hot.load(requests)),
   commit: (batches, rules) => overWire(wire, 'commit', () => hot.commit(batches, rules)),
   peek: (limit) => overWire(wire, 'peek', () => hot.peek(limit)),
   clear: (places) => overWire(wire, 'clear', () => hot.clear(places)),
-  settled: (settlement) => overWire(wire, 'settled', () => hot.settled(settlement)),
-  backlog: () => overWire(wire, 'backlog', () => hot.backlog()),
-  versions: (shards) => overWire(wire, 'versions', () => hot.versions(shards)),
+  markFlushed: (receipt) => overWire(wire, 'settled', () => hot.markFlushed(receipt)),
+  countBacklog: () => overWire(wire, 'backlog', () => hot.countBacklog()),
+  readVersions: (shards) => overWire(wire, 'versions', () => hot.readVersions(shards)),
   sweep: (nowMs) => overWire(wire, 'sweep', () => hot.sweep(nowMs)),
   close: () => hot.close(),
 });
@@ -164,15 +164,17 @@ export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
  */
 export const ledgerOverWire = (wire: Wire, ledger: Ledger): Ledger => ({
   find: (targets) => overWire(wire, 'find', () => ledger.find(targets)),
-  voters: (target, page) => overWire(wire, 'voters', () => ledger.voters(target, page)),
-  edits: (limit) => overWire(wire, 'edits', () => ledger.edits(limit)),
-  editsTold: (edits) => overWire(wire, 'editsTold', () => ledger.editsTold(edits)),
-  flushedPlaces: () => overWire(wire, 'flushedPlaces', () => ledger.flushedPlaces()),
+  listVoters: (target, page) => overWire(wire, 'voters', () => ledger.listVoters(target, page)),
+  listEdits: (limit) => overWire(wire, 'edits', () => ledger.listEdits(limit)),
+  markEditsSent: (edits) => overWire(wire, 'editsTold', () => ledger.markEditsSent(edits)),
+  readFlushedPositions: () => overWire(wire, 'flushedPlaces', () => ledger.readFlushedPositions()),
   flush: (round) => overWire(wire, 'flush', () => ledger.flush(round)),
-  bury: (row) => overWire(wire, 'bury', () => ledger.bury(row)),
-  generations: () => overWire(wire, 'ledger generations', () => ledger.generations()),
-  nextGeneration: (shards, atLeast) =>
-    overWire(wire, 'nextGeneration', () => ledger.nextGeneration(shards, atLeast)),
-  adjustments: (limit, target) => overWire(wire, 'adjustments', () => ledger.adjustments(limit, target)),
-  adjustmentsSettled: (ids) => overWire(wire, 'adjustmentsSettled', () => ledger.adjustmentsSettled(ids)),
+  writeDeadLetter: (row) => overWire(wire, 'bury', () => ledger.writeDeadLetter(row)),
+  readGenerations: () => overWire(wire, 'ledger generations', () => ledger.readGenerations()),
+  takeGeneration: (shards, atLeast) =>
+    overWire(wire, 'nextGeneration', () => ledger.takeGeneration(shards, atLeast)),
+  listAdjustments: (limit, target) =>
+    overWire(wire, 'adjustments', () => ledger.listAdjustments(limit, target)),
+  markAdjustmentsDelivered: (ids) =>
+    overWire(wire, 'adjustmentsSettled', () => ledger.markAdjustmentsDelivered(ids)),
 });

@@ -6,7 +6,7 @@
  * ledger first, tell the engine second, and try again while that fails. It judges nothing.
  */
 import type { Facts } from '../../engine/entity/state.ts';
-import { addressOf, type EntityAddress } from '../../engine/ids.ts';
+import { type EntityAddress, toAddress } from '../../engine/ids.ts';
 import { type Target, targets, users } from './workload.ts';
 import { boot, count, crash, emptyHot, restoreHot, type SimNode, snapshotHot, type World } from './world.ts';
 
@@ -51,7 +51,7 @@ const insist = async (world: World, ask: (node: SimNode) => Promise<unknown>): P
 const edit = async (world: World, target: Target): Promise<void> => {
   const { random } = world.driver;
   const nowMs = world.driver.nowMs() + world.plan.epochMs;
-  const address = addressOf(target.kind, target.id);
+  const address = toAddress(target.kind, target.id);
   const change = random.pick(['premium', 'premium', 'ban', 'list'] as const);
   world.driver.note(`operator edits ${address}: ${change}`);
   const listing = world.ledger.listings.get(address);
@@ -61,20 +61,20 @@ const edit = async (world: World, target: Target): Promise<void> => {
   if (change === 'premium') world.ledger.edit(ref, { premiumUntilMs });
   else if (change === 'ban') world.ledger.edit(ref, { voteBanned: !facts.voteBanned });
   else world.ledger.edit(ref, { listed: !facts.listed });
-  await insist(world, async (node) => node.engine?.refresh(target.kind, target.id));
+  await insist(world, async (node) => node.engine?.refreshFacts(target.kind, target.id));
 };
 
 const voidVotes = async (world: World, target: Target): Promise<void> => {
-  const address = addressOf(target.kind, target.id);
+  const address = toAddress(target.kind, target.id);
   const user = world.driver.random.pick(users);
-  if (!(await insist(world, async (node) => node.engine?.flushed(target.kind, target.id)))) return;
+  if (!(await insist(world, async (node) => node.engine?.waitForFlush(target.kind, target.id)))) return;
   const incarnation = world.ledger.listings.get(address)?.ref.incarnation;
   const own = [...world.ledger.votes.values()].filter(
     (vote) => vote.ref.incarnation === incarnation && vote.user === user,
   );
   const hit = own.filter((vote) => world.ledger.voidVote(vote.itag, 'operator')).length;
   world.driver.note(`operator voids ${hit} votes of ${user} on ${address}`);
-  await insist(world, async (node) => node.engine?.deliver(target.kind, target.id));
+  await insist(world, async (node) => node.engine?.deliverAdjustments(target.kind, target.id));
 };
 
 const reset = async (world: World): Promise<void> => {
@@ -82,16 +82,17 @@ const reset = async (world: World): Promise<void> => {
   const atMs = world.driver.nowMs() + world.plan.epochMs - agoMs;
   world.ledger.reset({ scope: 'all', atMs, reason: 'monthly_reset' });
   world.driver.note(`monthly reset, ${agoMs} ms ago`);
-  for (const { kind, id } of targets) await insist(world, async (node) => node.engine?.deliver(kind, id));
+  for (const { kind, id } of targets)
+    await insist(world, async (node) => node.engine?.deliverAdjustments(kind, id));
 };
 
 const remove = async (world: World, target: Target): Promise<void> => {
-  const address: EntityAddress = addressOf(target.kind, target.id);
+  const address: EntityAddress = toAddress(target.kind, target.id);
   world.driver.note(`operator removes ${address}`);
   const listing = world.ledger.listings.get(address);
   if (listing === undefined) return;
   world.ledger.remove(listing.ref);
-  const told = insist(world, async (node) => node.engine?.deliver(target.kind, target.id));
+  const told = insist(world, async (node) => node.engine?.deliverAdjustments(target.kind, target.id));
   await world.driver.pause(world.driver.random.between(0, 1_500));
   if (world.ledger.listings.has(address)) return;
   if (world.driver.random.chance(0.8)) {

@@ -38,7 +38,7 @@ export const rules: CommitRules = {
     premium: { waitMs: 600, perUser: 1 },
     weekend: { waitMs: 900, perUser: 2 },
   },
-  uptime: { checkMs: 1_000, freshMs: 3_000, outages: [] },
+  uptime: { checkMs: 1_000, freshMs: 3_000, downtimes: [] },
   visitorsMax: 1_000_000,
 };
 

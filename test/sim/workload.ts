@@ -9,7 +9,7 @@
 import type { Engine, EntityView } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, Incarnation } from '../../engine/ids.ts';
-import { addressOf } from '../../engine/ids.ts';
+import { toAddress } from '../../engine/ids.ts';
 import { count, poisonedUser, type SimNode, violate, type World } from './world.ts';
 
 export type OpKind = 'stats' | 'click' | 'invite' | 'vote' | 'read' | 'standing' | 'flushed';
@@ -193,17 +193,17 @@ const perform = async (work: Workload, op: Op, asked: { node: SimNode; target: T
   if (op.kind === 'stats') await postStats(work, op, asked);
   else if (op.kind === 'vote') await vote(work, op, asked);
   else if (op.kind === 'standing') {
-    const standing = await engine.standing(target.kind, target.id, op.user);
-    judgeView(work, op, standing.view);
+    const voteStatus = await engine.readVoteStatus(target.kind, target.id, op.user);
+    judgeView(work, op, voteStatus.view);
   } else if (op.kind === 'flushed') {
-    await engine.flushed(target.kind, target.id);
+    await engine.waitForFlush(target.kind, target.id);
     op.special = true;
   } else {
     const view = await read(work, op, asked);
     if (node.engine !== engine) return;
     const address = target.sharp ? `visitor ${op.index}` : `visitor ${op.index % 5}`;
-    if (op.kind === 'click') engine.click(view, address);
-    if (op.kind === 'invite') engine.invite(view);
+    if (op.kind === 'click') engine.countClick(view, address);
+    if (op.kind === 'invite') engine.countInvite(view);
   }
 };
 
@@ -226,7 +226,7 @@ const request = async (
 ) => {
   const { world } = work;
   const { driver } = world;
-  const address = addressOf(what.target.kind, what.target.id);
+  const address = toAddress(what.target.kind, what.target.id);
   const op: Op = {
     index: work.log.length + 1,
     kind: what.kind,

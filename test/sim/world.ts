@@ -138,28 +138,28 @@ const watched = (hot: HotModel, worldOf: () => World): HotStore => {
 };
 
 const metersOf = (world: World): EngineMeters => ({
-  batchCommitted: () => count(world, 'batch'),
-  gateWaited: () => {},
-  commitFailed: (outcome) => count(world, `commit ${outcome}`),
-  pending: (items) => {
+  recordCommit: () => count(world, 'batch'),
+  recordGateWait: () => {},
+  recordCommitFailure: (outcome) => count(world, `commit ${outcome}`),
+  recordPending: (items) => {
     if (items > limits.pendingItemsMax) violate(world, 'I15', `${items} items pend`);
   },
-  actors: (live) => {
+  recordActors: (live) => {
     if (live > world.plan.actorsMax + 64) violate(world, 'I15', `${live} live actors`);
   },
-  flushed: () => count(world, 'flush round'),
-  flushFailed: () => count(world, 'flush failed'),
-  backlog: () => {},
-  buried: () => count(world, 'row buried'),
-  gateBroken: (reason) => count(world, `gate broken: ${reason}`),
-  ring: (bytes) => {
-    if (bytes > limits.ringBytesMax) violate(world, 'I15', `${bytes} bytes are kept`);
+  recordFlush: () => count(world, 'flush round'),
+  recordFlushFailure: () => count(world, 'flush failed'),
+  recordBacklog: () => {},
+  recordDeadLetters: () => count(world, 'row buried'),
+  recordContinuityLoss: (reason) => count(world, `gate broken: ${reason}`),
+  recordRetransmitBytes: (bytes) => {
+    if (bytes > limits.retransmitBytesMax) violate(world, 'I15', `${bytes} bytes are kept`);
   },
-  resent: (items) => {
+  recordResends: (items) => {
     for (let item = 0; item < items; item++) count(world, 'lost item sent again');
   },
-  healed: (how) => count(world, `lost item ${how}`),
-  refreshed: () => {},
+  recordResendOutcome: (how) => count(world, `lost item ${how}`),
+  recordVersionPoll: () => {},
 });
 
 /** Adds a node that is down. */

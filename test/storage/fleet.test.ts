@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limits } from '../../engine/limits.ts';
-import { getOrCreateSecret, getOrCreateSetting, openFleet } from '../../storage/fleet.ts';
+import { getOrCreateSecret, getOrCreateSetting, openMembership } from '../../storage/nodes/membership.ts';
 import { openTemporarySql } from './ledger/world.ts';
 
 const test = suite('fleet');
@@ -24,18 +24,18 @@ test.before.each(async () => {
 test.after(close);
 
 test('the very first start records no outage', async () => {
-  const fleet = await openFleet(sql, { node: 'one', checkMs });
-  assert.equal(await fleet.outages(), []);
-  assert.equal(await fleet.nodes(1_000), ['one']);
+  const membership = await openMembership(sql, { node: 'one', checkMs });
+  assert.equal(await membership.listDowntimes(), []);
+  assert.equal(await membership.listNodes(1_000), ['one']);
 });
 
 test('a silence of the whole fleet longer than a check becomes an outage, once', async () => {
   await seen('old', 7_200);
   await seen('one', 3_600);
-  const fleet = await openFleet(sql, { node: 'two', checkMs });
-  await openFleet(sql, { node: 'three', checkMs });
+  const membership = await openMembership(sql, { node: 'two', checkMs });
+  await openMembership(sql, { node: 'three', checkMs });
 
-  const outages = await fleet.outages();
+  const outages = await membership.listDowntimes();
   assert.is(outages.length, 1);
   const [outage] = outages;
   const silence = (outage?.toMs ?? 0) - (outage?.fromMs ?? 0);
@@ -45,8 +45,8 @@ test('a silence of the whole fleet longer than a check becomes an outage, once',
 test('no outage while another node lives, or for a short stop', async () => {
   await seen('one', 3_600);
   await seen('two', 30);
-  const fleet = await openFleet(sql, { node: 'one', checkMs });
-  assert.equal(await fleet.outages(), []);
+  const membership = await openMembership(sql, { node: 'one', checkMs });
+  assert.equal(await membership.listDowntimes(), []);
 });
 
 test('only the newest outages are kept in sight, oldest first', async () => {
@@ -54,10 +54,10 @@ test('only the newest outages are kept in sight, oldest first', async () => {
     insert into outages (from_at, to_at)
     select at, at + interval '1 minute'
     from generate_series(now() - interval '2000 hours', now() - interval '1 hour', interval '1 hour') as at`;
-  const fleet = await openFleet(sql, { node: 'one', checkMs });
-  const outages = await fleet.outages();
+  const membership = await openMembership(sql, { node: 'one', checkMs });
+  const outages = await membership.listDowntimes();
 
-  assert.is(outages.length, limits.outagesMax);
+  assert.is(outages.length, limits.downtimesMax);
   assert.ok(
     outages.every((outage, index) => index === 0 || outage.fromMs > (outages[index - 1]?.fromMs ?? 0)),
   );
@@ -65,13 +65,13 @@ test('only the newest outages are kept in sight, oldest first', async () => {
 });
 
 test('a node that leaves is gone at once; the last one leaves its mark', async () => {
-  const one = await openFleet(sql, { node: 'one', checkMs });
-  const two = await openFleet(sql, { node: 'two', checkMs });
-  await two.heartbeat();
+  const one = await openMembership(sql, { node: 'one', checkMs });
+  const two = await openMembership(sql, { node: 'two', checkMs });
+  await two.writeHeartbeat();
   await one.leave();
-  assert.equal(await two.nodes(10_000), ['two']);
+  assert.equal(await two.listNodes(10_000), ['two']);
   await two.leave();
-  assert.equal(await two.nodes(10_000), ['two']);
+  assert.equal(await two.listNodes(10_000), ['two']);
 });
 
 test('a shared value is made once, whoever asks first', async () => {

@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../engine/errors.ts';
-import { openFault, type ServerSetting } from '../../storage/open-fault.ts';
+import { openFault, type ServerSetting } from '../../storage/sql/open-fault.ts';
 
 const test = suite('faults of opening');
 

@@ -125,7 +125,7 @@ export const openAtRest = (dataDir: string): Promise<Stores> =>
     { dataDir, redisUrl: [], databaseUrl: '', snapshotIntervalMinutes: 1_000 },
     {
       clock: Date.now,
-      onTrouble: (trouble, error) => {
+      onWarning: (trouble, error) => {
         throw new Error(trouble, { cause: error });
       },
     },

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Batch, BatchReply, CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
-import { type EntityRef, entityRef, type Shard, shardCount, toShard } from '../../engine/ids.ts';
+import { createEntityRef, type EntityRef, type Shard, shardCount, toShard } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 
 const hourMs = 3_600_000;
@@ -21,7 +21,7 @@ export const rules: CommitRules = {
     premium: { waitMs: 4 * hourMs, perUser: 1 },
     weekend: { waitMs: 6 * hourMs, perUser: 2 },
   },
-  uptime: { checkMs: 300_000, freshMs: 900_000, outages: [] },
+  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
   visitorsMax: 1_000_000,
 };
 
@@ -29,7 +29,7 @@ export const rules: CommitRules = {
 export const botsIn = (shards: number): readonly EntityRef[] => {
   const found = new Map<Shard, EntityRef>();
   for (let number = 1; found.size < shards; number++) {
-    const bot = entityRef('bot', String(number), 1);
+    const bot = createEntityRef('bot', String(number), 1);
     if (!found.has(bot.shard)) found.set(bot.shard, bot);
   }
   return [...found.values()];
@@ -104,7 +104,7 @@ export const createLoad = (store: HotStore, bots: readonly EntityRef[], clicks =
       return rounds * clicks;
     },
     async round() {
-      const lanes = Map.groupBy(bots.map(batchOf), ({ shard }) => store.laneOf(shard));
+      const lanes = Map.groupBy(bots.map(batchOf), ({ shard }) => store.toCommitQueue(shard));
       const replies = await Promise.all([...lanes.values()].map((lane) => sendUntilKnown(store, lane, met)));
       for (const { outcome } of replies.flat()) {
         assert.ok(outcome === 'applied' || outcome === 'duplicate', `a batch was answered ${outcome}`);

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeOnce, sharedFolder } from '../../bench/stores/shared.ts';
 import { markClosed } from '../../storage/embedded/open.ts';
-import { type EmbeddedSql, openEmbeddedSql } from '../../storage/sql/embedded.ts';
+import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 
 const migrations = fileURLToPath(new URL('../../storage/sql/migrations/', import.meta.url));

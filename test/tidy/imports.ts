@@ -15,7 +15,8 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   test: ['engine', 'http', 'storage', 'ops', 'bench', 'test'],
 };
 /** What of the engine other layers see: its door, its types, its pure rules, and its bounded memory. */
-const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters|recent)\.ts|entity\/|rules\/)/;
+const engineDoor =
+  /^engine\/((engine|ports|ids|errors|limits|meters|two-generation-cache)\.ts|entity\/|rules\/)/;
 /** The rules of one entity know nothing of the parts that use them. */
 const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
 /** Pure computation only. */
@@ -29,8 +30,9 @@ interface Fence {
 const fences: readonly Fence[] = [
   {
     target: /^uWebSockets\.js/,
-    allowed: /^(http\/server\.ts|bench\/|test\/)/,
-    advice: 'only http/server.ts sees uWebSockets.js; it ends the process when a handler forgets to answer',
+    allowed: /^(http\/server\/uws-server\.ts|bench\/|test\/)/,
+    advice:
+      'only http/server/uws-server.ts sees uWebSockets.js; a handler that forgets to answer ends the process',
   },
   {
     target: /^storage\/hot\//,
@@ -44,13 +46,13 @@ const fences: readonly Fence[] = [
   },
   {
     target: /^redis$/,
-    allowed: /^(storage\/signals(\.ts$|\/)|bench\/|test\/)/,
-    advice: 'node-redis listens, ioredis writes and decides: only storage/signals listens',
+    allowed: /^(storage\/nodes\/|bench\/|test\/)/,
+    advice: 'node-redis listens, ioredis writes and decides: only storage/nodes listens',
   },
   {
     target: /^(ajv|ajv-formats)$/,
-    allowed: /^(http\/(explain|openapi)\.ts|bench\/|test\/)/,
-    advice: 'TypeBox checks, Ajv only explains: see http/explain.ts',
+    allowed: /^(http\/(request\/explain|openapi\/.*)\.ts|bench\/|test\/)/,
+    advice: 'TypeBox checks, Ajv only explains: see http/request/explain.ts',
   },
 ];
 

@@ -11,9 +11,9 @@ import {
   putItem,
   putPost,
   putTier,
-  removedReply,
-  shopReply,
-} from '../../replies/operator/content.ts';
+  replyRemoved,
+  toShopReply,
+} from '../../handlers/operator/content.ts';
 import { NoParams } from '../../schema/common.ts';
 import { Done } from '../../schema/operator.ts';
 import {
@@ -27,13 +27,13 @@ import {
   TierBody,
   TierList,
 } from '../../schema/operator-content.ts';
-import { type Operation, operation } from './operation.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
 
 const base = { params: SlugParams, replies: { 200: Done } } as const;
 const lists = { method: 'GET', params: NoParams } as const;
 
 const tierOperations = [
-  operation({
+  defineOperation({
     ...lists,
     command: 'tiers list',
     name: 'listTiers',
@@ -42,7 +42,7 @@ const tierOperations = [
     replies: { 200: TierList },
     handle: (app) => listTiers(app),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'tiers put',
     name: 'putTier',
@@ -52,7 +52,7 @@ const tierOperations = [
     body: TierBody,
     handle: (app, { params, body }) => putTier(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'tiers delete',
     name: 'deleteTier',
@@ -60,12 +60,12 @@ const tierOperations = [
     path: '/tiers/{id}',
     summary: 'Deletes a credit tier.',
     handle: async (app, { params }) =>
-      removedReply(await app.catalogue.operator.tiers.remove(params.id), 'tier', params.id),
+      replyRemoved(await app.catalogue.operator.tiers.remove(params.id), 'tier', params.id),
   }),
 ];
 
 const shopWrites = [
-  operation({
+  defineOperation({
     ...base,
     command: 'benefits put',
     name: 'putBenefit',
@@ -75,7 +75,7 @@ const shopWrites = [
     body: BenefitBody,
     handle: (app, { params, body }) => putBenefit(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'items put',
     name: 'putItem',
@@ -85,7 +85,7 @@ const shopWrites = [
     body: ItemBody,
     handle: (app, { params, body }) => putItem(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'coupons put',
     name: 'putCoupon',
@@ -95,7 +95,7 @@ const shopWrites = [
     body: CouponBody,
     handle: (app, { params, body }) => putCoupon(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     ...lists,
     command: 'coupons list',
     name: 'listCoupons',
@@ -112,7 +112,7 @@ const shopNouns = [
   { noun: 'coupon', remove: 'removeCoupon', told: 'Deletes a coupon.' },
 ] as const;
 const shopDeletions = shopNouns.map(({ noun, remove, told }) =>
-  operation({
+  defineOperation({
     ...base,
     command: `${noun}s delete`,
     name: `delete_${noun}`,
@@ -120,12 +120,12 @@ const shopDeletions = shopNouns.map(({ noun, remove, told }) =>
     path: `/shop/${noun}s/{id}`,
     summary: told,
     handle: async (app, { params }) =>
-      shopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
+      toShopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
   }),
 );
 
 const blogOperations = [
-  operation({
+  defineOperation({
     ...lists,
     command: 'blog list',
     name: 'listAllPosts',
@@ -134,7 +134,7 @@ const blogOperations = [
     replies: { 200: BlogPostList },
     handle: (app) => listPosts(app),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'blog put',
     name: 'putPost',
@@ -144,7 +144,7 @@ const blogOperations = [
     body: BlogPostBody,
     handle: (app, { params, body }) => putPost(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     ...base,
     command: 'blog delete',
     name: 'deletePost',
@@ -152,11 +152,11 @@ const blogOperations = [
     path: '/blog/{id}',
     summary: 'Deletes a post or draft.',
     handle: async (app, { params }) =>
-      removedReply(await app.catalogue.operator.blog.remove(params.id), 'post', params.id),
+      replyRemoved(await app.catalogue.operator.blog.remove(params.id), 'post', params.id),
   }),
 ];
 
-export const contentOperations: readonly Operation[] = [
+export const contentOperations: readonly AdminOperation[] = [
   ...tierOperations,
   ...shopWrites,
   ...shopDeletions,

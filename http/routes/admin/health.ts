@@ -5,8 +5,8 @@
  * listening. Gathered by admin.ts.
  */
 import { Type } from 'typebox';
-import type { Metrics } from '../../metrics.ts';
-import { type AnyRow, type Reply, route } from '../../route.ts';
+import { type AnyRoute, defineRoute, type Reply } from '../../route.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 
 const Health = Type.Object(
   { status: Type.String(), notes: Type.Array(Type.String()) },
@@ -15,45 +15,45 @@ const Health = Type.Object(
 const base = {
   method: 'GET',
   section: 'Health',
-  auth: { word: 'public' },
+  auth: { kind: 'public' },
   caching: 'no-store',
   params: Type.Object({}),
   errors: [],
 } as const;
 
-const health = (status: number, word: string, notes: readonly string[]): Reply => ({
+const replyHealth = (status: number, word: string, notes: readonly string[]): Reply => ({
   status,
   json: { status: word, notes },
 });
 
-export const healthRows = (parts: {
-  readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+export const buildHealthRoutes = (parts: {
+  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
   readonly draining: () => boolean;
   /** What else the operator should know now. */
   readonly troubles: () => readonly string[];
-}): readonly AnyRow[] => [
-  route({
+}): readonly AnyRoute[] => [
+  defineRoute({
     ...base,
     name: 'livez',
     path: '/livez',
     summary: 'Whether the process runs.',
     replies: { 200: Health },
-    handle: () => health(200, 'alive', []),
+    handle: () => replyHealth(200, 'alive', []),
   }),
-  route({
+  defineRoute({
     ...base,
     name: 'readyz',
     path: '/readyz',
     summary: 'Whether the node wants traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
-      if (parts.draining()) return health(503, 'draining', []);
-      const { ready, notes: own } = app.engine.health();
+      if (parts.draining()) return replyHealth(503, 'draining', []);
+      const { ready, notes: own } = app.engine.readHealth();
       const notes = [...own, ...parts.troubles()];
-      return ready ? health(200, 'ready', notes) : health(503, 'not ready', notes);
+      return ready ? replyHealth(200, 'ready', notes) : replyHealth(503, 'not ready', notes);
     },
   }),
-  route({
+  defineRoute({
     ...base,
     name: 'metrics',
     path: '/metrics',
@@ -61,7 +61,7 @@ export const healthRows = (parts: {
     replies: { 200: Type.String() },
     handle: async () => ({
       status: 200,
-      text: await parts.metrics.text(),
+      text: await parts.metrics.render(),
       headers: { 'Content-Type': parts.metrics.contentType },
     }),
   }),

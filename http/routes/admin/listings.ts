@@ -1,6 +1,8 @@
 /**
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
+
+import { showPackDetails, showTeamDetails } from '../../handlers/operator/details.ts';
 import {
   addBot,
   claimBot,
@@ -8,18 +10,16 @@ import {
   removeListing,
   removePack,
   removeTeam,
-  review,
+  reviewListing,
   setPremium,
   setVoteBan,
   showBotsOfType,
-} from '../../replies/operator/listings.ts';
-import { showPack, showTeam } from '../../replies/operator/looks.ts';
-import { pageOf } from '../../replies/request.ts';
+} from '../../handlers/operator/listings.ts';
+import { parsePage } from '../../handlers/request-values.ts';
 import { checkBotAddresses } from '../../schema/bot-edits.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
   AddBotBody,
-  BotParams,
   BotSummaries,
   BotsQuery,
   ClaimBody,
@@ -27,17 +27,18 @@ import {
   ListingParams,
   NewBotParams,
   NoteBody,
+  OperatorBotParams,
   OperatorPack,
+  OperatorPackParams,
+  OperatorServerParams,
   OperatorTeam,
-  PackParams,
+  OperatorTeamLookupParams,
+  OperatorTeamParams,
   PremiumBody,
   ReasonBody,
   ServerBody,
-  ServerParams,
-  TeamParams,
-  TeamWordParams,
 } from '../../schema/operator.ts';
-import { type Operation, operation } from './operation.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
 
 const verdicts = [
   { word: 'approve', type: 'approved', told: 'Lists it; people can vote for it.' },
@@ -47,56 +48,56 @@ const verdicts = [
 
 const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   ...verdicts.map(({ word, type, told }) =>
-    operation({
+    defineOperation({
       command: `${kind}s ${word}`,
       name: `${word}_${kind}`,
       method: 'POST',
       path: `/${kind}s/{id}/${word}`,
       summary: told,
-      params: kind === 'bot' ? BotParams : ServerParams,
+      params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
       body: NoteBody,
       replies: { 200: Done },
       handle: (app, { params, body }) =>
-        review(app, { kind, id: params.id }, { type, words: body.note ?? '' }),
+        reviewListing(app, { kind, id: params.id }, { type, note: body.note ?? '' }),
     }),
   ),
-  operation({
+  defineOperation({
     command: `${kind}s certify`,
     name: `certify_${kind}`,
     method: 'POST',
     path: `/${kind}s/{id}/certify`,
     summary: 'Lists it as certified.',
-    params: kind === 'bot' ? BotParams : ServerParams,
+    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: ReasonBody,
     replies: { 200: Done },
     handle: (app, { params, body }) =>
-      review(app, { kind, id: params.id }, { type: 'certified', words: body.reason ?? '' }),
+      reviewListing(app, { kind, id: params.id }, { type: 'certified', note: body.reason ?? '' }),
   }),
-  operation({
+  defineOperation({
     command: `${kind}s premium`,
     name: `premium_${kind}`,
     method: 'PUT',
     path: `/${kind}s/{id}/premium`,
     summary: 'Makes it premium for some hours, from now or from a moment; 0 hours ends it.',
-    params: kind === 'bot' ? BotParams : ServerParams,
+    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: PremiumBody,
     replies: { 200: Done },
     handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
   }),
-  operation({
+  defineOperation({
     command: `${kind}s delete`,
     name: `delete_${kind}`,
     method: 'DELETE',
     path: `/${kind}s/{id}`,
     summary: 'Deletes it for good: its votes become void, its tokens die.',
-    params: kind === 'bot' ? BotParams : ServerParams,
+    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     replies: { 200: Done },
     handle: (app, { params }) => removeListing(app, { kind, id: params.id }),
   }),
 ]);
 
 const voteBanOperations = [
-  operation({
+  defineOperation({
     command: 'listings vote-ban',
     name: 'banListingVotes',
     method: 'PUT',
@@ -106,7 +107,7 @@ const voteBanOperations = [
     replies: { 200: Done },
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
   }),
-  operation({
+  defineOperation({
     command: 'listings unvote-ban',
     name: 'liftListingVotes',
     method: 'DELETE',
@@ -119,53 +120,53 @@ const voteBanOperations = [
 ];
 
 const teamOperations = [
-  operation({
+  defineOperation({
     command: 'teams show',
     name: 'showTeam',
     method: 'GET',
     path: '/teams/{id}',
     summary: 'One team: its members with their permissions, its bots and servers.',
-    params: TeamWordParams,
+    params: OperatorTeamLookupParams,
     replies: { 200: OperatorTeam },
-    handle: (app, { params }) => showTeam(app, params.id),
+    handle: (app, { params }) => showTeamDetails(app, params.id),
   }),
-  operation({
+  defineOperation({
     command: 'teams delete',
     name: 'removeTeam',
     method: 'DELETE',
     path: '/teams/{id}',
     summary: 'Deletes a team; refused while it owns bots or servers. Its votes become void, its tokens die.',
-    params: TeamParams,
+    params: OperatorTeamParams,
     replies: { 200: Done },
     handle: (app, { params }) => removeTeam(app, params.id),
   }),
 ];
 
 const packOperations = [
-  operation({
+  defineOperation({
     command: 'packs show',
     name: 'showPack',
     method: 'GET',
     path: '/packs/{url}',
     summary: 'One pack: its owner, the bots and servers it names.',
-    params: PackParams,
+    params: OperatorPackParams,
     replies: { 200: OperatorPack },
-    handle: (app, { params }) => showPack(app, params.url),
+    handle: (app, { params }) => showPackDetails(app, params.url),
   }),
-  operation({
+  defineOperation({
     command: 'packs delete',
     name: 'removePack',
     method: 'DELETE',
     path: '/packs/{url}',
     summary: 'Deletes a pack, not what it names; its votes become void.',
-    params: PackParams,
+    params: OperatorPackParams,
     replies: { 200: Done },
     handle: (app, { params }) => removePack(app, params.url),
   }),
 ];
 
-export const listingOperations: readonly Operation[] = [
-  operation({
+export const listingOperations: readonly AdminOperation[] = [
+  defineOperation({
     command: 'bots list',
     name: 'listBotsOfType',
     method: 'GET',
@@ -174,15 +175,15 @@ export const listingOperations: readonly Operation[] = [
     params: NoParams,
     query: BotsQuery,
     replies: { 200: BotSummaries },
-    handle: (app, { query }) => showBotsOfType(app, query.type ?? 'pending', pageOf(query)),
+    handle: (app, { query }) => showBotsOfType(app, query.type ?? 'pending', parsePage(query)),
   }),
-  operation({
+  defineOperation({
     command: 'bots add',
     name: 'addBot',
     method: 'PUT',
     path: '/bots/{id}',
     summary: 'Adds a bot, pending, for a user or a team; long text is best given in a file.',
-    asksOutside: true,
+    callsOutbound: true,
     params: NewBotParams,
     body: AddBotBody,
     check: ({ body }) => checkBotAddresses(body),
@@ -190,34 +191,34 @@ export const listingOperations: readonly Operation[] = [
     handle: (app, { params, body }) => addBot(app, params.id, body),
   }),
   ...reviewOperations,
-  operation({
+  defineOperation({
     command: 'bots claim',
     name: 'claimBot',
     method: 'PUT',
     path: '/bots/{id}/claim',
     summary: 'Notes which user reviews it; lapses after an hour.',
-    params: BotParams,
+    params: OperatorBotParams,
     body: ClaimBody,
     replies: { 200: Done },
     handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
   }),
-  operation({
+  defineOperation({
     command: 'bots unclaim',
     name: 'unclaimBot',
     method: 'DELETE',
     path: '/bots/{id}/claim',
     summary: 'Takes back a claim.',
-    params: BotParams,
+    params: OperatorBotParams,
     replies: { 200: Done },
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
-  operation({
+  defineOperation({
     command: 'servers put',
     name: 'putServer',
     method: 'PUT',
     path: '/servers/{id}',
     summary: 'Adds a server, pending, or changes all its fields; absent ones take their defaults.',
-    params: ServerParams,
+    params: OperatorServerParams,
     body: ServerBody,
     replies: { 200: Done },
     handle: (app, { params, body }) => putServer(app, params.id, body),

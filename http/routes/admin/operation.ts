@@ -8,50 +8,57 @@
  */
 import type { TObject, TSchema } from 'typebox';
 import { DomainError } from '../../../engine/errors.ts';
-import { type AnyRow, type App, type Reply, type Request, type Row, route } from '../../route.ts';
+import {
+  type AnyRoute,
+  type App,
+  defineRoute,
+  type Reply,
+  type Route,
+  type RouteRequest,
+} from '../../route.ts';
 
-export interface Operation {
+export interface AdminOperation {
   /** `bots approve`: what an operator types; path parameters follow in their order. */
   readonly command: string;
-  readonly row: AnyRow;
+  readonly route: AnyRoute;
 }
 
-type Told<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
-  Row<P, Q, B>,
+type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+  Route<P, Q, B>,
   'auth' | 'caching' | 'errors' | 'section'
-> & { readonly command: string; readonly errors?: Row['errors'] };
+> & { readonly command: string; readonly errors?: Route['errors'] };
 
 const textCharactersMax = 500;
 const itemsMax = 20;
 
 /** Never between the two halves of a character, which SQL refuses. */
-const briefText = (text: string): string => {
+const truncateText = (text: string): string => {
   if (text.length <= textCharactersMax) return text;
   return `${[...text.slice(0, textCharactersMax)].slice(0, -1).join('')}… (${text.length} characters)`;
 };
 
 /** Details for the record: what is long is cut, so that a server's description does not fill the table. */
-const brief = (value: unknown): unknown => {
-  if (typeof value === 'string') return briefText(value);
+const truncate = (value: unknown): unknown => {
+  if (typeof value === 'string') return truncateText(value);
   if (Array.isArray(value)) {
     const rest = value.length > itemsMax ? [`… (${value.length} items)`] : [];
-    return [...value.slice(0, itemsMax).map(brief), ...rest];
+    return [...value.slice(0, itemsMax).map(truncate), ...rest];
   }
-  return typeof value === 'object' && value !== null ? briefly(value) : value;
+  return typeof value === 'object' && value !== null ? truncateFields(value) : value;
 };
 
-const briefly = (fields: object | undefined): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [name, brief(value)]));
+const truncateFields = (fields: object | undefined): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [name, truncate(value)]));
 
-type AnyRequest = Request<TObject, TObject, TSchema>;
+type AnyRequest = RouteRequest<TObject, TObject, TSchema>;
 
-const recorded = async (
+const runAudited = async (
   app: App,
   operation: string,
   { request, task }: { request: AnyRequest; task: () => Reply | Promise<Reply> },
 ): Promise<Reply> => {
   const { audit } = app.catalogue.operator;
-  const details = { ...briefly(request.query), ...briefly(request.body as object | undefined) };
+  const details = { ...truncateFields(request.query), ...truncateFields(request.body as object | undefined) };
   const id = await audit.begin({ operation, target: Object.values(request.params).join(' '), details });
   try {
     const reply = await task();
@@ -64,23 +71,23 @@ const recorded = async (
 };
 
 /** Makes a row of it. Reads are not recorded. */
-export const operation = <P extends TObject, Q extends TObject, B extends TSchema>(
-  told: Told<P, Q, B>,
-): Operation => {
+export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
+  told: OperationDefinition<P, Q, B>,
+): AdminOperation => {
   const { command, ...rest } = told;
-  const row: Row<P, Q, B> = {
+  const route: Route<P, Q, B> = {
     errors: [],
     ...rest,
     section: 'Operator',
-    auth: { word: 'public' },
+    auth: { kind: 'public' },
     caching: 'no-store',
     handle: (app, request) =>
       told.method === 'GET'
         ? told.handle(app, request)
-        : recorded(app, command, {
+        : runAudited(app, command, {
             request: request as unknown as AnyRequest,
             task: () => told.handle(app, request),
           }),
   };
-  return { command, row: route(row) };
+  return { command, route: defineRoute(route) };
 };

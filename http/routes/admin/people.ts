@@ -1,14 +1,14 @@
 /**
  * Operations on users and tokens (docs/operating.md, "The operator's side").
  */
-import { issueToken, putUser, setBan, showUser, showUsers } from '../../replies/operator/people.ts';
-import { pageOf } from '../../replies/request.ts';
-import { revokeSession, showSessions } from '../../replies/sessions.ts';
+import { issueToken, putUser, setBan, showUser, showUsers } from '../../handlers/operator/people.ts';
+import { parsePage } from '../../handlers/request-values.ts';
+import { revokeSession, showSessions } from '../../handlers/sessions.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
   Done,
+  OperatorSessionParams,
   OperatorUser,
-  SessionParams,
   TokenBody,
   TokenIssued,
   TokenParams,
@@ -18,7 +18,7 @@ import {
   UsersQuery,
 } from '../../schema/operator.ts';
 import { Sessions } from '../../schema/sessions.ts';
-import { type Operation, operation } from './operation.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
 
 const bans = [
   {
@@ -34,7 +34,7 @@ const bans = [
 ] as const;
 
 const banOperations = bans.flatMap(({ word, ban, told }) => [
-  operation({
+  defineOperation({
     command: `users ${word}`,
     name: `set_${ban}`,
     method: 'PUT',
@@ -44,7 +44,7 @@ const banOperations = bans.flatMap(({ word, ban, told }) => [
     replies: { 200: Done },
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
-  operation({
+  defineOperation({
     command: `users un${word}`,
     name: `lift_${ban}`,
     method: 'DELETE',
@@ -56,8 +56,8 @@ const banOperations = bans.flatMap(({ word, ban, told }) => [
   }),
 ]);
 
-export const peopleOperations: readonly Operation[] = [
-  operation({
+export const peopleOperations: readonly AdminOperation[] = [
+  defineOperation({
     command: 'users list',
     name: 'listUsers',
     method: 'GET',
@@ -66,9 +66,9 @@ export const peopleOperations: readonly Operation[] = [
     params: NoParams,
     query: UsersQuery,
     replies: { 200: Users },
-    handle: (app, { query }) => showUsers(app, pageOf(query), query.ban ?? null),
+    handle: (app, { query }) => showUsers(app, parsePage(query), query.ban ?? null),
   }),
-  operation({
+  defineOperation({
     command: 'users show',
     name: 'showUser',
     method: 'GET',
@@ -78,7 +78,7 @@ export const peopleOperations: readonly Operation[] = [
     replies: { 200: OperatorUser },
     handle: (app, { params }) => showUser(app, params.id),
   }),
-  operation({
+  defineOperation({
     command: 'users put',
     name: 'putUser',
     method: 'PUT',
@@ -90,7 +90,7 @@ export const peopleOperations: readonly Operation[] = [
     handle: (app, { params, body }) => putUser(app, params.id, body),
   }),
   ...banOperations,
-  operation({
+  defineOperation({
     command: 'tokens issue',
     name: 'issueToken',
     method: 'POST',
@@ -103,7 +103,7 @@ export const peopleOperations: readonly Operation[] = [
     handle: (app, { params, body }) =>
       issueToken(app, { kind: params.target_type, id: params.target_id }, body),
   }),
-  operation({
+  defineOperation({
     command: 'tokens list',
     name: 'listTokens',
     method: 'GET',
@@ -113,13 +113,13 @@ export const peopleOperations: readonly Operation[] = [
     replies: { 200: Sessions },
     handle: (app, { params }) => showSessions(app, { kind: params.target_type, id: params.target_id }),
   }),
-  operation({
+  defineOperation({
     command: 'tokens revoke',
     name: 'revokeToken',
     method: 'DELETE',
     path: '/{target_type}/{target_id}/tokens/{session_id}',
     summary: 'Ends a session: its token is refused, on every node within a second.',
-    params: SessionParams,
+    params: OperatorSessionParams,
     replies: { 200: Done },
     handle: (app, { params }) =>
       revokeSession(app, { kind: params.target_type, id: params.target_id }, params.session_id),

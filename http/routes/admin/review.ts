@@ -2,18 +2,24 @@
  * Operations on positions, applications, reserved words, and the record of operations (docs/operating.md,
  * "The operator's side").
  */
-import { removedReply } from '../../replies/operator/content.ts';
+import { replyRemoved } from '../../handlers/operator/content.ts';
 import {
-  addWord,
+  addReservedName,
   putPosition,
-  removeWord,
+  removeReservedName,
   reviewApplication,
-  showApplicationsOf,
+  showApplicationsByState,
   showAudit,
-} from '../../replies/operator/review.ts';
-import { pageOf } from '../../replies/request.ts';
+} from '../../handlers/operator/review.ts';
+import { parsePage } from '../../handlers/request-values.ts';
 import { NoParams } from '../../schema/common.ts';
-import { AuditList, Done, PageOnly, WordList, WordParams } from '../../schema/operator.ts';
+import {
+  AuditList,
+  Done,
+  PageOnlyQuery,
+  ReservedNameList,
+  ReservedNameParams,
+} from '../../schema/operator.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
@@ -22,10 +28,10 @@ import {
   ReviewBody,
   SlugParams,
 } from '../../schema/operator-content.ts';
-import { type Operation, operation } from './operation.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
 
 const positionOperations = [
-  operation({
+  defineOperation({
     command: 'positions put',
     name: 'putPosition',
     method: 'PUT',
@@ -36,7 +42,7 @@ const positionOperations = [
     replies: { 200: Done },
     handle: (app, { params, body }) => putPosition(app, params.id, body),
   }),
-  operation({
+  defineOperation({
     command: 'positions delete',
     name: 'deletePosition',
     method: 'DELETE',
@@ -45,9 +51,9 @@ const positionOperations = [
     params: SlugParams,
     replies: { 200: Done },
     handle: async (app, { params }) =>
-      removedReply(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
+      replyRemoved(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
   }),
-  operation({
+  defineOperation({
     command: 'applications list',
     name: 'listApplicationsOf',
     method: 'GET',
@@ -56,9 +62,9 @@ const positionOperations = [
     params: NoParams,
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
-    handle: (app, { query }) => showApplicationsOf(app, query.state ?? 'pending', pageOf(query)),
+    handle: (app, { query }) => showApplicationsByState(app, query.state ?? 'pending', parsePage(query)),
   }),
-  operation({
+  defineOperation({
     command: 'applications review',
     name: 'reviewApplication',
     method: 'POST',
@@ -71,51 +77,54 @@ const positionOperations = [
   }),
 ];
 
-const wordOperations = [
-  operation({
+const reservedNameOperations = [
+  defineOperation({
     command: 'words list',
     name: 'listWords',
     method: 'GET',
     path: '/words',
     summary: 'Words that nobody may take as a vanity code, beside those that Rollcall reserves itself.',
     params: NoParams,
-    replies: { 200: WordList },
-    handle: async (app) => ({ status: 200, json: { words: await app.catalogue.operator.words.all() } }),
+    replies: { 200: ReservedNameList },
+    handle: async (app) => ({
+      status: 200,
+      json: { words: await app.catalogue.operator.reservedNames.listAll() },
+    }),
   }),
-  operation({
+  defineOperation({
     command: 'words add',
     name: 'addWord',
     method: 'PUT',
     path: '/words/{word}',
     summary: 'Reserves a word; who has it as a vanity code keeps it.',
-    params: WordParams,
+    params: ReservedNameParams,
     replies: { 200: Done },
-    handle: (app, { params }) => addWord(app, params.word),
+    handle: (app, { params }) => addReservedName(app, params.word),
   }),
-  operation({
+  defineOperation({
     command: 'words delete',
     name: 'removeWord',
     method: 'DELETE',
     path: '/words/{word}',
     summary: 'Takes back a reservation.',
-    params: WordParams,
+    params: ReservedNameParams,
     replies: { 200: Done },
-    handle: (app, { params }) => removeWord(app, params.word),
+    handle: (app, { params }) => removeReservedName(app, params.word),
   }),
 ];
 
-export const reviewOperations: readonly Operation[] = [
+export const reviewOperations: readonly AdminOperation[] = [
   ...positionOperations,
-  ...wordOperations,
-  operation({
+  ...reservedNameOperations,
+  defineOperation({
     command: 'audit list',
     name: 'listAudit',
     method: 'GET',
     path: '/audit',
     summary: 'What operators changed or tried to, the newest first, 50 on a page.',
     params: NoParams,
-    query: PageOnly,
+    query: PageOnlyQuery,
     replies: { 200: AuditList },
-    handle: (app, { query }) => showAudit(app, pageOf(query)),
+    handle: (app, { query }) => showAudit(app, parsePage(query)),
   }),
 ];

@@ -3,18 +3,18 @@
  * works. Read by the composition root (rows) and by the command line (commands).
  */
 import { contentOperations } from './content.ts';
+import { failureOperations } from './failures.ts';
 import { listingOperations } from './listings.ts';
-import type { Operation } from './operation.ts';
+import type { AdminOperation } from './operation.ts';
 import { peopleOperations } from './people.ts';
 import { reviewOperations } from './review.ts';
-import { troubleOperations } from './troubles.ts';
 import { voteOperations } from './votes.ts';
 
-export const operations: readonly Operation[] = [
+export const adminOperations: readonly AdminOperation[] = [
   ...peopleOperations,
   ...listingOperations,
   ...voteOperations,
   ...contentOperations,
   ...reviewOperations,
-  ...troubleOperations,
+  ...failureOperations,
 ];

@@ -2,13 +2,13 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). The monthly reset is a job; here it is
  * made by hand.
  */
-import { resetAll, resetListing, voidVote } from '../../replies/operator/votes.ts';
+import { resetAll, resetListing, voidVote } from '../../handlers/operator/votes.ts';
 import { NoParams } from '../../schema/common.ts';
 import { Done, ListingParams, ResetAllBody, ResetBody, VoteParams } from '../../schema/operator.ts';
-import { type Operation, operation } from './operation.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
 
-export const voteOperations: readonly Operation[] = [
-  operation({
+export const voteOperations: readonly AdminOperation[] = [
+  defineOperation({
     command: 'votes void',
     name: 'voidVote',
     method: 'DELETE',
@@ -18,7 +18,7 @@ export const voteOperations: readonly Operation[] = [
     replies: { 200: Done },
     handle: (app, { params }) => voidVote(app, params.itag),
   }),
-  operation({
+  defineOperation({
     command: 'votes reset',
     name: 'resetVotes',
     method: 'POST',
@@ -30,13 +30,13 @@ export const voteOperations: readonly Operation[] = [
     handle: (app, { params, body }) =>
       resetListing(app, { kind: params.target_type, id: params.target_id }, body),
   }),
-  operation({
+  defineOperation({
     command: 'votes reset-all',
     name: 'resetAllVotes',
     method: 'POST',
     path: '/votes/reset-all',
     summary: 'The monthly reset by hand: votes of all listings become void, but for immutable ones.',
-    asksOutside: true,
+    callsOutbound: true,
     params: NoParams,
     body: ResetAllBody,
     replies: { 200: Done },

@@ -6,38 +6,38 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parameterNames } from '../../../http/match.ts';
-import type { Operation } from '../../../http/routes/admin/operation.ts';
-import { addressOf } from '../../addresses.ts';
+import { listParameterNames } from '../../../http/request/match.ts';
+import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
+import { formatAddress } from '../../addresses.ts';
 import type { Config } from '../../config.ts';
 import { operatorTokenFile } from '../../operator-token.ts';
 import { CommandError, type Terminal } from '../command.ts';
-import { answerText } from './table.ts';
 import {
-  type Asked,
-  askedBy,
+  describeValue,
+  findOperation,
+  formatOption,
+  formatShortUsage,
+  formatUsage,
   groups,
-  operationNamed,
-  operationsOf,
-  optionWords,
-  parametersOf,
-  parameterWord,
-  sayable,
-  shortUsageOf,
-  unsayable,
-  usageOf,
-  valueWord,
-} from './words.ts';
+  listFileFields,
+  listOperations,
+  listOptionFields,
+  listParameters,
+  type ParsedCommand,
+  parseCommand,
+  toParameterName,
+} from './arguments.ts';
+import { formatAnswer } from './table.ts';
 
 const answerMsMax = 30_000;
 
-interface Key {
+interface OperatorKey {
   readonly token: string;
   /** Where it is from. */
   readonly source: string;
 }
 
-const keyOf = (config: Config): Key => {
+const findKey = (config: Config): OperatorKey => {
   if (config.adminToken !== '') return { token: config.adminToken, source: 'ADMIN_TOKEN' };
   const path = resolve(config.dataDir, operatorTokenFile);
   try {
@@ -51,7 +51,7 @@ const keyOf = (config: Config): Key => {
   }
 };
 
-const bodyOf = ({ body, bodyFile }: Asked): string | undefined => {
+const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   if (bodyFile === '') return body === undefined ? undefined : JSON.stringify(body);
   try {
     const fields: unknown = JSON.parse(readFileSync(bodyFile, 'utf8'));
@@ -62,24 +62,24 @@ const bodyOf = ({ body, bodyFile }: Asked): string | undefined => {
   }
 };
 
-interface Answered {
+interface OperatorReply {
   readonly status: number;
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
 /** What is not ours has no `message`, or no JSON at all. */
-const answerOf = async (response: Response, url: string): Promise<Answered> => {
+const answerOf = async (response: Response, url: string): Promise<OperatorReply> => {
   const answer: unknown = await response.json().catch(() => null);
   const isObject = typeof answer === 'object' && answer !== null;
   if (isObject && (response.ok || 'message' in answer)) {
-    return { status: response.status, answer: answer as Answered['answer'] };
+    return { status: response.status, answer: answer as OperatorReply['answer'] };
   }
   throw new CommandError(
     `What answers at ${url} is no operator's listener (HTTP ${response.status}). Is ADMIN_PORT right?`,
   );
 };
 
-const noAnswer = (error: Error, url: string): CommandError => {
+const createNoAnswerError = (error: Error, url: string): CommandError => {
   if (error.name === 'TimeoutError') {
     const words = `${url} took longer than ${answerMsMax / 1_000} s. It may have done it all the same`;
     return new CommandError(`${words}: look at "audit list".`);
@@ -90,32 +90,40 @@ const noAnswer = (error: Error, url: string): CommandError => {
   );
 };
 
-const ask = async (asked: Asked, config: Config, { token }: Key): Promise<Answered> => {
-  const url = addressOf(config.adminHost, config.adminPort);
-  const body = bodyOf(asked);
-  const response = await fetch(`${url}${asked.path}`, {
-    method: asked.operation.row.method,
+const ask = async (
+  command: ParsedCommand,
+  config: Config,
+  { token }: OperatorKey,
+): Promise<OperatorReply> => {
+  const url = formatAddress(config.adminHost, config.adminPort);
+  const body = readBody(command);
+  const response = await fetch(`${url}${command.path}`, {
+    method: command.operation.route.method,
     headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
     signal: AbortSignal.timeout(answerMsMax),
     ...(body === undefined ? {} : { body }),
   }).catch((error: Error) => {
-    throw noAnswer(error, url);
+    throw createNoAnswerError(error, url);
   });
   return answerOf(response, url);
 };
 
 /** `/short` of a refusal as what the operator wrote, or can write. */
-const asTyped = ({ operation }: Asked, pointer: string): string => {
+const findTypedName = ({ operation }: ParsedCommand, pointer: string): string => {
   const [name = ''] = pointer.slice(1).split('/');
-  if (parameterNames(operation.row.path).includes(name)) return parameterWord(name);
-  const isOption = sayable(operation).some((field) => field.name === name);
+  if (listParameterNames(operation.route.path).includes(name)) return toParameterName(name);
+  const isOption = listOptionFields(operation).some((field) => field.name === name);
   return isOption ? `--${name.replaceAll('_', '-')}` : `"${pointer.slice(1)}" in --file`;
 };
 
-const refusalText = (asked: Asked, { status, answer }: Answered, { source }: Key): string => {
+const describeRefusal = (
+  command: ParsedCommand,
+  { status, answer }: OperatorReply,
+  { source }: OperatorKey,
+): string => {
   const context = (answer.context ?? {}) as Record<string, string>;
   const faults = Object.entries(context).filter(([name]) => name.startsWith('/'));
-  const lines = faults.map(([name, words]) => `  ${asTyped(asked, name)} ${words}`);
+  const lines = faults.map(([name, words]) => `  ${findTypedName(command, name)} ${words}`);
   if (context.code === 'route_not_found') lines.push("  Is this the operator's listener? See ADMIN_PORT.");
   if (status === 401) lines.push(`  The token is from ${source}. Is this the node that it belongs to?`);
   if (context.outcome === 'unknown') lines.push('  It may have been done all the same: see "audit list".');
@@ -129,44 +137,45 @@ export const runOperation = async (
   terminal: Terminal,
   config: Config,
 ): Promise<number> => {
-  const asked = askedBy(argv);
-  const key = keyOf(config);
-  const answered = await ask(asked, config, key);
+  const command = parseCommand(argv);
+  const key = findKey(config);
+  const answered = await ask(command, config, key);
   const { status, answer } = answered;
-  if (asked.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
+  if (command.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
   if (status < 300) {
-    if (!asked.json) terminal.out.write(answerText(answer));
+    if (!command.json) terminal.out.write(formatAnswer(answer));
     return 0;
   }
-  terminal.err.write(refusalText(asked, answered, key));
+  terminal.err.write(describeRefusal(command, answered, key));
   return 1;
 };
 
 /** Help for one group of commands, or for one command. */
-export const operationHelp = (words: readonly string[]): string => {
+export const formatOperationHelp = (words: readonly string[]): string => {
   const [group = '', verb] = words;
   if (verb === undefined) {
-    const listed = operationsOf(group);
-    const lines = listed.map((one) => `  ${shortUsageOf(one)}\n      ${one.row.summary}`);
+    const listed = listOperations(group);
+    const lines = listed.map((one) => `  ${formatShortUsage(one)}\n      ${one.route.summary}`);
     const more = `More: npm run ops -- help ${listed[0]?.command}`;
     return ['Usage: npm run ops -- COMMAND', '', ...lines, '', more, ''].join('\n');
   }
-  const operation = operationNamed(words);
-  const named = sayable(operation).map((field) => ({
-    said: field.schema.type === 'boolean' ? `--${field.option}` : `--${field.option} ${valueWord(field)}`,
-    told: optionWords(field),
+  const operation = findOperation(words);
+  const named = listOptionFields(operation).map((field) => ({
+    said: field.schema.type === 'boolean' ? `--${field.option}` : `--${field.option} ${describeValue(field)}`,
+    told: formatOption(field),
   }));
-  const options = [...parametersOf(operation), ...named];
-  if (operation.row.body !== undefined) options.push({ said: '--file FILE', told: fileWords(operation) });
+  const options = [...listParameters(operation), ...named];
+  if (operation.route.body !== undefined)
+    options.push({ said: '--file FILE', told: describeBodyFile(operation) });
   options.push({ said: '--json', told: 'The answer as JSON, for programs.' });
   const width = Math.max(...options.map(({ said }) => said.length));
   const lines = options.map(({ said, told }) => `  ${said.padEnd(width)}   ${told}`.trimEnd());
-  const usage = `Usage: npm run ops -- ${usageOf(operation)}`;
-  return [usage, '', operation.row.summary, '', ...lines, ''].join('\n');
+  const usage = `Usage: npm run ops -- ${formatUsage(operation)}`;
+  return [usage, '', operation.route.summary, '', ...lines, ''].join('\n');
 };
 
-const fileWords = (operation: Operation): string => {
-  const only = unsayable(operation).map(({ name }) => name);
+const describeBodyFile = (operation: AdminOperation): string => {
+  const only = listFileFields(operation).map(({ name }) => name);
   const words = 'A JSON object of fields; options come before it.';
   return only.length === 0 ? words : `${words} Only there: ${only.join(', ')}.`;
 };

@@ -6,7 +6,7 @@
  * `--json` has all of it.
  */
 
-type Row = Readonly<Record<string, unknown>>;
+type TableRow = Readonly<Record<string, unknown>>;
 const lineCharactersMax = 110;
 const columnCharactersMin = 8;
 const gap = 2;
@@ -14,7 +14,7 @@ const gap = 2;
 /** Seconds are enough for eyes. */
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/;
 
-const textOf = (value: unknown): string => {
+const formatValue = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-';
   if (value === true) return 'yes';
   if (value === false) return 'no';
@@ -26,14 +26,14 @@ const textOf = (value: unknown): string => {
 const cut = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, width - 1)}…` : text;
 
-interface Column {
+interface TableColumn {
   readonly width: number;
   /** Ids, codes and times are of no use when they are cut. */
   readonly prose: boolean;
 }
 
 /** Widths that fit in a line, as far as prose has something to give. */
-const fitted = (columns: readonly Column[]): readonly number[] => {
+const fitWidths = (columns: readonly TableColumn[]): readonly number[] => {
   const widths = columns.map(({ width }) => width);
   const room = lineCharactersMax - gap * (widths.length - 1);
   const used = (): number => widths.reduce((sum, width) => sum + width, 0);
@@ -46,22 +46,22 @@ const fitted = (columns: readonly Column[]): readonly number[] => {
 };
 
 /** Columns in which nobody has anything are left out. */
-const namesOf = (rows: readonly Row[]): readonly string[] =>
-  Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => textOf(row[name]) !== '-'));
+const listColumnNames = (rows: readonly TableRow[]): readonly string[] =>
+  Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => formatValue(row[name]) !== '-'));
 
-const tableText = (rows: readonly Row[]): string => {
+const formatTable = (rows: readonly TableRow[]): string => {
   if (rows.length === 0) return 'None.\n';
-  const names = namesOf(rows);
+  const names = listColumnNames(rows);
   const lines = [
     names.map((name) => name.replaceAll('_', ' ')),
-    ...rows.map((row) => names.map((name) => textOf(row[name]))),
+    ...rows.map((row) => names.map((name) => formatValue(row[name]))),
   ];
   const columns = names.map((_, column) => {
     const cells = lines.map((line) => line[column] ?? '');
     const prose = cells.slice(1).some((text) => /[\s{[]/.test(text));
     return { width: Math.max(...cells.map((text) => text.length)), prose };
   });
-  const widths = fitted(columns);
+  const widths = fitWidths(columns);
   const lineOf = (line: readonly string[]): string =>
     line
       .map((text, column) => cut(text, widths[column] ?? 0).padEnd(widths[column] ?? 0))
@@ -70,33 +70,33 @@ const tableText = (rows: readonly Row[]): string => {
   return lines.map((line) => `${lineOf(line)}\n`).join('');
 };
 
-const isRows = (value: unknown): value is readonly Row[] =>
+const isRows = (value: unknown): value is readonly TableRow[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
 /** An empty list is a line like the others. */
-const isTable = (value: unknown): value is readonly Row[] => isRows(value) && value.length > 0;
+const isTable = (value: unknown): value is readonly TableRow[] => isRows(value) && value.length > 0;
 
-const objectText = (fields: Row): string => {
+const formatObject = (fields: TableRow): string => {
   const entries = Object.entries(fields);
   const plain = entries.filter(([, value]) => !isTable(value));
   const width = Math.max(...plain.map(([name]) => name.length));
   const lines = plain.map(
-    ([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}\n`,
+    ([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${formatValue(value)}\n`,
   );
   const tables = entries.map(([name, value]) =>
-    isTable(value) ? `\n${name.replaceAll('_', ' ')} (${value.length})\n${tableText(value)}` : '',
+    isTable(value) ? `\n${name.replaceAll('_', ' ')} (${value.length})\n${formatTable(value)}` : '',
   );
   return [...lines, ...tables].join('');
 };
 
 /** What the operator reads. `answer` is the body of a success. */
-export const answerText = (answer: Row): string => {
+export const formatAnswer = (answer: TableRow): string => {
   if (typeof answer.message === 'string') return `${answer.message}\n`;
   const values = Object.values(answer);
   const list: readonly unknown[] | undefined = values.find((value) => Array.isArray(value));
   if (list === undefined || !values.every((value) => Array.isArray(value) || typeof value === 'number')) {
-    return objectText(answer);
+    return formatObject(answer);
   }
-  if (isRows(list)) return tableText(list);
-  return list.map((item) => `${textOf(item)}\n`).join('') || 'None.\n';
+  if (isRows(list)) return formatTable(list);
+  return list.map((item) => `${formatValue(item)}\n`).join('') || 'None.\n';
 };

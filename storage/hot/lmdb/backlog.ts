@@ -6,28 +6,28 @@
  * write lane where it writes.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Place } from '../../../engine/entity/items.ts';
+import type { ShardPosition } from '../../../engine/entity/items.ts';
 import type { EntityAddress, EntityRef, Shard } from '../../../engine/ids.ts';
-import { refAt } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
-import { agreeing } from '../peeked.ts';
+import { parseEntityRef } from '../../../engine/ids.ts';
+import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
+import { keepConsistent } from '../consistent-backlog.ts';
 import type { StoredSlot } from './codec.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
 import {
-  addressOfDirtyKey,
-  bucketKey,
-  dirtyKeyOf,
-  itagOfOutboxKey,
-  outboxKey,
-  producerKey,
-  shardKey,
-  shardRange,
-  slotKey,
+  parseDirtyKey,
+  parseOutboxKey,
+  toBucketKey,
+  toDirtyKey,
+  toOutboxKey,
+  toProducerKey,
+  toShardKey,
+  toShardRange,
+  toSlotKey,
 } from './keys.ts';
 import type { ShardMirror, Tables } from './tables.ts';
 import { putMeta } from './tables.ts';
 import type { Writer } from './writer.ts';
-import { inLane, storedSlot, write } from './writer.ts';
+import { readStoredSlot, runQueued, write } from './writer.ts';
 
 /** Entries handled before other work gets its turn. */
 const stepEntries = 1_000;
@@ -37,23 +37,24 @@ const producerIdleMs = 7 * 86_400_000;
 const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
   const generation = writer.mirror[shard]?.generation ?? 0;
   const found: DirtyEntity[] = [];
-  for (const key of writer.tables.dirty.getKeys({ ...shardRange(shard), limit })) {
-    const address = addressOfDirtyKey(key);
-    const slot = storedSlot(writer, shard, address)?.slot;
-    if (slot?.state) found.push({ ref: refAt(address, slot.incarnation), generation, state: slot.state });
+  for (const key of writer.tables.dirty.getKeys({ ...toShardRange(shard), limit })) {
+    const address = parseDirtyKey(key);
+    const slot = readStoredSlot(writer, shard, address)?.slot;
+    if (slot?.state)
+      found.push({ ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state });
   }
   return found;
 };
 
 const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] => {
   const found: OutboxVote[] = [];
-  for (const { key, value } of tables.outbox.getRange({ ...shardRange(shard), limit })) {
-    found.push(unpackOutbox(itagOfOutboxKey(key), value));
+  for (const { key, value } of tables.outbox.getRange({ ...toShardRange(shard), limit })) {
+    found.push(unpackOutbox(parseOutboxKey(key), value));
   }
   return found;
 };
 
-interface Room {
+interface RemainingRoom {
   readonly entities: number;
   readonly votes: number;
 }
@@ -62,14 +63,14 @@ interface Room {
 const peekShard = (
   writer: Writer,
   shard: Shard,
-  { room, limit }: { readonly room: Room; readonly limit: Room },
+  { room, limit }: { readonly room: RemainingRoom; readonly limit: RemainingRoom },
 ): Backlog => {
   const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
   const votes = limit.votes > 0 ? peekVotes(writer.tables, shard, room.votes + 1) : [];
   const [moreEntities, moreVotes] = [entities.length > room.entities, votes.length > room.votes];
   entities.length = Math.min(entities.length, room.entities);
   votes.length = Math.min(votes.length, room.votes);
-  return agreeing({ entities, votes, moreEntities, moreVotes }, limit);
+  return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
 /** Oldest first within each shard; shards in the order given. Yields between shards when it reads much. */
@@ -95,28 +96,32 @@ export const peek = async (
 };
 
 /** A slot on disk before the step, with what the step made of it. */
-interface Settling {
+interface FlushedSlot {
   readonly key: string;
   readonly storedSince: number;
   slot: StoredSlot;
 }
 /** A listing may be settled twice in one step. */
-type Settlings = Map<EntityAddress, Settling>;
+type FlushedSlots = Map<EntityAddress, FlushedSlot>;
 
-const settlingOf = (writer: Writer, settlings: Settlings, { shard, address }: EntityRef): Settling | null => {
+const findFlushedSlot = (
+  writer: Writer,
+  settlings: FlushedSlots,
+  { shard, address }: EntityRef,
+): FlushedSlot | null => {
   const known = settlings.get(address);
   if (known) return known;
-  const slot = storedSlot(writer, shard, address);
+  const slot = readStoredSlot(writer, shard, address);
   if (!slot) return null;
-  const opened: Settling = { key: slotKey(shard, address), storedSince: slot.since, slot };
+  const opened: FlushedSlot = { key: toSlotKey(shard, address), storedSince: slot.since, slot };
   settlings.set(address, opened);
   return opened;
 };
 
-const settlingsOf = (writer: Writer, entities: Settlement['entities']): Settlings => {
-  const settlings: Settlings = new Map();
+const listFlushedSlots = (writer: Writer, entities: FlushReceipt['entities']): FlushedSlots => {
+  const settlings: FlushedSlots = new Map();
   for (const { ref, generation, version, flushedVotes } of entities) {
-    const open = settlingOf(writer, settlings, ref);
+    const open = findFlushedSlot(writer, settlings, ref);
     if (!open) continue;
     const { slot, since } = open.slot;
     if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
@@ -129,36 +134,36 @@ const settlingsOf = (writer: Writer, entities: Settlement['entities']): Settling
   return settlings;
 };
 
-const putSettled = (tables: Tables, settlings: Settlings): void => {
+const putFlushed = (tables: Tables, settlings: FlushedSlots): void => {
   for (const { key, storedSince, slot } of settlings.values()) {
     tables.slots.put(key, packSlot(slot));
     if (slot.since === storedSince) continue;
-    tables.dirty.remove(dirtyKeyOf(key, storedSince));
-    if (slot.since > 0) tables.dirty.put(dirtyKeyOf(key, slot.since), 0);
+    tables.dirty.remove(toDirtyKey(key, storedSince));
+    if (slot.since > 0) tables.dirty.put(toDirtyKey(key, slot.since), 0);
   }
 };
 
-const settleEntities = async (writer: Writer, entities: Settlement['entities']): Promise<void> => {
-  const settlings = settlingsOf(writer, entities);
-  await write(writer, 'settled', () => putSettled(writer.tables, settlings));
+const markEntitiesFlushed = async (writer: Writer, entities: FlushReceipt['entities']): Promise<void> => {
+  const settlings = listFlushedSlots(writer, entities);
+  await write(writer, 'settled', () => putFlushed(writer.tables, settlings));
   for (const [address, { slot }] of settlings) writer.recent.slots.set(address, slot);
 };
 
-const stepsOf = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
+const splitIntoSteps = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
   Array.from({ length: Math.ceil(entries.length / stepEntries) }, (_, step) =>
     entries.slice(step * stepEntries, (step + 1) * stepEntries),
   );
 
 /** Records what was flushed, in several transactions when it is much. */
-export const settle = async (writer: Writer, settlement: Settlement): Promise<void> => {
+export const markFlushed = async (writer: Writer, receipt: FlushReceipt): Promise<void> => {
   const { tables } = writer;
-  for (const step of stepsOf(settlement.entities)) {
-    await inLane(writer, () => settleEntities(writer, step));
+  for (const step of splitIntoSteps(receipt.entities)) {
+    await runQueued(writer, () => markEntitiesFlushed(writer, step));
   }
-  for (const step of stepsOf(settlement.votes)) {
-    await inLane(writer, () =>
+  for (const step of splitIntoSteps(receipt.votes)) {
+    await runQueued(writer, () =>
       write(writer, 'settled', () => {
-        for (const { shard, itag } of step) tables.outbox.remove(outboxKey(shard, itag));
+        for (const { shard, itag } of step) tables.outbox.remove(toOutboxKey(shard, itag));
       }),
     );
   }
@@ -169,7 +174,7 @@ export const settle = async (writer: Writer, settlement: Settlement): Promise<vo
  */
 const markStep = async (writer: Writer, shard: Shard, start: string): Promise<string | null> => {
   const { slots, dirty } = writer.tables;
-  const range = { start, end: shardRange(shard).end, limit: stepEntries };
+  const range = { start, end: toShardRange(shard).end, limit: stepEntries };
   const rows = Array.from(slots.getRange(range), ({ key, value }) => ({ key, stored: unpackSlot(value) }));
   await write(writer, 'publish', () => {
     for (const { key, stored } of rows) {
@@ -177,7 +182,7 @@ const markStep = async (writer: Writer, shard: Shard, start: string): Promise<st
       if (slot.state === null || since > 0) continue;
       const { version } = slot.state;
       slots.put(key, packSlot({ slot, since: version }));
-      dirty.put(dirtyKeyOf(key, version), 0);
+      dirty.put(toDirtyKey(key, version), 0);
     }
   });
   const last = rows.length < stepEntries ? undefined : rows.at(-1);
@@ -191,10 +196,10 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
   if (generation <= known.generation) return;
   // The marks make other rows of what is remembered; a step that fails leaves the marks of those before it.
   writer.recent.slots.clear();
-  let start: string | null = shardRange(shard).start;
+  let start: string | null = toShardRange(shard).start;
   while (start !== null) start = await markStep(writer, shard, start);
   await write(writer, 'publish', () => {
-    putMeta(writer.tables, shard, { generation, version: known.version, mark: known.mark });
+    putMeta(writer.tables, shard, { generation, version: known.version, chainHash: known.mark });
   });
   (writer.mirror[shard] as ShardMirror).generation = generation;
 };
@@ -203,17 +208,17 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
  * Empties a shard that still stands at a place. Visitors and last votes stay: they are true of any past. One
  * transaction: half of it would be small numbers.
  */
-export const clearShard = async (writer: Writer, shard: Shard, place: Place): Promise<void> => {
+export const clearShard = async (writer: Writer, shard: Shard, position: ShardPosition): Promise<void> => {
   const known = writer.mirror[shard] as ShardMirror;
-  if (known.generation !== place.generation || known.version !== place.version) return;
+  if (known.generation !== position.generation || known.version !== position.version) return;
   const { meta, producers, slots, dirty, outbox } = writer.tables;
   const keys = [producers, slots, dirty, outbox].map((table) => ({
     table,
-    keys: Array.from(table.getKeys(shardRange(shard))),
+    keys: Array.from(table.getKeys(toShardRange(shard))),
   }));
   await write(writer, 'clear', () => {
     for (const { table, keys: these } of keys) for (const key of these) table.remove(key);
-    meta.remove(shardKey(shard));
+    meta.remove(toShardKey(shard));
   });
   writer.recent.slots.clear();
   // Without its tombstone a listing may come again whose visitors were removed with it.
@@ -224,7 +229,7 @@ export const clearShard = async (writer: Writer, shard: Shard, place: Place): Pr
 /** Removes expired last votes and long idle producers, a bounded number of each. */
 export const sweep = async (writer: Writer, nowMs: number, oldestBucket: number): Promise<void> => {
   const { votes, producers } = writer.tables;
-  const expired = Array.from(votes.getKeys({ end: bucketKey(oldestBucket), limit: sweepEntriesMax }));
+  const expired = Array.from(votes.getKeys({ end: toBucketKey(oldestBucket), limit: sweepEntriesMax }));
   const idle: { shard: Shard; producer: string }[] = [];
   for (const [index, shard] of writer.mirror.entries()) {
     for (const [producer, { seenMs }] of shard.producers) {
@@ -234,7 +239,7 @@ export const sweep = async (writer: Writer, nowMs: number, oldestBucket: number)
   if (expired.length + idle.length === 0) return;
   await write(writer, 'sweep', () => {
     for (const key of expired) votes.remove(key);
-    for (const { shard, producer } of idle) producers.remove(producerKey(shard, producer));
+    for (const { shard, producer } of idle) producers.remove(toProducerKey(shard, producer));
   });
   for (const { shard, producer } of idle) writer.mirror[shard]?.producers.delete(producer);
 };

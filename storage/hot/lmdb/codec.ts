@@ -9,7 +9,7 @@ import type { Decision, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
-import { refAt } from '../../../engine/ids.ts';
+import { parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 
 /** A slot and its place in the dirty index: the version it is filed under, 0 when it is clean. */
@@ -111,18 +111,18 @@ export const packDecisions = (decisions: readonly Decision[]): DecisionsRow => {
 const plainDecisions = plainKinds.map((kind): Decision => Object.freeze({ kind }));
 
 /** The decision without words of its own that has this number. */
-export const plainDecision = (code: number): Decision => plainDecisions[code] as Decision;
+export const toPlainDecision = (code: number): Decision => plainDecisions[code] as Decision;
 
-export const refusedDecision = (code: number, retryAtMs: number): Decision => {
+export const toRefusedDecision = (code: number, retryAtMs: number): Decision => {
   return { kind: 'refused', reason: refusals[code] as VoteRefusal, retryAtMs };
 };
 
 export const unpackDecisions = (row: DecisionsRow): readonly Decision[] => {
-  if (typeof row === 'number') return new Array<Decision>(row).fill(plainDecision(0));
+  if (typeof row === 'number') return new Array<Decision>(row).fill(toPlainDecision(0));
   return row.map((code): Decision => {
-    if (typeof code === 'number') return plainDecision(code);
+    if (typeof code === 'number') return toPlainDecision(code);
     const [first = 0, retryAtMs] = code;
-    return retryAtMs === undefined ? { kind: 'voted', count: first } : refusedDecision(first, retryAtMs);
+    return retryAtMs === undefined ? { kind: 'voted', count: first } : toRefusedDecision(first, retryAtMs);
   });
 };
 
@@ -139,7 +139,7 @@ export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxRow => [
 
 export const unpackOutbox = (itag: string, row: OutboxRow): OutboxVote => {
   const [address, incarnation, user, upvote, atMs, voteNumber] = row;
-  return { itag, ref: refAt(address, incarnation), user, upvote, atMs, voteNumber };
+  return { itag, ref: parseEntityRef(address, incarnation), user, upvote, atMs, voteNumber };
 };
 
 /** A visitor as eight bytes, in the set's own order. */

@@ -9,27 +9,27 @@
 import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/entity/apply.ts';
 import { applyItem } from '../../../engine/entity/apply.ts';
-import { type HeldState, held } from '../../../engine/entity/held.ts';
-import { markAfter } from '../../../engine/entity/history.ts';
+import { extendChainHash } from '../../../engine/entity/history.ts';
 import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/entity/items.ts';
+import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
-import { voteMarkFlags } from '../../../engine/entity/votes.ts';
+import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
 import type { DecisionsRow, OutboxRow } from './codec.ts';
 import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
 import {
-  bucketKey,
-  bucketOf,
-  dirtyKeyOf,
-  outboxKey,
-  producerKey,
-  slotKey,
-  visitorsKey,
-  voterKey,
+  toBucket,
+  toBucketKey,
+  toDirtyKey,
+  toOutboxKey,
+  toProducerKey,
+  toSlotKey,
+  toVisitorsKey,
+  toVoterKey,
 } from './keys.ts';
 import type { ShardMirror, Tables, VotesRow } from './tables.ts';
 import { putMeta, readDecisions } from './tables.ts';
-import { type RecentRows, storedSlot } from './writer.ts';
+import { type RecentRows, readStoredSlot } from './writer.ts';
 
 interface OpenSlot {
   readonly shard: Shard;
@@ -46,7 +46,7 @@ interface PlannedBatch {
   readonly mark: number;
   readonly decisions: DecisionsRow;
 }
-export interface Plan {
+export interface CommitPlan {
   readonly nowMs: number;
   readonly replies: BatchReply[];
   readonly batches: PlannedBatch[];
@@ -56,55 +56,55 @@ export interface Plan {
   readonly buried: Set<string>;
   readonly outbox: Map<string, OutboxRow>;
 }
-interface Deciding {
+interface DecisionContext {
   readonly tables: Tables;
   readonly recent: RecentRows;
   readonly mirror: readonly ShardMirror[];
   readonly rules: CommitRules;
-  readonly plan: Plan;
+  readonly plan: CommitPlan;
 }
 
-const openSlot = (deciding: Deciding, shard: Shard, address: EntityAddress): OpenSlot => {
+const openSlot = (deciding: DecisionContext, shard: Shard, address: EntityAddress): OpenSlot => {
   const { plan } = deciding;
   const known = plan.slots.get(address);
   if (known) return known;
-  const stored = storedSlot(deciding, shard, address);
+  const stored = readStoredSlot(deciding, shard, address);
   const since = stored?.since ?? 0;
   const opened: OpenSlot = { shard, storedSince: since, slot: stored?.slot ?? null, since, changed: false };
   plan.slots.set(address, opened);
   return opened;
 };
 
-const votesRow = (tables: Tables, plan: Plan | null, key: string): VotesRow =>
+const getVotesRow = (tables: Tables, plan: CommitPlan | null, key: string): VotesRow =>
   plan?.votes.get(key) ?? tables.votes.get(key) ?? [];
 
 /** A voter's votes between two times, from the buckets that hold them. The caller bounds the distance. */
 export const readVotes = (
   tables: Tables,
-  plan: Plan | null,
+  plan: CommitPlan | null,
   range: { readonly voter: string; readonly fromMs: number; readonly toMs: number },
 ): readonly LastVote[] => {
   const found: LastVote[] = [];
-  for (let bucket = bucketOf(range.fromMs); bucket <= bucketOf(range.toMs); bucket++) {
-    const row = votesRow(tables, plan, `${bucketKey(bucket)} ${range.voter}`);
+  for (let bucket = toBucket(range.fromMs); bucket <= toBucket(range.toMs); bucket++) {
+    const row = getVotesRow(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
     for (let index = 0; index < row.length; index += 2) {
       const atMs = row[index] ?? 0;
-      const flag = voteMarkFlags[row[index + 1] ?? 0] ?? 'cast';
+      const flag = lastVoteFlags[row[index + 1] ?? 0] ?? 'cast';
       if (atMs >= range.fromMs && atMs <= range.toMs) found.push({ atMs, flag });
     }
   }
   return found;
 };
 
-const contextOf = (deciding: Deciding, target: EntityRef, batch: BatchContext): ApplyContext => ({
+const createContext = (deciding: DecisionContext, target: EntityRef, batch: BatchContext): ApplyContext => ({
   ...batch,
   votes: (user, fromMs, toMs) => {
     const { tables, plan } = deciding;
-    const voter = voterKey(visitorsKey(target.shard, target.address, target.incarnation), user);
+    const voter = toVoterKey(toVisitorsKey(target.shard, target.address, target.incarnation), user);
     return readVotes(tables, plan, { voter, fromMs, toMs });
   },
   visited: (visitor) => {
-    const key = visitorsKey(target.shard, target.address, target.incarnation);
+    const key = toVisitorsKey(target.shard, target.address, target.incarnation);
     if (deciding.plan.visitors.get(key)?.has(visitor)) return true;
     const { tables, recent } = deciding;
     const name = `${key} ${visitor}`;
@@ -115,20 +115,24 @@ const contextOf = (deciding: Deciding, target: EntityRef, batch: BatchContext): 
   },
 });
 
-const planMark = (deciding: Deciding, listing: string, mark: Effect & { readonly kind: 'mark' }): void => {
+const planMark = (
+  deciding: DecisionContext,
+  listing: string,
+  mark: Effect & { readonly kind: 'mark' },
+): void => {
   const { tables, plan } = deciding;
-  const key = `${bucketKey(bucketOf(mark.atMs))} ${voterKey(listing, mark.user)}`;
-  const row = [...votesRow(tables, plan, key)];
+  const key = `${toBucketKey(toBucket(mark.atMs))} ${toVoterKey(listing, mark.user)}`;
+  const row = [...getVotesRow(tables, plan, key)];
   let index = 0;
   while (index < row.length && row[index] !== mark.atMs) index += 2;
   row[index] = mark.atMs;
-  row[index + 1] = voteMarkFlags.indexOf(mark.flag);
+  row[index + 1] = lastVoteFlags.indexOf(mark.flag);
   plan.votes.set(key, row);
 };
 
-const planEffect = (deciding: Deciding, target: EntityRef, effect: Effect): void => {
+const planEffect = (deciding: DecisionContext, target: EntityRef, effect: Effect): void => {
   const { plan } = deciding;
-  const listing = visitorsKey(target.shard, target.address, target.incarnation);
+  const listing = toVisitorsKey(target.shard, target.address, target.incarnation);
   if (effect.kind === 'mark') planMark(deciding, listing, effect);
   else if (effect.kind === 'visitor') {
     const seen = plan.visitors.get(listing) ?? new Set();
@@ -137,20 +141,20 @@ const planEffect = (deciding: Deciding, target: EntityRef, effect: Effect): void
     const { user, upvote, atMs, itags } = effect.vote;
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
       const row = packOutbox({ ref: target, user, upvote, atMs, voteNumber });
-      plan.outbox.set(outboxKey(target.shard, itag), row);
+      plan.outbox.set(toOutboxKey(target.shard, itag), row);
     }
   } else {
     // Its last votes stay until swept: no key of a later listing can meet them.
-    const dead = visitorsKey(target.shard, target.address, effect.incarnation);
+    const dead = toVisitorsKey(target.shard, target.address, effect.incarnation);
     plan.visitors.delete(dead);
     plan.buried.add(dead);
   }
 };
 
-const decideItem = (deciding: Deciding, item: Item, context: BatchContext): Decision => {
+const decideItem = (deciding: DecisionContext, item: Item, context: BatchContext): Decision => {
   const { target } = item;
   const open = openSlot(deciding, target.shard, target.address);
-  const outcome = applyItem(item, open.slot, contextOf(deciding, target, context));
+  const outcome = applyItem(item, open.slot, createContext(deciding, target, context));
   for (const effect of outcome.effects) planEffect(deciding, target, effect);
   if (outcome.slot === open.slot) return outcome.decision;
   open.slot = outcome.slot;
@@ -161,7 +165,7 @@ const decideItem = (deciding: Deciding, item: Item, context: BatchContext): Deci
 };
 
 /** For each item the state of the newest listing named at its address; `null` when that does not live. */
-const statesNamed = (deciding: Deciding, batch: Batch): readonly (HeldState | null)[] => {
+const listStates = (deciding: DecisionContext, batch: Batch): readonly (LazyState | null)[] => {
   const newest = new Map<EntityAddress, Incarnation>();
   for (const { target } of batch.items) {
     const known = newest.get(target.address);
@@ -169,14 +173,14 @@ const statesNamed = (deciding: Deciding, batch: Batch): readonly (HeldState | nu
   }
   return batch.items.map(({ target: { address } }) => {
     const { slot } = openSlot(deciding, batch.shard, address);
-    return slot?.state && slot.incarnation === newest.get(address) ? held(slot.state) : null;
+    return slot?.state && slot.incarnation === newest.get(address) ? toLazyState(slot.state) : null;
   });
 };
 
-const changedAny = (plan: Plan, batch: Batch): boolean =>
+const hasChanges = (plan: CommitPlan, batch: Batch): boolean =>
   batch.items.some((item) => plan.slots.get(item.target.address)?.changed);
 
-const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
+const decideBatch = (deciding: DecisionContext, batch: Batch): BatchReply => {
   const shard = deciding.mirror[batch.shard];
   assert(shard, `shard ${batch.shard}`);
   const { generation } = shard;
@@ -186,9 +190,9 @@ const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
     decisions: BatchReply['decisions'],
     now = { last, version: shard.version, mark: shard.mark },
   ): BatchReply => {
-    const states = statesNamed(deciding, batch);
-    const { version, mark } = now;
-    return { outcome, lastSequence: now.last, version, mark, generation, decisions, states };
+    const states = listStates(deciding, batch);
+    const { version, mark: chainHash } = now;
+    return { outcome, lastSequence: now.last, version, chainHash, generation, decisions, states };
   };
   if (generation === 0) return reply('uninitialised', null);
   if (batch.sequence <= last) {
@@ -205,11 +209,11 @@ const decideBatch = (deciding: Deciding, batch: Batch): BatchReply => {
     'an item of another shard',
   );
   const decisions = batch.items.map((item) => decideItem(deciding, item, context));
-  const changed = changedAny(plan, batch);
+  const changed = hasChanges(plan, batch);
   const after = changed ? version : shard.version;
-  const mark = changed ? markAfter(shard.mark, batch) : shard.mark;
+  const mark = changed ? extendChainHash(shard.mark, batch) : shard.mark;
   // Keys are made before the transaction: one that is refused must not leave half of it.
-  const producer = producerKey(batch.shard, batch.producer);
+  const producer = toProducerKey(batch.shard, batch.producer);
   plan.batches.push({ batch, producer, version: after, mark, decisions: packDecisions(decisions) });
   return reply('applied', decisions, { last: batch.sequence, version: after, mark });
 };
@@ -223,8 +227,8 @@ export interface DecideOptions {
 }
 
 /** Decides all batches against what is on disk. Synchronous; writes nothing. Throws on a bug in an item. */
-export const decide = (batches: readonly Batch[], options: DecideOptions): Plan => {
-  const plan: Plan = {
+export const decide = (batches: readonly Batch[], options: DecideOptions): CommitPlan => {
+  const plan: CommitPlan = {
     nowMs: options.nowMs,
     replies: [],
     batches: [],
@@ -234,26 +238,26 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Plan 
     buried: new Set(),
     outbox: new Map(),
   };
-  const deciding: Deciding = { ...options, plan };
+  const deciding: DecisionContext = { ...options, plan };
   for (const batch of batches) plan.replies.push(decideBatch(deciding, batch));
   return plan;
 };
 
 const putSlot = (tables: Tables, address: EntityAddress, open: OpenSlot): void => {
   if (!open.changed || open.slot === null) return;
-  const key = slotKey(open.shard, address);
+  const key = toSlotKey(open.shard, address);
   tables.slots.put(key, packSlot({ slot: open.slot, since: open.since }));
   if (open.since === open.storedSince) return;
-  if (open.storedSince > 0) tables.dirty.remove(dirtyKeyOf(key, open.storedSince));
-  if (open.since > 0) tables.dirty.put(dirtyKeyOf(key, open.since), 0);
+  if (open.storedSince > 0) tables.dirty.remove(toDirtyKey(key, open.storedSince));
+  if (open.since > 0) tables.dirty.put(toDirtyKey(key, open.since), 0);
 };
 
 /** Puts a plan; to be called inside one transaction. */
-export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Plan): void => {
-  for (const { batch, producer, version, mark, decisions } of plan.batches) {
+export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: CommitPlan): void => {
+  for (const { batch, producer, version, mark: chainHash, decisions } of plan.batches) {
     const { shard, sequence } = batch;
     const { generation, version: before } = mirror[shard] as ShardMirror;
-    if (version !== before) putMeta(tables, shard, { generation, version, mark });
+    if (version !== before) putMeta(tables, shard, { generation, version, chainHash });
     tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
   }
   for (const [address, open] of plan.slots) putSlot(tables, address, open);
@@ -266,7 +270,7 @@ export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Pl
 };
 
 /** Moves the mirror and the recent rows to what is on disk now. */
-export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentRows, plan: Plan): void => {
+export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentRows, plan: CommitPlan): void => {
   for (const [address, { changed, slot, since }] of plan.slots) {
     if (changed && slot !== null) recent.slots.set(address, { slot, since });
   }

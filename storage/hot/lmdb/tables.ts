@@ -13,7 +13,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
 import type { DecisionsRow, OutboxRow, SlotRow } from './codec.ts';
-import { parseProducerKey, producerKey, shardKey } from './keys.ts';
+import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
 
 export const formatNumber = 1;
 
@@ -88,7 +88,7 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
 /** Reads the mirror from disk. Takes time in the number of shards and known producers, not of entities. */
 export const readMirror = (tables: Tables): ShardMirror[] => {
   const mirror = Array.from({ length: shardCount }, (_, index): ShardMirror => {
-    const row = tables.meta.get(shardKey(toShard(index))) as readonly number[] | undefined;
+    const row = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | undefined;
     const [generation = 0, version = 0, mark = 0] = row ?? [];
     return { generation, version, mark, producers: new Map() };
   });
@@ -100,17 +100,17 @@ export const readMirror = (tables: Tables): ShardMirror[] => {
 };
 
 export const putMeta = (tables: Tables, shard: Shard, row: ShardVersion): void => {
-  tables.meta.put(shardKey(shard), [row.generation, row.version, row.mark]);
+  tables.meta.put(toShardKey(shard), [row.generation, row.version, row.chainHash]);
 };
 
 export const readDecisions = (tables: Tables, shard: Shard, producer: string): DecisionsRow | undefined =>
-  tables.producers.get(producerKey(shard, producer))?.[2];
+  tables.producers.get(toProducerKey(shard, producer))?.[2];
 
 /** LMDB's statistics leave out the trees of a key's values: a visitor takes about this much there. */
 const visitorBytes = 32;
 
 /** Bytes in use, free pages not counted. */
-export const usedBytes = (tables: Tables): number => {
+export const measureUsedBytes = (tables: Tables): number => {
   const { meta, producers, slots, dirty, votes, visitors, outbox } = tables;
   const visitorsCount = (visitors.getStats() as { entryCount: number }).entryCount;
   let bytes = visitorsCount * visitorBytes;

@@ -8,20 +8,20 @@
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import { createRecent, type Recent } from '../../../engine/recent.ts';
+import { createTwoGenerationCache, type TwoGenerationCache } from '../../../engine/two-generation-cache.ts';
 import { type StoredSlot, unpackSlot } from './codec.ts';
-import { slotKey } from './keys.ts';
+import { toSlotKey } from './keys.ts';
 import type { ShardMirror, Tables } from './tables.ts';
-import { readMirror, usedBytes } from './tables.ts';
+import { measureUsedBytes, readMirror } from './tables.ts';
 
 /**
  * What is on disk, of what was used lately, read and unpacked already. Right because one process alone owns
  * the folder: whoever writes such a row puts it here once it is on disk, and a failed write empties it.
  */
 export interface RecentRows {
-  readonly slots: Recent<StoredSlot>;
+  readonly slots: TwoGenerationCache<StoredSlot>;
   /** Visitors that are known, as `<listing> <visitor>`. They stay known as long as their listing lives. */
-  readonly visitors: Recent<true>;
+  readonly visitors: TwoGenerationCache<true>;
 }
 
 /** Held at least; twice as many at most. */
@@ -50,28 +50,31 @@ export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: numbe
   tables,
   folder,
   mirror: readMirror(tables),
-  recent: { slots: createRecent(recentSlotsMax), visitors: createRecent(recentVisitorsMax) },
+  recent: {
+    slots: createTwoGenerationCache(recentSlotsMax),
+    visitors: createTwoGenerationCache(recentVisitorsMax),
+  },
   sizeMaxBytes,
   tail: Promise.resolve(),
-  usedBytes: usedBytes(tables),
+  usedBytes: measureUsedBytes(tables),
   writesUntilMeasured: measureEveryWrites,
   closed: false,
 });
 
 /** The slot on disk at an address, `null` when there is none. */
-export const storedSlot = (
+export const readStoredSlot = (
   { tables, recent }: Pick<Writer, 'tables' | 'recent'>,
   shard: Shard,
   address: EntityAddress,
 ): StoredSlot | null => {
   const known = recent.slots.get(address);
   if (known !== undefined) return known;
-  const row = tables.slots.get(slotKey(shard, address));
+  const row = tables.slots.get(toSlotKey(shard, address));
   return row ? unpackSlot(row) : null;
 };
 
 /** Runs `task` after all earlier ones, alone. */
-export const inLane = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
+export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
   const result = writer.tail.then(task);
   writer.tail = result.catch(() => undefined);
   return result;
@@ -122,7 +125,7 @@ const toStorageError = async (writer: Writer, operation: string, failure: unknow
 const diskBytesForCommits = 32 * 2 ** 20;
 const diskBytesForWrites = 8 * 2 ** 20;
 
-const freeBytes = (folder: string): number => {
+const measureFreeBytes = (folder: string): number => {
   try {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
@@ -133,7 +136,7 @@ const freeBytes = (folder: string): number => {
 };
 
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
-  if (freeBytes(writer.folder) >= bytesMin) return;
+  if (measureFreeBytes(writer.folder) >= bytesMin) return;
   const detail = `less than ${bytesMin >> 20} MiB left on the disk of ${writer.folder}`;
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
@@ -143,11 +146,11 @@ export const assertRoom = (writer: Writer, operation: string): void => {
   assertDiskRoom(writer, operation, diskBytesForCommits);
   if (--writer.writesUntilMeasured <= 0) {
     writer.writesUntilMeasured = measureEveryWrites;
-    writer.usedBytes = usedBytes(writer.tables);
+    writer.usedBytes = measureUsedBytes(writer.tables);
   }
   if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
   // Measured again at once while full, so that removals are noticed.
-  writer.usedBytes = usedBytes(writer.tables);
+  writer.usedBytes = measureUsedBytes(writer.tables);
   if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
   const detail = `${writer.usedBytes} of ${writer.sizeMaxBytes} bytes used`;
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });

@@ -6,14 +6,14 @@
  * repeated. Called by the adapter.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import { refAt } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, OutboxVote, Settlement } from '../../../engine/ports.ts';
-import { agreeing } from '../peeked.ts';
+import { parseEntityRef } from '../../../engine/ids.ts';
+import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
+import { keepConsistent } from '../consistent-backlog.ts';
 import { createVoteReader } from './codec.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
-import { type Cursor, cursorOf, takeNumber, takeRow, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, takeNumber, takeRow, takeText } from './unpack.ts';
 
 /** Entities and votes handled in one call. */
 const stepEntries = 1_000;
@@ -30,11 +30,11 @@ export interface ShardHead {
 
 /** Heads in the order of the shards asked for. */
 export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
-  const parts = await Promise.all(link.groups(shards).map((group) => link.call('heads', group, group)));
-  return parts.flatMap((part) => takeHeads(cursorOf(part)));
+  const parts = await Promise.all(link.groupShards(shards).map((group) => link.call('heads', group, group)));
+  return parts.flatMap((part) => takeHeads(createCursor(part)));
 };
 
-const takeHeads = (cursor: Cursor): readonly ShardHead[] => {
+const takeHeads = (cursor: ByteCursor): readonly ShardHead[] => {
   const heads: ShardHead[] = [];
   for (let left = takeRow(cursor); left > 0; left -= 5) {
     heads.push({
@@ -49,12 +49,12 @@ const takeHeads = (cursor: Cursor): readonly ShardHead[] => {
 };
 
 /** Of all shards together; none of a kind that is not wanted. */
-interface Limit {
+interface PeekLimit {
   readonly entities: number;
   readonly votes: number;
 }
 
-interface Wanted {
+interface ShardRequest {
   readonly shard: Shard;
   readonly entities: number;
   readonly votes: number;
@@ -62,7 +62,7 @@ interface Wanted {
   readonly known: number;
 }
 
-const withLate = (count = 0): number => count + lateEntries;
+const addLateEntries = (count = 0): number => count + lateEntries;
 
 /**
  * How many of each shard, when they are taken in order until there is no more room. What comes late is beyond
@@ -71,16 +71,16 @@ const withLate = (count = 0): number => count + lateEntries;
 const shareRoom = (
   shards: readonly Shard[],
   heads: readonly ShardHead[],
-  limit: Limit,
-): readonly Wanted[] => {
+  limit: PeekLimit,
+): readonly ShardRequest[] => {
   let { entities, votes } = limit;
-  const wanted: Wanted[] = [];
+  const wanted: ShardRequest[] = [];
   for (const [index, shard] of shards.entries()) {
     const head = heads[index];
     const part = {
       shard,
-      entities: Math.min(entities, withLate(head?.entities)),
-      votes: Math.min(votes, withLate(head?.votes)),
+      entities: Math.min(entities, addLateEntries(head?.entities)),
+      votes: Math.min(votes, addLateEntries(head?.votes)),
       known: (head?.entities ?? 0) + (head?.votes ?? 0),
     };
     if (part.known === 0) continue;
@@ -91,18 +91,20 @@ const shareRoom = (
   return wanted;
 };
 
-const takeEntity = (cursor: Cursor): DirtyEntity | null => {
+const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
   const address = takeText(cursor) as EntityAddress;
   const generation = takeNumber(cursor);
   const slot = takeSlot(cursor);
-  return slot?.state ? { ref: refAt(address, slot.incarnation), generation, state: slot.state } : null;
+  return slot?.state
+    ? { ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state }
+    : null;
 };
 
 /** As much of a shard as was wanted is taken for a part of it: the next round sees the rest. */
 const readShard = (
-  cursor: Cursor,
-  wanted: Wanted,
-  { limit, readVote }: { readonly limit: Limit; readonly readVote: (text: string) => OutboxVote },
+  cursor: ByteCursor,
+  wanted: ShardRequest,
+  { limit, readVote }: { readonly limit: PeekLimit; readonly readVote: (text: string) => OutboxVote },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
@@ -116,22 +118,25 @@ const readShard = (
   const moreVotes = votes.length > wanted.votes;
   entities.length = Math.min(entities.length, wanted.entities);
   votes.length = Math.min(votes.length, wanted.votes);
-  return agreeing({ entities, votes, moreEntities, moreVotes }, limit);
+  return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
-const readPart = (buffer: Buffer, wanted: readonly Wanted[], limit: Limit): Backlog => {
-  const cursor = cursorOf(buffer);
+const readPart = (buffer: Buffer, wanted: readonly ShardRequest[], limit: PeekLimit): Backlog => {
+  const cursor = createCursor(buffer);
   const how = { limit, readVote: createVoteReader() };
   const parts = wanted.map((one) => readShard(cursor, one, how));
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
 };
 
 /** Cuts what is wanted into calls: of one group each, and none much larger than a step. */
-const callsOf = (link: Link, wanted: readonly Wanted[]): readonly (readonly Wanted[])[] => {
+const groupIntoCalls = (
+  link: Link,
+  wanted: readonly ShardRequest[],
+): readonly (readonly ShardRequest[])[] => {
   const byShard = new Map(wanted.map((part) => [part.shard, part]));
-  const calls: Wanted[][] = [];
-  for (const group of link.groups(wanted.map(({ shard }) => shard))) {
-    let call: Wanted[] = [];
+  const calls: ShardRequest[][] = [];
+  for (const group of link.groupShards(wanted.map(({ shard }) => shard))) {
+    let call: ShardRequest[] = [];
     let entries = 0;
     for (const shard of group) {
       const part = byShard.get(shard);
@@ -148,22 +153,22 @@ const callsOf = (link: Link, wanted: readonly Wanted[]): readonly (readonly Want
   return calls;
 };
 
-const oneMore = (count: number, limit: number): number => (limit === 0 ? 0 : count + 1);
+const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : count + 1);
 
 /** Oldest first within each shard, shards in the order given. */
 export const peek = async (
   link: Link,
-  limit: Limit & { readonly shards: readonly Shard[] },
+  limit: PeekLimit & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
   const wanted = shareRoom(limit.shards, await readHeads(link, limit.shards), limit);
   const parts = await Promise.all(
-    callsOf(link, wanted).map(async (call) => {
+    groupIntoCalls(link, wanted).map(async (call) => {
       const shards = call.map(({ shard }) => shard);
       // One more than wanted: if it comes, there is more.
       const words = call.flatMap(({ shard, entities, votes }) => [
         shard,
-        oneMore(entities, limit.entities),
-        oneMore(votes, limit.votes),
+        addOneMore(entities, limit.entities),
+        addOneMore(votes, limit.votes),
       ]);
       return readPart(await link.call('peek', shards, words), call, limit);
     }),
@@ -171,30 +176,30 @@ export const peek = async (
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
 };
 
-type SettledRow = (string | number)[];
-interface Settling {
-  readonly entities: SettledRow[];
+type FlushedArray = (string | number)[];
+interface FlushedShard {
+  readonly entities: FlushedArray[];
   readonly itags: string[];
 }
 
-const byShard = (settlement: Settlement): Map<Shard, Settling> => {
-  const settling = new Map<Shard, Settling>();
-  const at = (shard: Shard): Settling => {
+const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
+  const settling = new Map<Shard, FlushedShard>();
+  const at = (shard: Shard): FlushedShard => {
     const known = settling.get(shard);
     if (known) return known;
-    const opened: Settling = { entities: [], itags: [] };
+    const opened: FlushedShard = { entities: [], itags: [] };
     settling.set(shard, opened);
     return opened;
   };
-  for (const { ref, generation, version, flushedVotes } of settlement.entities) {
+  for (const { ref, generation, version, flushedVotes } of receipt.entities) {
     at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes, generation]);
   }
-  for (const { itag, shard } of settlement.votes) at(shard).itags.push(itag);
+  for (const { itag, shard } of receipt.votes) at(shard).itags.push(itag);
   return settling;
 };
 
 /** Rows for `settled`, none larger than a step. */
-const settledRows = (shard: Shard, { entities, itags }: Settling): { row: Buffer; entries: number }[] => {
+const packFlushed = (shard: Shard, { entities, itags }: FlushedShard): { row: Buffer; entries: number }[] => {
   const rows: { row: Buffer; entries: number }[] = [];
   for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
     const these = entities.slice(first, first + stepEntries);
@@ -206,8 +211,8 @@ const settledRows = (shard: Shard, { entities, itags }: Settling): { row: Buffer
 };
 
 /** Records what was flushed. The steps of a shard go in order, one after the other. */
-export const settle = async (link: Link, settlement: Settlement): Promise<void> => {
-  const settling = byShard(settlement);
+export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<void> => {
+  const settling = groupByShard(receipt);
   const settleGroup = async (group: readonly Shard[]): Promise<void> => {
     let rows: Buffer[] = [];
     let entries = 0;
@@ -217,7 +222,7 @@ export const settle = async (link: Link, settlement: Settlement): Promise<void> 
       entries = 0;
     };
     for (const shard of group) {
-      for (const step of settledRows(shard, settling.get(shard) ?? { entities: [], itags: [] })) {
+      for (const step of packFlushed(shard, settling.get(shard) ?? { entities: [], itags: [] })) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
         rows.push(step.row);
         entries += step.entries;
@@ -225,5 +230,5 @@ export const settle = async (link: Link, settlement: Settlement): Promise<void> 
     }
     await send();
   };
-  await Promise.all(link.groups([...settling.keys()]).map(settleGroup));
+  await Promise.all(link.groupShards([...settling.keys()]).map(settleGroup));
 };

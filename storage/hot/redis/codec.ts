@@ -7,10 +7,10 @@
  * anything is sent. No I/O.
  */
 import assert from 'node:assert/strict';
-import type { HeldState } from '../../../engine/entity/held.ts';
 import type {
   Batch,
   BatchReply,
+  CastVote,
   CommitRules,
   Decision,
   FactsItem,
@@ -18,19 +18,20 @@ import type {
   Item,
   StatsItem,
   VoteItem,
-  VoteMark,
 } from '../../../engine/entity/items.ts';
+import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
-import { refAt } from '../../../engine/ids.ts';
+import { parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
-import { plainDecision, refusedDecision } from '../lmdb/codec.ts';
+import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
-import { packState, takeHeld } from './slots.ts';
-import { type Cursor, cursorOf, isNumber, isRow, skip, takeNumber, takeRow } from './unpack.ts';
+import { packState, takeLazyState } from './slots.ts';
+import { type ByteCursor, createCursor, isNumber, isRow, skip, takeNumber, takeRow } from './unpack.ts';
 
-const flatMarks = (marks: readonly VoteMark[]): Value[] => marks.flatMap(({ user, atMs }) => [user, atMs]);
+const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
+  castVotes.flatMap(({ user, atMs }) => [user, atMs]);
 
 const packInit = (packer: Packer, { target, facts, totals, row: known, readUnder }: InitItem): void => {
   checkTotals(totals);
@@ -42,7 +43,7 @@ const packInit = (packer: Packer, { target, facts, totals, row: known, readUnder
   packer.number(known.version);
   packer.value(readUnder ?? false);
   packer.value(first);
-  // After the state's own values, where nothing but `inRow` looks: the row it comes from.
+  // After the state's own values, where nothing but `isInRow` looks: the row it comes from.
   packer.value([...rest, known.generation, known.version]);
 };
 
@@ -72,7 +73,7 @@ const packStats = (packer: Packer, item: StatsItem): void => {
 
 const visitorPattern = /^(0|-?[1-9]\d{0,18})$/;
 
-const checkedItags = ({ itags }: VoteItem): readonly string[] => {
+const checkItags = ({ itags }: VoteItem): readonly string[] => {
   for (const itag of itags)
     if (!/^[^\0]{1,200}$/.test(itag)) assert.fail(`an itag of ${itag.length} characters`);
   return itags;
@@ -82,7 +83,7 @@ const packVote = (packer: Packer, item: VoteItem): void => {
   packer.text(item.user);
   packer.flag(item.upvote);
   packer.number(item.atMs);
-  packer.value(checkedItags(item));
+  packer.value(checkItags(item));
 };
 
 /** The number of each kind in `3-items.lua`, and how many arguments it has there. */
@@ -113,14 +114,14 @@ const packArguments = (packer: Packer, item: Item): void => {
     packer.number(item.upvotes);
     packer.number(item.downvotes);
     packer.number(item.releaseBeforeMs);
-    packer.value(flatMarks(item.release));
-    packer.value(flatMarks(item.hold));
+    packer.value(flattenCastVotes(item.release));
+    packer.value(flattenCastVotes(item.hold));
   } else if (item.kind === 'init') packInit(packer, item);
   else if (item.kind === 'facts') packFacts(packer, item);
   else if (item.kind === 'remember') {
     packer.number(item.readUnder);
-    packer.value(flatMarks(item.cast));
-    packer.value(flatMarks(item.hold));
+    packer.value(flattenCastVotes(item.cast));
+    packer.value(flattenCastVotes(item.hold));
   }
 };
 
@@ -235,38 +236,38 @@ export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWai
     visitorsMax,
     ...[standard, premium, weekend].flatMap(({ waitMs, perUser }) => [waitMs, perUser]),
     voteWaitMaxMs,
-    uptime.outages.flatMap(({ fromMs, toMs }) => [fromMs, toMs]),
+    uptime.downtimes.flatMap(({ fromMs, toMs }) => [fromMs, toMs]),
   ]);
 };
 
 const outcomes = ['applied', 'duplicate', 'gap', 'uninitialised'] as const;
 
 /** A count of plain decisions, a row of any, or false for those that are not known. */
-const takeDecisions = (cursor: Cursor): readonly Decision[] | null => {
-  if (isNumber(cursor)) return new Array<Decision>(takeNumber(cursor)).fill(plainDecision(0));
+const takeDecisions = (cursor: ByteCursor): readonly Decision[] | null => {
+  if (isNumber(cursor)) return new Array<Decision>(takeNumber(cursor)).fill(toPlainDecision(0));
   if (!isRow(cursor)) {
     skip(cursor, 1);
     return null;
   }
   const decisions: Decision[] = [];
   for (let left = takeRow(cursor); left > 0; left--) {
-    if (isNumber(cursor)) decisions.push(plainDecision(takeNumber(cursor)));
+    if (isNumber(cursor)) decisions.push(toPlainDecision(takeNumber(cursor)));
     else if (takeRow(cursor) === 1) decisions.push({ kind: 'voted', count: takeNumber(cursor) });
-    else decisions.push(refusedDecision(takeNumber(cursor), takeNumber(cursor)));
+    else decisions.push(toRefusedDecision(takeNumber(cursor), takeNumber(cursor)));
   }
   return decisions;
 };
 
 /** For each place the newest listing that the batch being read names there, and its state. Used again. */
 const newest: Incarnation[] = [];
-const found: (HeldState | null)[] = [];
+const found: (LazyState | null)[] = [];
 
 /** For each item of a batch the state of the newest listing named at its address. */
 const takeStates = (
-  cursor: Cursor,
+  cursor: ByteCursor,
   { items }: Batch,
   { places, first }: { readonly places: readonly number[]; readonly first: number },
-): readonly (HeldState | null)[] => {
+): readonly (LazyState | null)[] => {
   let count = 0;
   for (let index = 0; index < items.length; index++) {
     const { incarnation } = (items[index] as Item).target;
@@ -276,25 +277,26 @@ const takeStates = (
       newest[place] = incarnation;
     } else if ((newest[place] as number) < incarnation) newest[place] = incarnation;
   }
-  for (let place = 1; place <= count; place++) found[place] = takeHeld(cursor, newest[place] as Incarnation);
-  return items.map((_, index) => found[places[first + index] as number] as HeldState | null);
+  for (let place = 1; place <= count; place++)
+    found[place] = takeLazyState(cursor, newest[place] as Incarnation);
+  return items.map((_, index) => found[places[first + index] as number] as LazyState | null);
 };
 
 /** The replies to a call, batch by batch. */
 export const takeReplies = (reply: Buffer, { batches, places }: PackedCall): readonly BatchReply[] => {
-  const cursor = cursorOf(reply);
+  const cursor = createCursor(reply);
   let first = 0;
   const replies = batches.map((batch): BatchReply => {
     takeRow(cursor);
     const outcome = outcomes[takeNumber(cursor)] as BatchReply['outcome'];
     const lastSequence = takeNumber(cursor);
     const version = takeNumber(cursor);
-    const mark = takeNumber(cursor);
+    const chainHash = takeNumber(cursor);
     const generation = takeNumber(cursor);
     const decisions = takeDecisions(cursor);
     const states = takeStates(cursor, batch, { places, first });
     first += batch.items.length;
-    return { outcome, lastSequence, version, mark, generation, decisions, states };
+    return { outcome, lastSequence, version, chainHash, generation, decisions, states };
   });
   found.length = 0;
   return replies;
@@ -310,7 +312,7 @@ export const createVoteReader = (): ((text: string) => OutboxVote) => {
     const known = refs.get(listing);
     if (known !== undefined) return known;
     const [address = '', incarnation] = listing.split('\0');
-    const ref = refAt(address as EntityAddress, Number(incarnation) as Incarnation);
+    const ref = parseEntityRef(address as EntityAddress, Number(incarnation) as Incarnation);
     refs.set(listing, ref);
     return ref;
   };

@@ -11,7 +11,7 @@ const synced = 'synced to the disk of Redis';
 const everySecond = 'synced to the disk of Redis within about a second';
 
 /** `synced` is what we document and test; everything else may lose an acknowledged tail. */
-const wordsOf = (appendOnly: string | undefined, sync: string | undefined): string => {
+const describeSync = (appendOnly: string | undefined, sync: string | undefined): string => {
   if (appendOnly === undefined || sync === undefined)
     return 'as durable as the Redis server, which does not tell';
   if (appendOnly !== 'yes')
@@ -21,12 +21,12 @@ const wordsOf = (appendOnly: string | undefined, sync: string | undefined): stri
   return 'written by Redis, synced when its system likes: a crash may lose the tail (appendfsync no)';
 };
 
-const settingsOf = async (primary: Redis): Promise<string> => {
+const readSettings = async (primary: Redis): Promise<string> => {
   const read = async (name: string): Promise<string | undefined> => {
     const row = (await primary.config('GET', name).catch(() => [])) as string[];
     return row[1];
   };
-  return wordsOf(await read('appendonly'), await read('appendfsync'));
+  return describeSync(await read('appendonly'), await read('appendfsync'));
 };
 
 export interface Durability {
@@ -37,14 +37,14 @@ export interface Durability {
 }
 
 /** Whether a replica may take this primary's place: of a Cluster always, else while there is one. */
-const mayFailOver = async (primary: Redis): Promise<boolean> => {
+const canFailOver = async (primary: Redis): Promise<boolean> => {
   const info = await primary.info().catch(() => '');
   return /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
 };
 
-export const durabilityOf = async (link: Link): Promise<Durability> => {
-  const words = new Set(await Promise.all(link.primaries().map(settingsOf)));
-  const failOvers = await Promise.all(link.primaries().map(mayFailOver));
+export const readDurability = async (link: Link): Promise<Durability> => {
+  const words = new Set(await Promise.all(link.listPrimaries().map(readSettings)));
+  const failOvers = await Promise.all(link.listPrimaries().map(canFailOver));
   const tail = failOvers.includes(true) ? '; a failover may lose what its replica had not received' : '';
   const durability = [...words].sort().join('; ') + tail;
   return { durability, mayLoseTail: durability !== synced };

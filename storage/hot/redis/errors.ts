@@ -8,33 +8,33 @@
 import type { StorageOutcome, StorageReason } from '../../../engine/errors.ts';
 import { StorageError } from '../../../engine/errors.ts';
 
-export interface Meaning {
+export interface ErrorMeaning {
   readonly outcome: StorageOutcome;
   readonly reason: StorageReason;
 }
 
-const refused = (reason: StorageReason): Meaning => ({ outcome: 'not_applied', reason });
-const unknown = (reason: StorageReason): Meaning => ({ outcome: 'unknown', reason });
+const toRefused = (reason: StorageReason): ErrorMeaning => ({ outcome: 'not_applied', reason });
+const toUnknown = (reason: StorageReason): ErrorMeaning => ({ outcome: 'unknown', reason });
 
 /**
  * By the first word of an error answer. What is not here but is an answer is a `bug`, and definite as well.
  */
-const answers: Readonly<Record<string, Meaning>> = {
-  LOADING: refused('busy'),
-  READONLY: refused('busy'),
-  MASTERDOWN: refused('busy'),
-  NOREPLICAS: refused('busy'),
-  CLUSTERDOWN: refused('busy'),
-  BUSY: refused('busy'),
-  TRYAGAIN: refused('busy'),
-  MOVED: refused('busy'),
-  ASK: refused('busy'),
-  OOM: refused('full'),
-  MISCONF: refused('full'),
-  NOAUTH: refused('bug'),
-  WRONGPASS: refused('bug'),
-  NOPERM: refused('bug'),
-  HALFWRITTEN: unknown('bug'),
+const answers: Readonly<Record<string, ErrorMeaning>> = {
+  LOADING: toRefused('busy'),
+  READONLY: toRefused('busy'),
+  MASTERDOWN: toRefused('busy'),
+  NOREPLICAS: toRefused('busy'),
+  CLUSTERDOWN: toRefused('busy'),
+  BUSY: toRefused('busy'),
+  TRYAGAIN: toRefused('busy'),
+  MOVED: toRefused('busy'),
+  ASK: toRefused('busy'),
+  OOM: toRefused('full'),
+  MISCONF: toRefused('full'),
+  NOAUTH: toRefused('bug'),
+  WRONGPASS: toRefused('bug'),
+  NOPERM: toRefused('bug'),
+  HALFWRITTEN: toUnknown('bug'),
 };
 
 /** Said by the client itself before anything was written to a socket. */
@@ -60,23 +60,23 @@ export const isFunctionMissing = (error: Error): boolean => /^ERR Function not f
 export const isRedirectedTooOften = (error: Error): boolean => redirectedTooOften.test(error.message);
 
 /** The meaning of one error of the client. */
-export const meaningOf = (error: Error): Meaning => {
+export const classifyError = (error: Error): ErrorMeaning => {
   const { message } = error;
   const last = redirectedTooOften.exec(message)?.[1];
-  if (last !== undefined) return meaningOf({ name: 'ReplyError', message: last });
+  if (last !== undefined) return classifyError({ name: 'ReplyError', message: last });
   if (error.name === 'ReplyError') {
-    if (isFunctionMissing(error)) return refused('busy');
-    return answers[message.slice(0, message.search(/ |$/))] ?? refused('bug');
+    if (isFunctionMissing(error)) return toRefused('busy');
+    return answers[message.slice(0, message.search(/ |$/))] ?? toRefused('bug');
   }
-  if (notSent.test(message)) return refused('unreachable');
-  return unknown(lost.test(message) ? 'unreachable' : 'bug');
+  if (notSent.test(message)) return toRefused('unreachable');
+  return toUnknown(lost.test(message) ? 'unreachable' : 'bug');
 };
 
 /** Wraps a rejection of the client. */
 export const toStorageError = (operation: string, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause;
   const error = cause instanceof Error ? cause : new Error(String(cause));
-  return new StorageError(operation, { ...meaningOf(error), cause, detail: error.message });
+  return new StorageError(operation, { ...classifyError(error), cause, detail: error.message });
 };
 
 /** Wraps the failure to open: whatever it was, nothing was written. */

@@ -44,17 +44,17 @@ export const readLibrary = (folder = join(import.meta.dirname, '../functions')):
   };
 };
 
-const unlessMessage = (pattern: RegExp) => (error: Error) => {
+const ignoreMessage = (pattern: RegExp) => (error: Error) => {
   if (!pattern.test(error.message)) throw error;
 };
 
 /** Loads it on one primary, unless it is there. Hot when it resolves: Redis keeps libraries with its data. */
 export const loadLibrary = async (primary: Redis, library: Library): Promise<void> => {
-  await primary.function('LOAD', library.code).catch(unlessMessage(/already exists/i));
+  await primary.function('LOAD', library.code).catch(ignoreMessage(/already exists/i));
 };
 
 /** Versions of our library that a primary knows. */
-export const knownVersions = async (primary: Redis): Promise<readonly string[]> => {
+export const listVersions = async (primary: Redis): Promise<readonly string[]> => {
   const rows = (await primary.function('LIST', 'LIBRARYNAME', `${prefix}*`)) as string[][];
   return rows
     .map((row) => row[row.indexOf('library_name') + 1] ?? '')
@@ -67,9 +67,9 @@ export const dropLibraries = async (
   primary: Redis,
   keep: ReadonlySet<string>,
 ): Promise<readonly string[]> => {
-  const dropped = (await knownVersions(primary)).filter((version) => !keep.has(version));
+  const dropped = (await listVersions(primary)).filter((version) => !keep.has(version));
   for (const version of dropped) {
-    await primary.function('DELETE', `${prefix}${version}`).catch(unlessMessage(/not found/i));
+    await primary.function('DELETE', `${prefix}${version}`).catch(ignoreMessage(/not found/i));
   }
   return dropped;
 };

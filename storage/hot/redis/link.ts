@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { type Shard, shardCount, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { ownAskings } from '../../asking.ts';
+import { patchClusterAsking } from '../../nodes/ioredis-asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 
@@ -38,12 +38,12 @@ export interface Primary {
 
 export interface Link {
   readonly prefix: string;
-  laneOf(shard: Shard): number;
+  toCommitQueue(shard: Shard): number;
   /** Splits shards into sets that one call may carry, in order. */
-  groups(shards: readonly Shard[]): readonly (readonly Shard[])[];
+  groupShards(shards: readonly Shard[]): readonly (readonly Shard[])[];
   /** Calls a function for one such set. Rejects with the client's error. */
   call(verb: Verb, shards: readonly Shard[], words: readonly Argument[]): Promise<Buffer>;
-  primaries(): readonly Redis[];
+  listPrimaries(): readonly Redis[];
   /** Every primary with slots, also those that are away. */
   named(): readonly Primary[];
   /** Looks for primaries that have no connection, in the background. */
@@ -67,10 +67,10 @@ const slotsRefreshFailedMs = 200;
 /** A node that does not tell within so long is passed over for the next. */
 const slotsRefreshTimeoutMs = 1_000;
 
-const retryDelay = (attempts: number): number =>
+const computeRetryDelayMs = (attempts: number): number =>
   Math.min(reconnectMaxMs, 20 * 2 ** Math.min(attempts, 6)) * (0.5 + Math.random() / 2);
 
-const connectionOptions = (options: LinkOptions): RedisOptions => ({
+const buildConnectionOptions = (options: LinkOptions): RedisOptions => ({
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -81,7 +81,7 @@ const connectionOptions = (options: LinkOptions): RedisOptions => ({
   connectionName: 'rollcall',
 });
 
-const keysOf = (prefix: string, shard: Shard): readonly string[] => [
+const listKeys = (prefix: string, shard: Shard): readonly string[] => [
   `${prefix}{s${shard}}:e`,
   `${prefix}{s${shard}}:never`,
 ];
@@ -90,7 +90,7 @@ const keysOf = (prefix: string, shard: Shard): readonly string[] => [
  * Calls again after loading the library where it was missing: that refusal is definite. When it cannot be
  * loaded the second call says so once more.
  */
-const withLibrary = async (call: () => Promise<Buffer>, load: () => Promise<unknown>): Promise<Buffer> => {
+const runWithLibrary = async (call: () => Promise<Buffer>, load: () => Promise<unknown>): Promise<Buffer> => {
   try {
     return await call();
   } catch (error) {
@@ -101,7 +101,7 @@ const withLibrary = async (call: () => Promise<Buffer>, load: () => Promise<unkn
 };
 
 /** Makes a call again that was redirected to and fro: nobody has run it. Rejects when that does not end. */
-const whileRedirected = async (call: () => Promise<unknown>, failed: () => void): Promise<unknown> => {
+const retryWhileRedirected = async (call: () => Promise<unknown>, failed: () => void): Promise<unknown> => {
   const endMs = performance.now() + redirectedMaxMs;
   for (let pauseMs = redirectedPauseMinMs; ; pauseMs = Math.min(pauseMs * 2, redirectedPauseMaxMs)) {
     try {
@@ -115,10 +115,10 @@ const whileRedirected = async (call: () => Promise<unknown>, failed: () => void)
   }
 };
 
-const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
+const createServerLink = async (options: LinkOptions, url: string): Promise<Link> => {
   const { library, prefix } = options;
-  const settings = connectionOptions(options);
-  const redis = new Redis(url, { ...settings, lazyConnect: true, retryStrategy: retryDelay });
+  const settings = buildConnectionOptions(options);
+  const redis = new Redis(url, { ...settings, lazyConnect: true, retryStrategy: computeRetryDelayMs });
   redis.on('error', options.onError);
   await redis.connect().catch((error: Error) => {
     redis.disconnect();
@@ -135,10 +135,10 @@ const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
   };
   return {
     prefix,
-    laneOf: () => 0,
-    groups: (shards) => [shards],
-    call: (verb, _shards, words) => withLibrary(() => once(verb, words), load),
-    primaries: () => [redis],
+    toCommitQueue: () => 0,
+    groupShards: (shards) => [shards],
+    call: (verb, _shards, words) => runWithLibrary(() => once(verb, words), load),
+    listPrimaries: () => [redis],
     named: () => named,
     findPrimaries: () => {},
     lastAnswerMs: () => lastAnswerMs,
@@ -146,12 +146,12 @@ const serverLink = async (options: LinkOptions, url: string): Promise<Link> => {
   };
 };
 
-const startupNode = (url: string) => {
+const parseStartupNode = (url: string) => {
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port || 6379) };
 };
 
-const clusterReady = (cluster: Cluster): Promise<void> =>
+const waitForCluster = (cluster: Cluster): Promise<void> =>
   new Promise((resolve, reject) => {
     cluster.once('ready', resolve);
     cluster.once('end', () => reject(new Error('Failed to refresh slots: no node of the Cluster answered')));
@@ -201,10 +201,10 @@ const namedOf = (cluster: Cluster): readonly Primary[] => {
   return [...names].map((name) => ({ name, redis: connections.get(name) ?? null }));
 };
 
-const clusterLink = async (options: LinkOptions): Promise<Link> => {
+const createClusterLink = async (options: LinkOptions): Promise<Link> => {
   const { library, prefix } = options;
   const { username, password, protocol } = new URL(options.urls[0] ?? '');
-  const cluster = new Cluster(options.urls.map(startupNode), {
+  const cluster = new Cluster(options.urls.map(parseStartupNode), {
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRedirections: redirectionsMax,
@@ -214,39 +214,39 @@ const clusterLink = async (options: LinkOptions): Promise<Link> => {
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: Math.min(slotsRefreshTimeoutMs, options.silenceMaxMs),
     slotsRefreshInterval: slotsRefreshMs,
-    clusterRetryStrategy: retryDelay,
+    clusterRetryStrategy: computeRetryDelayMs,
     redisOptions: {
-      ...connectionOptions(options),
+      ...buildConnectionOptions(options),
       ...(username && { username: decodeURIComponent(username) }),
       ...(password && { password: decodeURIComponent(password) }),
       ...(protocol === 'rediss:' && { tls: {} }),
     },
   });
-  ownAskings(cluster);
+  patchClusterAsking(cluster);
   cluster.on('error', options.onError);
   cluster.on('node error', options.onError);
-  await clusterReady(cluster).catch((error: Error) => {
+  await waitForCluster(cluster).catch((error: Error) => {
     cluster.disconnect();
     throw error;
   });
-  const primaries = () => cluster.nodes('master');
-  const cork = createCork(primaries);
+  const listPrimaries = () => cluster.nodes('master');
+  const cork = createCork(listPrimaries);
   const refresh = createRefresh(cluster);
   const load = () =>
-    Promise.all(primaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
-  const keys = Array.from({ length: shardCount }, (_, shard) => keysOf(prefix, toShard(shard)));
+    Promise.all(listPrimaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
+  const keys = Array.from({ length: shardCount }, (_, shard) => listKeys(prefix, toShard(shard)));
   return {
     prefix,
-    laneOf: (shard) => shard,
-    groups: (shards) => shards.map((shard) => [shard]),
+    toCommitQueue: (shard) => shard,
+    groupShards: (shards) => shards.map((shard) => [shard]),
     call(verb, shards, words) {
       cork();
       const named = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
       const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
-      return withLibrary(() => whileRedirected(once, refresh) as Promise<Buffer>, load);
+      return runWithLibrary(() => retryWhileRedirected(once, refresh) as Promise<Buffer>, load);
     },
-    primaries,
+    listPrimaries,
     named: () => namedOf(cluster),
     findPrimaries: refresh,
     lastAnswerMs: () => null,
@@ -264,8 +264,8 @@ const connect = async (options: LinkOptions): Promise<Link> => {
   };
   try {
     return await (options.urls.length === 1
-      ? serverLink({ ...options, onError }, first)
-      : clusterLink({ ...options, onError }));
+      ? createServerLink({ ...options, onError }, first)
+      : createClusterLink({ ...options, onError }));
   } catch (error) {
     // The client rejects with "Connection is closed" and tells the reason in an event.
     throw said ?? error;
@@ -276,7 +276,7 @@ const connect = async (options: LinkOptions): Promise<Link> => {
 export const openLink = async (options: LinkOptions): Promise<Link> => {
   const link = await connect(options);
   try {
-    for (const primary of link.primaries()) await loadLibrary(primary, options.library);
+    for (const primary of link.listPrimaries()) await loadLibrary(primary, options.library);
   } catch (error) {
     link.close();
     throw error;

@@ -66,8 +66,8 @@ export const startPulse = (link: Link): RunningPulse => {
   turn();
   const oneServer = link.lastAnswerMs() !== null;
   return {
-    away: () => wordsOf(states, oneServer ? link.lastAnswerMs() : null),
-    answeredMs: () => {
+    listSilent: () => wordsOf(states, oneServer ? link.lastAnswerMs() : null),
+    getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);
       return Math.max(link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));
     },

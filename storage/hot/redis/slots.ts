@@ -6,12 +6,12 @@
  * of a reply value by value. Unsigned 64-bit values are text and stay text. No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
-import type { HeldState } from '../../../engine/entity/held.ts';
+import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
-import { type Cursor, cursorOf, skip, takeFlag, takeNumber, takeRow, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, skip, takeFlag, takeNumber, takeRow, takeText } from './unpack.ts';
 
 type FirstRow = readonly [
   incarnation: Incarnation,
@@ -82,7 +82,7 @@ export const packState = (incarnation: Incarnation, state: HotState): [first: Va
 };
 
 /** What follows the incarnation in a living slot. Throws on a state that cannot be. */
-const takeState = (cursor: Cursor): HotState => {
+const takeState = (cursor: ByteCursor): HotState => {
   skip(cursor, 1);
   const version = takeNumber(cursor);
   const listed = takeFlag(cursor);
@@ -129,7 +129,7 @@ const takeState = (cursor: Cursor): HotState => {
 };
 
 /** The next slot of a reply, `null` where there is none. Throws on a state that cannot be. */
-export const takeSlot = (cursor: Cursor): Slot | null => {
+export const takeSlot = (cursor: ByteCursor): Slot | null => {
   const length = takeRow(cursor);
   if (length < 0) return null;
   const incarnation = takeNumber(cursor) as Incarnation;
@@ -137,7 +137,7 @@ export const takeSlot = (cursor: Cursor): Slot | null => {
 };
 
 /** A state still packed. Its bytes are kept as text: a view of them would keep the whole reply in memory. */
-class PackedState implements HeldState {
+class PackedState implements LazyState {
   readonly version: number;
   readonly votes: number;
   readonly flushedVotes: number;
@@ -153,7 +153,7 @@ class PackedState implements HeldState {
 
   read(): HotState {
     if (this.state === null) {
-      const { state } = takeSlot(cursorOf(Buffer.from(this.packed, 'latin1'))) as Slot;
+      const { state } = takeSlot(createCursor(Buffer.from(this.packed, 'latin1'))) as Slot;
       this.state = state as HotState;
       this.packed = '';
     }
@@ -167,7 +167,7 @@ interface Votes {
 }
 
 /** The state of one listing in the next slot of a reply, left packed; `null` when another or none lives. */
-export const takeHeld = (cursor: Cursor, incarnation: Incarnation): HeldState | null => {
+export const takeLazyState = (cursor: ByteCursor, incarnation: Incarnation): LazyState | null => {
   const start = cursor.at;
   const length = takeRow(cursor);
   if (length < 0) return null;

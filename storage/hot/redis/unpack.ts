@@ -6,12 +6,12 @@
  */
 
 /** A reply, and where in it the next value begins. */
-export interface Cursor {
+export interface ByteCursor {
   readonly bytes: Buffer;
   at: number;
 }
 
-export const cursorOf = (bytes: Buffer): Cursor => ({ bytes, at: 0 });
+export const createCursor = (bytes: Buffer): ByteCursor => ({ bytes, at: 0 });
 
 const word = 2 ** 32;
 
@@ -26,11 +26,11 @@ const lengths = Uint8Array.from({ length: 256 }, (_, first) => {
   return first === 0xcb || first === 0xcf || first === 0xd3 ? 9 : 0;
 });
 
-const unreadable = (cursor: Cursor): Error =>
+const createUnreadableError = (cursor: ByteCursor): Error =>
   new Error(`a reply is unreadable at byte ${cursor.at} of ${cursor.bytes.length}`);
 
 /** The next value, a number. */
-export const takeNumber = (cursor: Cursor): number => {
+export const takeNumber = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
   if (first < 0x80) {
@@ -38,7 +38,7 @@ export const takeNumber = (cursor: Cursor): number => {
     return first;
   }
   const length = lengths[first] as number;
-  if (at + length > bytes.length) throw unreadable(cursor);
+  if (at + length > bytes.length) throw createUnreadableError(cursor);
   cursor.at = at + length;
   if (first === 0xcb) return bytes.readDoubleBE(at + 1);
   if (first === 0xcf) return bytes.readUInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
@@ -52,11 +52,11 @@ export const takeNumber = (cursor: Cursor): number => {
   if (first === 0xd3) return bytes.readInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
   if (first === 0xca) return bytes.readFloatBE(at + 1);
   cursor.at = at;
-  throw unreadable(cursor);
+  throw createUnreadableError(cursor);
 };
 
 /** The next value, a text. */
-export const takeText = (cursor: Cursor): string => {
+export const takeText = (cursor: ByteCursor): string => {
   const { bytes } = cursor;
   const end = endOfText(cursor);
   const text = bytes.toString('utf8', cursor.at, end);
@@ -65,7 +65,7 @@ export const takeText = (cursor: Cursor): string => {
 };
 
 /** Moves to the characters of a text, and says where they end. */
-const endOfText = (cursor: Cursor): number => {
+const endOfText = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
   let start = at + 1;
@@ -77,22 +77,22 @@ const endOfText = (cursor: Cursor): number => {
   } else if (first === 0xdb) {
     length = bytes.readUInt32BE(start);
     start += 4;
-  } else if (first < 0xa0 || first > 0xbf) throw unreadable(cursor);
-  if (start + length > bytes.length) throw unreadable(cursor);
+  } else if (first < 0xa0 || first > 0xbf) throw createUnreadableError(cursor);
+  if (start + length > bytes.length) throw createUnreadableError(cursor);
   cursor.at = start;
   return start + length;
 };
 
 /** The next value, true or false. */
-export const takeFlag = (cursor: Cursor): boolean => {
+export const takeFlag = (cursor: ByteCursor): boolean => {
   const first = cursor.bytes[cursor.at];
-  if (first !== 0xc2 && first !== 0xc3) throw unreadable(cursor);
+  if (first !== 0xc2 && first !== 0xc3) throw createUnreadableError(cursor);
   cursor.at += 1;
   return first === 0xc3;
 };
 
 /** The length of the row that comes next, to be followed by its values; -1 where a row is missing (nil). */
-export const takeRow = (cursor: Cursor): number => {
+export const takeRow = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
   cursor.at = at + 1;
@@ -102,26 +102,26 @@ export const takeRow = (cursor: Cursor): number => {
   if (first === 0xdc) return bytes.readUInt16BE(at + 1);
   if (first === 0xdd) return bytes.readUInt32BE(at + 1);
   cursor.at = at;
-  throw unreadable(cursor);
+  throw createUnreadableError(cursor);
 };
 
 /** Whether the next value is a row. */
-export const isRow = ({ bytes, at }: Cursor): boolean => {
+export const isRow = ({ bytes, at }: ByteCursor): boolean => {
   const first = bytes[at] ?? 0xc1;
   return (first >= 0x90 && first < 0xa0) || first === 0xdc || first === 0xdd;
 };
 
 /** Whether the next value is a number. */
-export const isNumber = ({ bytes, at }: Cursor): boolean => {
+export const isNumber = ({ bytes, at }: ByteCursor): boolean => {
   const first = bytes[at] ?? 0xc1;
   return first < 0x80 || first >= 0xe0 || (first >= 0xca && first <= 0xd3);
 };
 
 /** Steps over so many values that are no rows. */
-export const skip = (cursor: Cursor, count: number): void => {
+export const skip = (cursor: ByteCursor, count: number): void => {
   for (let left = count; left > 0; left--) {
     const length = lengths[cursor.bytes[cursor.at] ?? 0xc1] as number;
     cursor.at = length > 0 ? cursor.at + length : endOfText(cursor);
   }
-  if (cursor.at > cursor.bytes.length) throw unreadable(cursor);
+  if (cursor.at > cursor.bytes.length) throw createUnreadableError(cursor);
 };

@@ -8,7 +8,7 @@ import { applyItem, type Lookups, type Slot } from '../../../engine/entity/apply
 import type { AdjustItem, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
-import { entityRef, toIncarnation } from '../../../engine/ids.ts';
+import { createEntityRef, toIncarnation } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 
 const test = suite('apply');
@@ -21,11 +21,11 @@ const rules = {
     premium: { waitMs: 4 * hourMs, perUser: 1 },
     weekend: { waitMs: 6 * hourMs, perUser: 2 },
   },
-  uptime: { checkMs: 300_000, freshMs: 900_000, outages: [] },
+  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
   visitorsMax: 3,
 };
 const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules };
-const target = entityRef('bot', '123456789012345678', 5);
+const target = createEntityRef('bot', '123456789012345678', 5);
 const facts = { ...emptyFacts, revision: 4, listed: true, listedSinceMs: nowMs - 3 * hourMs };
 
 const living = (change: Partial<HotState> = {}): Slot & { state: HotState } => ({
@@ -148,7 +148,7 @@ test('a producer whose clock is ahead invents no checks and no later post', () =
 });
 
 test('only bots have uptime', () => {
-  const team = entityRef('team', 't', 5);
+  const team = createEntityRef('team', 't', 5);
   const slot = living({ uptimeCheckedMs: nowMs - hourMs });
 
   assert.is(run({ kind: 'stats', target: team, atMs: nowMs }, slot).slot?.state?.totalUptime, 0);

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { countClick, countInvite, countsVisitor } from '../../../engine/entity/clicks.ts';
+import { canCountVisitor, countClick, countInvite } from '../../../engine/entity/clicks.ts';
 import { emptyTotals } from '../../../engine/entity/state.ts';
 import { limits } from '../../../engine/limits.ts';
 
@@ -18,8 +18,8 @@ test('a click counts once, and once more as unique for a new visitor', () => {
 test('at the cap of visitors unique clicks stand still', () => {
   const state = { ...emptyTotals, clicks: 20, uniqueClicks: 9 };
 
-  assert.is(countsVisitor(state, 10), true);
-  assert.is(countsVisitor({ ...state, uniqueClicks: 10 }, 10), false);
+  assert.is(canCountVisitor(state, 10), true);
+  assert.is(canCountVisitor({ ...state, uniqueClicks: 10 }, 10), false);
 });
 
 test('a counter at its maximum refuses rather than lose digits', () => {

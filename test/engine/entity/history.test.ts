@@ -3,12 +3,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { markAfter } from '../../../engine/entity/history.ts';
+import { extendChainHash } from '../../../engine/entity/history.ts';
 
 const test = suite('history');
 
 const markOf = (...batches: readonly (readonly [string, number])[]): number =>
-  batches.reduce((mark, [producer, sequence]) => markAfter(mark, { producer, sequence }), 0);
+  batches.reduce((mark, [producer, sequence]) => extendChainHash(mark, { producer, sequence }), 0);
 
 test('the same batches in the same order give the same mark', () => {
   assert.is(markOf(['node-a', 1], ['node-b', 1]), markOf(['node-a', 1], ['node-b', 1]));
@@ -30,7 +30,7 @@ test('another order, producer or number gives another mark', () => {
 test('every mark is exact in a double, however long the history and large the numbers', () => {
   let mark = 0;
   for (let sequence = 1; sequence < 100_000; sequence += 7) {
-    mark = markAfter(mark, { producer: '~~~~~', sequence });
+    mark = extendChainHash(mark, { producer: '~~~~~', sequence });
     assert.ok(Number.isSafeInteger(mark) && mark >= 0 && mark < 2 ** 40);
   }
 });

@@ -14,7 +14,7 @@ const test = suite('uptime');
 const minuteMs = 60_000;
 const checkMs = 5 * minuteMs;
 const startMs = 1_800_000_000_000;
-const rules: UptimeRules = { checkMs, freshMs: 15 * minuteMs, outages: [] };
+const rules: UptimeRules = { checkMs, freshMs: 15 * minuteMs, downtimes: [] };
 
 const bot = (change: Partial<typeof emptyTotals> & { listed?: boolean; listedSinceMs?: number } = {}) => {
   const { listed = true, listedSinceMs = startMs, ...totals } = change;
@@ -31,7 +31,7 @@ const checkByCheck = (state: ReturnType<typeof bot>, nowMs: number, given: Uptim
     if (checkAtMs <= state.uptimeCheckedMs || !state.facts.listed || checkAtMs <= state.facts.listedSinceMs)
       continue;
     uptimeCheckedMs = checkAtMs;
-    if (given.outages.some(({ fromMs, toMs }) => checkAtMs >= fromMs && checkAtMs < toMs)) continue;
+    if (given.downtimes.some(({ fromMs, toMs }) => checkAtMs >= fromMs && checkAtMs < toMs)) continue;
     totalUptime += 1;
     const fresh = state.lastStatsPostMs > 0 && checkAtMs <= state.lastStatsPostMs + given.freshMs;
     if (fresh && state.status !== 'offline') uptime += 1;
@@ -82,8 +82,8 @@ test('listed since an unknown time, counting starts now', () => {
 });
 
 test('a check at the start of an outage is not counted, one at its end is', () => {
-  const outages = [{ fromMs: startMs + checkMs, toMs: startMs + 2 * checkMs }];
-  const folded = foldUptime(bot(), startMs + 2 * checkMs, { ...rules, outages });
+  const downtimes = [{ fromMs: startMs + checkMs, toMs: startMs + 2 * checkMs }];
+  const folded = foldUptime(bot(), startMs + 2 * checkMs, { ...rules, downtimes });
 
   assert.equal(counts(folded), [1, 1]);
   assert.is(folded.uptimeCheckedMs, startMs + 2 * checkMs);
@@ -159,7 +159,7 @@ test('whatever the order of clocks, no number falls', () => {
     fc.property(anyBot, fc.array(anyTime), outages, (state, times, given) => {
       let folded = state;
       for (const nowMs of times) {
-        const next = foldUptime(folded, nowMs, { ...rules, outages: given });
+        const next = foldUptime(folded, nowMs, { ...rules, downtimes: given });
         assert.ok(next.uptime >= folded.uptime && next.totalUptime >= folded.totalUptime);
         assert.ok(next.uptimeCheckedMs >= folded.uptimeCheckedMs && next.uptime <= next.totalUptime);
         folded = next;

@@ -7,13 +7,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
 import {
+  computeLongestWaitMs,
+  computeWaitEndMs,
   decideVote,
-  holdingSinceMs,
+  findHoldingSinceMs,
   isWeekend,
   type LastVote,
-  longestWaitMs,
-  waitEndsAtMs,
-  windowInForce,
+  selectWindow,
 } from '../../../engine/entity/votes.ts';
 import { limits } from '../../../engine/limits.ts';
 
@@ -65,10 +65,10 @@ test('the weekend agrees with the calendar at any time', () => {
 test('premium goes before the weekend, until the instant it ends', () => {
   const facts = { ...listed, premiumUntilMs: fridayMs + hourMs };
 
-  assert.equal(windowInForce(facts, fridayMs + hourMs - 1, windows), windows.premium);
-  assert.equal(windowInForce(facts, fridayMs + hourMs, windows), windows.weekend);
-  assert.equal(windowInForce(listed, wednesdayMs, windows), windows.standard);
-  assert.is(longestWaitMs(windows), 12 * hourMs);
+  assert.equal(selectWindow(facts, fridayMs + hourMs - 1, windows), windows.premium);
+  assert.equal(selectWindow(facts, fridayMs + hourMs, windows), windows.weekend);
+  assert.equal(selectWindow(listed, wednesdayMs, windows), windows.standard);
+  assert.is(computeLongestWaitMs(windows), 12 * hourMs);
 });
 
 for (const [name, facts, atMs, waitMs, count] of [
@@ -136,7 +136,7 @@ test('the window is the same over a leap day, the ends of 32 bits and summer tim
   ];
   for (const at of instants) {
     const votedMs = Date.parse(at);
-    const window = windowInForce(listed, votedMs + 12 * hourMs, windows);
+    const window = selectWindow(listed, votedMs + 12 * hourMs, windows);
     const votes: LastVote[] = [{ atMs: votedMs, flag: 'cast' }];
 
     assert.is(ask({ votes, atMs: votedMs + window.waitMs - 1 }).kind, 'refused', at);
@@ -170,7 +170,7 @@ test('released votes hold nobody back, held ones do whatever was released before
     [[], 0, 0],
   ];
   for (const [votes, releasedBeforeMs, expected] of cases) {
-    assert.is(holdingSinceMs(votes, releasedBeforeMs), expected);
+    assert.is(findHoldingSinceMs(votes, releasedBeforeMs), expected);
   }
 });
 
@@ -193,7 +193,7 @@ test('for any history, a vote is accepted exactly when the newest holding one is
 
 test('a wait ends when a shorter window begins before it, and goes on when a longer one does', () => {
   const endOf = (votedAtMs: number, premiumUntilMs = 0, fromMs = votedAtMs): number =>
-    waitEndsAtMs({ facts: { ...listed, premiumUntilMs }, votedAtMs }, fromMs, windows);
+    computeWaitEndMs({ facts: { ...listed, premiumUntilMs }, votedAtMs }, fromMs, windows);
   for (const [votedAtMs, endMs] of [
     [wednesdayMs, wednesdayMs + 12 * hourMs],
     [fridayMs - 4 * hourMs, fridayMs + 2 * hourMs],
@@ -223,7 +223,7 @@ test('property: a vote is refused until its wait ends, and accepted then', () =>
           ask({ facts, votes: [{ atMs: votedAtMs, flag: 'cast' }], atMs }).kind === 'accepted';
         const fromMs = votedAtMs + sinceMinutes * 60_000;
 
-        const endMs = waitEndsAtMs({ facts, votedAtMs }, fromMs, windows);
+        const endMs = computeWaitEndMs({ facts, votedAtMs }, fromMs, windows);
 
         assert.ok(accepted(endMs));
         for (let atMs = fromMs; atMs < endMs; atMs += 60_000) assert.not.ok(accepted(atMs));

@@ -4,11 +4,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  botRuleOf,
-  judgeAnswers,
-  mayApply,
-  mayAsk,
+  canApply,
+  canRequest,
+  findBotRule,
   type Question,
+  validateAnswers,
 } from '../../../engine/rules/applications.ts';
 
 const test = suite('applications');
@@ -29,9 +29,9 @@ test('answers of the right length are kept, in code points; answers to no questi
     { line: owl.repeat(4_096), text: owl.repeat(10_000) },
     { line: ' x ', text: ` x${' '.repeat(48)}x\n` },
   ]) {
-    assert.equal(judgeAnswers(questions, { ...answers, other: 'x' }), { kind: 'fine', answers });
+    assert.equal(validateAnswers(questions, { ...answers, other: 'x' }), { kind: 'fine', answers });
   }
-  assert.equal(judgeAnswers([], { a: 'b' }), { kind: 'fine', answers: {} });
+  assert.equal(validateAnswers([], { a: 'b' }), { kind: 'fine', answers: {} });
 });
 
 test('every answer that is missing, blank, too short or too long is named', () => {
@@ -49,31 +49,31 @@ test('every answer that is missing, blank, too short or too long is named', () =
     [{ line: '\u200b\u2060', text: '\u200b'.repeat(60) }, ['line', 'text']],
     [{ ...good, text: 'x'.repeat(10_001) }, ['text']],
   ] as const) {
-    const verdict = judgeAnswers(questions, answers);
+    const verdict = validateAnswers(questions, answers);
     assert.is(verdict.kind, 'faulty', JSON.stringify(answers).slice(0, 80));
     assert.equal(verdict.kind === 'faulty' && Object.keys(verdict.faults), faulty);
   }
 });
 
 test('what every object has is no answer', () => {
-  assert.is(judgeAnswers([ask('constructor', true), ask('toString', true)], {}).kind, 'faulty');
-  assert.is(botRuleOf('constructor'), null);
+  assert.is(validateAnswers([ask('constructor', true), ask('toString', true)], {}).kind, 'faulty');
+  assert.is(findBotRule('constructor'), null);
 });
 
 test('banned users may appeal and nothing else', () => {
   assert.equal(
     [
-      mayApply(true, 'banappeal'),
-      mayApply(true, 'staff'),
-      mayApply(false, 'staff'),
-      mayApply(false, 'banappeal'),
+      canApply(true, 'banappeal'),
+      canApply(true, 'staff'),
+      canApply(false, 'staff'),
+      canApply(false, 'banappeal'),
     ],
     [true, false, true, true],
   );
 });
 
 test('certification is for approved bots in 100 servers that 30 visitors looked at', () => {
-  const lacking = botRuleOf('certification')?.lacking;
+  const lacking = findBotRule('certification')?.listMissing;
   const good = { type: 'approved', servers: 100n, uniqueClicks: 30 };
 
   assert.equal(lacking?.(good), {});
@@ -89,7 +89,7 @@ test('certification is for approved bots in 100 servers that 30 visitors looked 
 });
 
 test('resubmission is for denied bots', () => {
-  const lacking = botRuleOf('resubmit')?.lacking;
+  const lacking = findBotRule('resubmit')?.listMissing;
   const bot = { type: 'denied', servers: 0n, uniqueClicks: 0 };
 
   assert.equal(lacking?.(bot), {});
@@ -97,10 +97,10 @@ test('resubmission is for denied bots', () => {
 });
 
 test('a position about a bot must ask for it in a short question', () => {
-  assert.is(mayAsk('staff', []), true);
-  assert.is(mayAsk('certification', [ask('bot_id', true), ask('why', false)]), true);
-  assert.is(mayAsk('certification', [ask('bot_id', false)]), false);
-  assert.is(mayAsk('resubmit', [ask('why', true)]), false);
+  assert.is(canRequest('staff', []), true);
+  assert.is(canRequest('certification', [ask('bot_id', true), ask('why', false)]), true);
+  assert.is(canRequest('certification', [ask('bot_id', false)]), false);
+  assert.is(canRequest('resubmit', [ask('why', true)]), false);
 });
 
 test.run();

@@ -4,7 +4,12 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CreditTier, slabsAfter, slabsOf, worthAfter } from '../../../engine/rules/credits.ts';
+import {
+  type CreditTier,
+  computeTierSlices,
+  computeValueCents,
+  splitIntoTiers,
+} from '../../../engine/rules/credits.ts';
 
 const test = suite('credits');
 
@@ -29,41 +34,42 @@ test('the documented examples', () => {
     [350n, [100n, 200n, 50n], 2_100n],
     [625n, [100n, 200n, 325n], 2_650n],
   ] as const) {
-    assert.equal(slabsOf(tiers, votes), slabs);
-    assert.is(worthAfter(tiers, votes, 0n), worth);
+    assert.equal(splitIntoTiers(tiers, votes), slabs);
+    assert.is(computeValueCents(tiers, votes, 0n), worth);
   }
 });
 
 test('without tiers there are no slabs and no worth', () => {
-  assert.equal(slabsOf([], 625n), []);
-  assert.is(worthAfter([], 625n, 10n), 0n);
+  assert.equal(splitIntoTiers([], 625n), []);
+  assert.is(computeValueCents([], 625n, 10n), 0n);
 });
 
 test('625 at once are worth the same as in hundreds', () => {
   let worth = 0n;
-  for (let redeemed = 0n; redeemed < 600n; redeemed += 100n) worth += worthAfter(tiers, 100n, redeemed);
-  worth += worthAfter(tiers, 25n, 600n);
+  for (let redeemed = 0n; redeemed < 600n; redeemed += 100n)
+    worth += computeValueCents(tiers, 100n, redeemed);
+  worth += computeValueCents(tiers, 25n, 600n);
 
   assert.is(worth, 2_650n);
 });
 
 test('what remains is shown in the slabs it will fall into', () => {
-  assert.equal(slabsAfter(tiers, 150n, 40n), [60n, 90n, 0n]);
-  assert.equal(slabsAfter(tiers, 10n, 400n), [0n, 0n, 10n]);
+  assert.equal(computeTierSlices(tiers, 150n, 40n), [60n, 90n, 0n]);
+  assert.equal(computeTierSlices(tiers, 10n, 400n), [0n, 0n, 10n]);
 });
 
 test('numbers beyond 2^53 keep every digit', () => {
   const huge = 18_446_744_073_709_552_000n;
 
-  assert.is(worthAfter([{ votes: 1n, cents: 1_000_000n }], huge, 0n), huge * 1_000_000n);
-  assert.equal(slabsOf(tiers, huge), [100n, 200n, huge - 300n]);
+  assert.is(computeValueCents([{ votes: 1n, cents: 1_000_000n }], huge, 0n), huge * 1_000_000n);
+  assert.equal(splitIntoTiers(tiers, huge), [100n, 200n, huge - 300n]);
 });
 
 test('no vote is lost or paid twice, and no slab but the last is overfull', () => {
   fc.assert(
     fc.property(someTiers, anyVotes, anyVotes, (any, votes, redeemed) => {
-      assert.is(sum(slabsAfter(any, votes, redeemed)), votes);
-      for (const [index, taken] of slabsOf(any, votes).entries()) {
+      assert.is(sum(computeTierSlices(any, votes, redeemed)), votes);
+      for (const [index, taken] of splitIntoTiers(any, votes).entries()) {
         assert.ok(taken >= 0n);
         if (index < any.length - 1) assert.ok(taken <= (any[index] as CreditTier).votes);
       }
@@ -77,10 +83,10 @@ test('cutting a redeem up in any way gains and loses nothing', () => {
       let before = redeemed;
       let worth = 0n;
       for (const part of parts) {
-        worth += worthAfter(any, part, before);
+        worth += computeValueCents(any, part, before);
         before += part;
       }
-      assert.is(worth, worthAfter(any, sum(parts), redeemed));
+      assert.is(worth, computeValueCents(any, sum(parts), redeemed));
     }),
   );
 });

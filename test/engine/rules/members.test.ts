@@ -4,10 +4,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  firstMissing,
-  judgeAddition,
-  judgeEdit,
-  judgeRemoval,
+  decideAddition,
+  decideEdit,
+  decideRemoval,
+  findMissing,
   type Member,
   type MemberChange,
   type TeamActor,
@@ -39,27 +39,27 @@ const edit = (
   edited: Partial<MemberChange> & { readonly userId: string },
 ) => {
   const { userId, ...fields } = edited;
-  const verdict = judgeEdit(members, actor, { userId, change: change(fields) });
+  const verdict = decideEdit(members, actor, { userId, change: change(fields) });
   if (verdict.kind === 'edit') return 'edit';
   return verdict.reason === 'permission_missing' ? verdict.permission : verdict.reason;
 };
 const remove = (members: readonly Member[], actor: TeamActor, userId: string) => {
-  const verdict = judgeRemoval(members, actor, userId);
+  const verdict = decideRemoval(members, actor, userId);
   if (verdict.kind === 'remove') return [verdict.nextOwner, verdict.nextDataHolder];
   return verdict.reason === 'permission_missing' ? verdict.permission : verdict.reason;
 };
 
 test('limits of a session cut what its user holds, also an owner', () => {
-  assert.is(firstMissing(team, user('robin'), ['edit_team']), null);
-  assert.is(firstMissing(team, user('robin', ['edit_bots']), ['edit_bots', 'edit_team']), 'edit_team');
-  assert.is(firstMissing(team, user('wren', ['edit_team']), ['edit_team']), 'edit_team');
-  assert.is(firstMissing(team, { kind: 'team', id: 't', limits: [] }, ['owner']), null);
-  assert.is(firstMissing(team, { kind: 'team', id: 't', limits: ['edit_bots'] }, ['owner']), 'owner');
+  assert.is(findMissing(team, user('robin'), ['edit_team']), null);
+  assert.is(findMissing(team, user('robin', ['edit_bots']), ['edit_bots', 'edit_team']), 'edit_team');
+  assert.is(findMissing(team, user('wren', ['edit_team']), ['edit_team']), 'edit_team');
+  assert.is(findMissing(team, { kind: 'team', id: 't', limits: [] }, ['owner']), null);
+  assert.is(findMissing(team, { kind: 'team', id: 't', limits: ['edit_bots'] }, ['owner']), 'owner');
 });
 
 test('what is given to a new member must be held by who gives it', () => {
   const add = (actor: TeamActor, permissions: ('edit_bots' | 'owner')[], members = team) => {
-    const verdict = judgeAddition(members, actor, { userId: 'swift', permissions, membersMax: 20 });
+    const verdict = decideAddition(members, actor, { userId: 'swift', permissions, membersMax: 20 });
     return verdict.kind === 'refused' && verdict.reason === 'permission_missing'
       ? verdict.permission
       : verdict.kind === 'refused'
@@ -73,7 +73,7 @@ test('what is given to a new member must be held by who gives it', () => {
   assert.is(add(user('finch'), []), 'add_team_members');
   assert.is(add(user('stranger'), []), 'add_team_members');
   assert.is(add(user('user0'), [], full), 'members_full');
-  const twice = judgeAddition(team, user('robin'), { userId: 'finch', permissions: [], membersMax: 20 });
+  const twice = decideAddition(team, user('robin'), { userId: 'finch', permissions: [], membersMax: 20 });
   assert.equal(twice, { kind: 'refused', reason: 'already_member' });
 });
 

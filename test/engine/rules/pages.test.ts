@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { offsetOf, pageNumberOf } from '../../../engine/rules/pages.ts';
+import { computeOffset, parsePageNumber } from '../../../engine/rules/pages.ts';
 
 const test = suite('pages');
 
@@ -23,14 +23,14 @@ test('a page is a whole number from 1, and 1 when absent', () => {
     ['one', null],
     ['٣', null],
   ];
-  for (const [words, page] of cases) assert.is(pageNumberOf(words), page, `page=${words}`);
+  for (const [words, page] of cases) assert.is(parsePageNumber(words), page, `page=${words}`);
 });
 
 test('an absurd page is a safe offset past every end', () => {
-  const page = pageNumberOf('9'.repeat(400)) as number;
+  const page = parsePageNumber('9'.repeat(400)) as number;
 
-  assert.ok(Number.isSafeInteger(offsetOf(page, 100)));
-  assert.ok(offsetOf(page, 10) > 1_000_000_000);
+  assert.ok(Number.isSafeInteger(computeOffset(page, 100)));
+  assert.ok(computeOffset(page, 10) > 1_000_000_000);
 });
 
 test.run();

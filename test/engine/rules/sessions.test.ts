@@ -4,8 +4,12 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { holds, type Permission, permissionCatalogue } from '../../../engine/rules/permissions.ts';
-import { judgeMinting, permissionsNamed } from '../../../engine/rules/sessions.ts';
+import {
+  includesPermission,
+  type Permission,
+  permissionCatalogue,
+} from '../../../engine/rules/permissions.ts';
+import { decideMinting, parsePermissions } from '../../../engine/rules/sessions.ts';
 
 const test = suite('minting');
 const all = permissionCatalogue.map((row) => row.id);
@@ -14,16 +18,16 @@ const some = fc.subarray([...all]);
 test('unlimited is for the owner with an unlimited session alone', () => {
   const requested: Permission[] = [];
 
-  assert.is(judgeMinting({ requested, held: ['owner'], limits: [] }).kind, 'granted');
-  assert.is(judgeMinting({ requested, held: ['owner'], limits: ['owner'] }).kind, 'unlimited_refused');
-  assert.is(judgeMinting({ requested, held: ['manage_sessions'], limits: [] }).kind, 'unlimited_refused');
-  assert.is(judgeMinting({ requested, held: [...all.slice(1)], limits: [] }).kind, 'unlimited_refused');
+  assert.is(decideMinting({ requested, granted: ['owner'], limits: [] }).kind, 'granted');
+  assert.is(decideMinting({ requested, granted: ['owner'], limits: ['owner'] }).kind, 'unlimited_refused');
+  assert.is(decideMinting({ requested, granted: ['manage_sessions'], limits: [] }).kind, 'unlimited_refused');
+  assert.is(decideMinting({ requested, granted: [...all.slice(1)], limits: [] }).kind, 'unlimited_refused');
 });
 
 test('what is not held is refused by name', () => {
-  const verdict = judgeMinting({
+  const verdict = decideMinting({
     requested: ['edit_bots', 'delete_bots'],
-    held: ['edit_bots', 'manage_sessions'],
+    granted: ['edit_bots', 'manage_sessions'],
     limits: [],
   });
 
@@ -31,18 +35,18 @@ test('what is not held is refused by name', () => {
 });
 
 test('limits of the session at hand cut down what is held', () => {
-  const minting = { requested: ['edit_bots'] as const, held: ['owner'] };
+  const minting = { requested: ['edit_bots'] as const, granted: ['owner'] };
 
-  assert.is(judgeMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_held');
-  assert.is(judgeMinting({ ...minting, limits: ['edit_bots'] }).kind, 'granted');
+  assert.is(decideMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_held');
+  assert.is(decideMinting({ ...minting, limits: ['edit_bots'] }).kind, 'granted');
 });
 
 test('nothing is ever granted that the caller could not do himself', () => {
   fc.assert(
-    fc.property(some, some, some, (requested, held, limits) => {
-      if (judgeMinting({ requested, held, limits }).kind !== 'granted') return;
+    fc.property(some, some, some, (requested, granted, limits) => {
+      if (decideMinting({ requested, granted, limits }).kind !== 'granted') return;
       const effective = (word: Permission): boolean =>
-        holds(held, word) && (limits.length === 0 || holds(limits, word));
+        includesPermission(granted, word) && (limits.length === 0 || includesPermission(limits, word));
       const wanted = requested.length === 0 ? all : requested;
       assert.ok(wanted.every(effective));
     }),
@@ -50,10 +54,10 @@ test('nothing is ever granted that the caller could not do himself', () => {
 });
 
 test('an unknown word makes the whole list unknown, never shorter', () => {
-  assert.is(permissionsNamed(['edit_bots', 'fly']), null);
-  assert.is(permissionsNamed(['fly']), null);
-  assert.equal(permissionsNamed(['edit_bots', 'edit_bots']), ['edit_bots']);
-  assert.equal(permissionsNamed([]), []);
+  assert.is(parsePermissions(['edit_bots', 'fly']), null);
+  assert.is(parsePermissions(['fly']), null);
+  assert.equal(parsePermissions(['edit_bots', 'edit_bots']), ['edit_bots']);
+  assert.equal(parsePermissions([]), []);
 });
 
 test.run();

@@ -3,13 +3,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { slugOf, vanityCandidates, vanityCodeFault } from '../../../engine/rules/vanity.ts';
+import { findVanityCodeFault, listVanityCandidates, toSlug } from '../../../engine/rules/vanity.ts';
 
 const test = suite('rules of vanity codes');
 
 test('codes have 2 to 32 characters of a small alphabet, and are neither words of ours nor like ids', () => {
   for (const code of ['ab', 'z'.repeat(32), 'night-owls_2', '12345678901234'])
-    assert.is(vanityCodeFault(code), null, code);
+    assert.is(findVanityCodeFault(code), null, code);
   for (const code of [
     'a',
     'a'.repeat(33),
@@ -22,30 +22,30 @@ test('codes have 2 to 32 characters of a small alphabet, and are neither words o
     '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14',
     '018f3b7e7c1a7d529d1e2f6b1f6f7a14',
   ])
-    assert.type(vanityCodeFault(code), 'string', code);
+    assert.type(findVanityCodeFault(code), 'string', code);
 });
 
 test('a slug has no accents, no double hyphens, none at its ends', () => {
-  assert.is(slugOf('  Café — Zürich!! '), 'cafe-zurich');
-  assert.is(slugOf('日本'), '');
+  assert.is(toSlug('  Café — Zürich!! '), 'cafe-zurich');
+  assert.is(toSlug('日本'), '');
 });
 
 test('a slug keeps a single underscore between letters and digits, as codes may have it', () => {
-  assert.is(slugOf('Dice_Roller'), 'dice_roller');
-  assert.is(slugOf('__dice__roller_ 2_'), 'dice-roller-2');
-  assert.is(slugOf(`${'x'.repeat(31)}_y`), 'x'.repeat(31));
-  for (const code of vanityCandidates('bot', '815553000470478850', `${'x'.repeat(26)}_yyyyyyyy`)) {
-    assert.is(vanityCodeFault(code), null, code);
+  assert.is(toSlug('Dice_Roller'), 'dice_roller');
+  assert.is(toSlug('__dice__roller_ 2_'), 'dice-roller-2');
+  assert.is(toSlug(`${'x'.repeat(31)}_y`), 'x'.repeat(31));
+  for (const code of listVanityCandidates('bot', '815553000470478850', `${'x'.repeat(26)}_yyyyyyyy`)) {
+    assert.is(findVanityCodeFault(code), null, code);
     assert.not.match(code, /[-_]{2}/);
   }
 });
 
 test('a new team is offered its slug, then longer ones, then team- and six random characters', () => {
   const id = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14';
-  assert.equal(vanityCandidates('team', id, 'Night Owls').slice(0, 2), ['night-owls', 'night-owls-7a14']);
-  assert.equal(vanityCandidates('team', id, '日本')[0], 'team-6f7a14');
-  assert.equal(vanityCandidates('team', id, 'Teams')[0], 'teams-7a14');
-  assert.ok(vanityCandidates('team', id, 'x').every((code) => vanityCodeFault(code) === null));
+  assert.equal(listVanityCandidates('team', id, 'Night Owls').slice(0, 2), ['night-owls', 'night-owls-7a14']);
+  assert.equal(listVanityCandidates('team', id, '日本')[0], 'team-6f7a14');
+  assert.equal(listVanityCandidates('team', id, 'Teams')[0], 'teams-7a14');
+  assert.ok(listVanityCandidates('team', id, 'x').every((code) => findVanityCodeFault(code) === null));
 });
 
 test.run();

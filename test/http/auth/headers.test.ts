@@ -6,15 +6,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError } from '../../../engine/errors.ts';
-import { presentedToken } from '../../../http/auth/headers.ts';
-import { RequestHeaders, takeHeader } from '../../../http/request-headers.ts';
+import { parseTokenHeaders } from '../../../http/auth/token-headers.ts';
+import { RequestHeaders, takeHeader } from '../../../http/server/request-headers.ts';
 
 const test = suite('auth headers');
 
 const read = (lines: readonly [string, string][]) => {
   const headers = new RequestHeaders();
   for (const [name, value] of lines) takeHeader(headers, name, value);
-  return presentedToken(headers);
+  return parseTokenHeaders(headers);
 };
 
 const forms: readonly [string, [string, string][], string, string | null][] = [

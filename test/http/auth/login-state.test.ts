@@ -13,7 +13,7 @@ const nowMs = 1_800_000_000_000;
 
 test('another node with the same secret knows the verifier of the challenge', () => {
   const { state, challenge } = states.create(nowMs);
-  const verifier = createLoginStates(secret).verifierOf(state, nowMs) ?? '';
+  const verifier = createLoginStates(secret).findVerifier(state, nowMs) ?? '';
 
   assert.match(verifier, /^[A-Za-z0-9_-]{43}$/);
   assert.is(hash('sha256', verifier, 'base64url'), challenge);
@@ -22,8 +22,8 @@ test('another node with the same secret knows the verifier of the challenge', ()
 test('a state lasts until its time and no longer', () => {
   const { state } = states.create(nowMs);
 
-  assert.ok(states.verifierOf(state, nowMs + loginStateMs - 1));
-  assert.is(states.verifierOf(state, nowMs + loginStateMs), null);
+  assert.ok(states.findVerifier(state, nowMs + loginStateMs - 1));
+  assert.is(states.findVerifier(state, nowMs + loginStateMs), null);
 });
 
 test('no state is made twice, and none tells its verifier', () => {
@@ -32,7 +32,7 @@ test('no state is made twice, and none tells its verifier', () => {
   assert.is(new Set(made.map(({ state }) => state)).size, 100);
   assert.is(new Set(made.map(({ challenge }) => challenge)).size, 100);
   for (const { state } of made)
-    assert.not.match(state, new RegExp(states.verifierOf(state, nowMs) ?? '', 'u'));
+    assert.not.match(state, new RegExp(states.findVerifier(state, nowMs) ?? '', 'u'));
 });
 
 test('a state with any character changed is refused', () => {
@@ -41,16 +41,16 @@ test('a state with any character changed is refused', () => {
     for (const other of ['A', 'B', '0', '.', '-']) {
       if (state[index] === other) continue;
       const changed = state.slice(0, index) + other + state.slice(index + 1);
-      assert.is(states.verifierOf(changed, nowMs), null, changed);
+      assert.is(states.findVerifier(changed, nowMs), null, changed);
     }
   }
   for (const wrong of ['', '.', `${state}A`, ` ${state}`, `${state}\n`]) {
-    assert.is(states.verifierOf(wrong, nowMs), null, wrong);
+    assert.is(states.findVerifier(wrong, nowMs), null, wrong);
   }
 });
 
 test('a state of another secret is refused, and a short secret too', () => {
-  assert.is(states.verifierOf(createLoginStates(randomBytes(32)).create(nowMs).state, nowMs), null);
+  assert.is(states.findVerifier(createLoginStates(randomBytes(32)).create(nowMs).state, nowMs), null);
   assert.throws(() => createLoginStates(randomBytes(31)), /32 bytes/);
 });
 

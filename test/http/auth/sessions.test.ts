@@ -49,8 +49,8 @@ const open = () => {
       source,
       clock,
       entriesMax: 10,
-      keepMs: 1_000,
-      believes: () => state.believes,
+      freshMs: 1_000,
+      isTrusted: () => state.believes,
     }),
   };
 };
@@ -216,7 +216,7 @@ test('nor is it when it was forgotten, has expired, or no word of a revoke would
 test('what may have changed is asked for at its next use', async () => {
   const world = open();
   await fill(world);
-  world.cache.doubtHash(hash('sha256', token));
+  world.cache.markHashStale(hash('sha256', token));
 
   assert.equal(await fails(world), record);
   world.state.nowMs = 5_000;

@@ -3,8 +3,8 @@
  * question who may do this. Bodies are the published examples, with the ids of the people at hand.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
-import { parameterNames } from '../../../http/match.ts';
-import type { AnyRow } from '../../../http/route.ts';
+import { listParameterNames } from '../../../http/request/match.ts';
+import type { AnyRoute } from '../../../http/route.ts';
 import type { People } from './people.ts';
 
 export interface Sample {
@@ -13,19 +13,19 @@ export interface Sample {
 }
 
 /** Kinds of entity on which an operation with a free target is tried, by the token that asks. */
-const targetOf = (row: AnyRow, kind: TokenKind): 'bot' | 'server' | 'team' => {
+const targetOf = (route: AnyRoute, kind: TokenKind): 'bot' | 'server' | 'team' => {
   if (kind === 'server') return 'server';
-  return kind === 'team' && row.name !== 'redeemCredits' ? 'team' : 'bot';
+  return kind === 'team' && route.name !== 'redeemCredits' ? 'team' : 'bot';
 };
 
-const firstSegment = (row: AnyRow): string => row.path.split('/')[1] ?? '';
+const firstSegment = (route: AnyRoute): string => route.path.split('/')[1] ?? '';
 
 const valueFor = (
-  row: AnyRow,
+  route: AnyRoute,
   name: string,
   { people, kind }: { people: People; kind: TokenKind },
 ): string => {
-  const type = targetOf(row, kind);
+  const type = targetOf(route, kind);
   switch (name) {
     case 'target_type':
       return type;
@@ -44,10 +44,10 @@ const valueFor = (
     case 'session_id':
       return '00000000-0000-7000-8000-000000000000';
     case 'id':
-      if (row.path.startsWith('/users/{uid}/packs')) return people.pack;
+      if (route.path.startsWith('/users/{uid}/packs')) return people.pack;
       return (
         { bots: people.bot, servers: people.server, teams: people.team, packs: people.pack }[
-          firstSegment(row)
+          firstSegment(route)
         ] ?? people.user
       );
     default:
@@ -66,9 +66,9 @@ let serial = 0;
 const long = 'x'.repeat(50);
 
 /** What the example of a body cannot know: ids of these people, names that are free. */
-const changesOf = (row: AnyRow, people: People): object => {
+const changesOf = (route: AnyRoute, people: People): object => {
   serial += 1;
-  switch (row.name) {
+  switch (route.name) {
     case 'addTeamMember':
       return { user_id: people.stranger, perms: [] };
     case 'createBot':
@@ -94,21 +94,21 @@ const changesOf = (row: AnyRow, people: People): object => {
   }
 };
 
-const withoutTeam = (row: AnyRow, body: object): object => {
-  if (row.name !== 'createBot') return body;
+const withoutTeam = (route: AnyRoute, body: object): object => {
+  if (route.name !== 'createBot') return body;
   const { team_owner: _, ...rest } = body as { team_owner?: string };
   return rest;
 };
 
 /** The request of a row about these people, as a token of this kind would ask it. */
-export const sampleOf = (row: AnyRow, people: People, kind: TokenKind): Sample => {
-  const named = parameterNames(row.path);
+export const sampleOf = (route: AnyRoute, people: People, kind: TokenKind): Sample => {
+  const named = listParameterNames(route.path);
   const path = named.reduce(
-    (text, name) => text.replace(`{${name}}`, encodeURIComponent(valueFor(row, name, { people, kind }))),
-    row.path,
+    (text, name) => text.replace(`{${name}}`, encodeURIComponent(valueFor(route, name, { people, kind }))),
+    route.path,
   );
-  const query = queries[row.name] ?? '';
-  if (row.body === undefined) return { path: path + query };
-  const example: object = row.body.examples[0];
-  return { path: path + query, body: withoutTeam(row, { ...example, ...changesOf(row, people) }) };
+  const query = queries[route.name] ?? '';
+  if (route.body === undefined) return { path: path + query };
+  const example: object = route.body.examples[0];
+  return { path: path + query, body: withoutTeam(route, { ...example, ...changesOf(route, people) }) };
 };

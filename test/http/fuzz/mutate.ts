@@ -14,7 +14,7 @@ export interface Sent {
   readonly body?: string;
 }
 
-type Mutation = (sent: Sent, dice: Dice) => Sent;
+type Mutation = (sent: Sent, random: Dice) => Sent;
 
 /** Values that have broken something somewhere. */
 const nastyValues: readonly unknown[] = [
@@ -153,58 +153,58 @@ const nastyTokens: readonly string[] = [
 const withoutTokens = (headers: Sent['headers']): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !/auth/.test(name)));
 
-const spoilToken: Mutation = (sent, dice) => {
-  const name = dice.pick(['authorization', 'user-auth', 'bot-auth', 'server-auth', 'team-auth']);
-  return { ...sent, headers: { ...withoutTokens(sent.headers), [name]: dice.pick(nastyTokens) } };
+const spoilToken: Mutation = (sent, random) => {
+  const name = random.pick(['authorization', 'user-auth', 'bot-auth', 'server-auth', 'team-auth']);
+  return { ...sent, headers: { ...withoutTokens(sent.headers), [name]: random.pick(nastyTokens) } };
 };
 
-const addSecondToken: Mutation = (sent, dice) => ({
+const addSecondToken: Mutation = (sent, random) => ({
   ...sent,
-  headers: { ...sent.headers, 'team-auth': dice.pick(nastyTokens) },
+  headers: { ...sent.headers, 'team-auth': random.pick(nastyTokens) },
 });
 
 const dropToken: Mutation = (sent) => ({ ...sent, headers: withoutTokens(sent.headers) });
 
-const spoilPath: Mutation = (sent, dice) => {
+const spoilPath: Mutation = (sent, random) => {
   const [path = '/', ...query] = sent.path.split('?');
   const segments = path.split('/');
-  segments[1 + dice.below(Math.max(1, segments.length - 1))] = dice.pick(nastySegments);
+  segments[1 + random.below(Math.max(1, segments.length - 1))] = random.pick(nastySegments);
   return { ...sent, path: [segments.join('/'), ...query].join('?') };
 };
 
-const stretchPath: Mutation = (sent, dice) => ({
+const stretchPath: Mutation = (sent, random) => ({
   ...sent,
-  path: dice.pick([`${sent.path}/`, `/${sent.path}`, `${sent.path}/x`, `${sent.path}?`, `${sent.path}#x`]),
+  path: random.pick([`${sent.path}/`, `/${sent.path}`, `${sent.path}/x`, `${sent.path}?`, `${sent.path}#x`]),
 });
 
-const spoilQuery: Mutation = (sent, dice) => ({
+const spoilQuery: Mutation = (sent, random) => ({
   ...sent,
-  path: `${sent.path.split('?')[0]}?${dice.pick(nastyQueries)}`,
+  path: `${sent.path.split('?')[0]}?${random.pick(nastyQueries)}`,
 });
 
-const replaceBody: Mutation = (sent, dice) => ({ ...sent, body: dice.pick(nastyBodies) });
+const replaceBody: Mutation = (sent, random) => ({ ...sent, body: random.pick(nastyBodies) });
 
-const spoilField: Mutation = (sent, dice) => {
-  if (sent.body === undefined) return replaceBody(sent, dice);
+const spoilField: Mutation = (sent, random) => {
+  if (sent.body === undefined) return replaceBody(sent, random);
   try {
     const fields = JSON.parse(sent.body) as Record<string, unknown>;
-    const name = dice.pick([...Object.keys(fields), 'extra']);
+    const name = random.pick([...Object.keys(fields), 'extra']);
     const { [name]: _, ...rest } = fields;
-    const spoilt = dice.below(4) === 0 ? rest : { ...rest, [name]: dice.pick(nastyValues) };
+    const spoilt = random.below(4) === 0 ? rest : { ...rest, [name]: random.pick(nastyValues) };
     return { ...sent, body: JSON.stringify(spoilt) };
   } catch {
     return sent;
   }
 };
 
-const addHeader: Mutation = (sent, dice) => {
-  const [name, value] = dice.pick(nastyHeaders);
+const addHeader: Mutation = (sent, random) => {
+  const [name, value] = random.pick(nastyHeaders);
   return { ...sent, headers: { ...sent.headers, [name]: value } };
 };
 
-const changeMethod: Mutation = (sent, dice) => ({
+const changeMethod: Mutation = (sent, random) => ({
   ...sent,
-  method: dice.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
+  method: random.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
 });
 
 const mutations: readonly Mutation[] = [
@@ -223,9 +223,9 @@ const mutations: readonly Mutation[] = [
 ];
 
 /** The request spoilt in none (one time in five) to three places. */
-export const mutate = (sent: Sent, dice: Dice): Sent => {
+export const mutate = (sent: Sent, random: Dice): Sent => {
   let spoilt = sent;
-  const times = dice.below(5) === 0 ? 0 : 1 + dice.below(3);
-  for (let index = 0; index < times; index += 1) spoilt = dice.pick(mutations)(spoilt, dice);
+  const times = random.below(5) === 0 ? 0 : 1 + random.below(3);
+  for (let index = 0; index < times; index += 1) spoilt = random.pick(mutations)(spoilt, random);
   return spoilt;
 };

@@ -7,7 +7,7 @@
  */
 import { Agent, request as send } from 'node:http';
 import type { TokenKind } from '../../../engine/rules/token.ts';
-import { rows } from '../../../http/table.ts';
+import { routes } from '../../../http/routes/table.ts';
 import { createDice, type Dice } from '../../faults/random.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, type People, settle } from '../authorisation/people.ts';
@@ -50,15 +50,15 @@ const gather = async (world: World): Promise<Crowd> => {
   return { people, tokens: Object.fromEntries(pairs) as Record<TokenKind, string> };
 };
 
-const compose = (crowd: Crowd, dice: Dice): Sent => {
-  const row = dice.pick(rows);
-  const taken = expected[row.name]?.kinds ?? [];
-  const kind = taken.length === 0 || dice.below(8) === 0 ? dice.pick(kinds) : dice.pick(taken);
-  const { path, body } = sampleOf(row, crowd.people, kind);
-  const address = `${1 + dice.below(200)}.${dice.below(256)}.${dice.below(256)}.1`;
+const compose = (crowd: Crowd, random: Dice): Sent => {
+  const route = random.pick(routes);
+  const taken = expected[route.name]?.kinds ?? [];
+  const kind = taken.length === 0 || random.below(8) === 0 ? random.pick(kinds) : random.pick(taken);
+  const { path, body } = sampleOf(route, crowd.people, kind);
+  const address = `${1 + random.below(200)}.${random.below(256)}.${random.below(256)}.1`;
   const headers = { authorization: crowd.tokens[kind], 'x-forwarded-for': address };
-  const sent: Sent = { method: row.method, path, headers };
-  return mutate(body === undefined ? sent : { ...sent, body: JSON.stringify(body) }, dice);
+  const sent: Sent = { method: route.method, path, headers };
+  return mutate(body === undefined ? sent : { ...sent, body: JSON.stringify(body) }, random);
 };
 
 const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent): Promise<Reply> =>
@@ -107,9 +107,9 @@ const faultOf = (sent: Sent, reply: Reply): string => {
 
 const askOne = async (
   world: World,
-  { agent, crowd, dice }: { agent: Agent; crowd: Crowd; dice: Dice },
+  { agent, crowd, dice: random }: { agent: Agent; crowd: Crowd; dice: Dice },
 ): Promise<{ status: number; fault: string }> => {
-  const sent = compose(crowd, dice);
+  const sent = compose(crowd, random);
   try {
     const reply = await ask(world, agent, sent);
     const fault = faultOf(sent, reply);
@@ -131,11 +131,11 @@ export const fuzz = async (
   const crowds = await Promise.all(Array.from({ length: crowdsAtOnce }, () => gather(world)));
   let left = options.requests;
   const worker = async (number: number): Promise<void> => {
-    const dice = createDice(options.seed * 31 + number);
+    const random = createDice(options.seed * 31 + number);
     const place = number % crowdsAtOnce;
     for (; left > 0; left -= 1) {
-      if (dice.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);
-      const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, dice });
+      if (random.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);
+      const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, dice: random });
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (fault !== '' && faults.length < faultsToldMax) faults.push(fault);
     }

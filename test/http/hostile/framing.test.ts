@@ -9,7 +9,9 @@ import { answersIn, raw, untilClosed } from '../raw.ts';
 import { openWorld } from '../world.ts';
 
 const test = suite('hostile framing');
-const world = await openWorld({ deadlines: { readingMs: 300, workingMs: 300, askingMs: 600, sweepMs: 20 } });
+const world = await openWorld({
+  deadlines: { readingMs: 300, workingMs: 300, outboundMs: 600, sweepMs: 20 },
+});
 test.after(() => world.close());
 
 const host = 'Host: a\r\n';

@@ -5,7 +5,7 @@
 import pino from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createSparingLog, failuresPerSecondMax } from '../../../http/sparing-log.ts';
+import { createRateLimitedLog, failuresPerSecondMax } from '../../../http/telemetry/rate-limited-log.ts';
 import { fuzz } from '../fuzz/run.ts';
 import { answersIn, raw } from '../raw.ts';
 import { openWorld as openRollcall } from '../routes/world.ts';
@@ -55,7 +55,7 @@ test('one failure is one line, whatever its words and its client hold', async ()
 
 test('a flood of failures is a few lines', async () => {
   const log = keep();
-  const world = await openWorld({ logger: createSparingLog(log.logger, realClock) });
+  const world = await openWorld({ logger: createRateLimitedLog(log.logger, realClock) });
   try {
     const request = 'GET /things/broken HTTP/1.1\r\nHost: a\r\n\r\n';
     const startedMs = performance.now();

@@ -9,9 +9,9 @@ import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TokenKind } from '../../../engine/rules/token.ts';
-import { parameterNames } from '../../../http/match.ts';
-import type { AnyRow } from '../../../http/route.ts';
-import { rows } from '../../../http/table.ts';
+import { listParameterNames } from '../../../http/request/match.ts';
+import type { AnyRoute } from '../../../http/route.ts';
+import { routes } from '../../../http/routes/table.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, type People, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
@@ -32,15 +32,15 @@ test.before(async () => {
 });
 test.after(() => world.close());
 
-const kindFor = (row: AnyRow): TokenKind => expected[row.name]?.kinds[0] ?? 'user';
-const sample = (row: AnyRow) => sampleOf(row, people, kindFor(row));
+const kindFor = (route: AnyRoute): TokenKind => expected[route.name]?.kinds[0] ?? 'user';
+const sample = (route: AnyRoute) => sampleOf(route, people, kindFor(route));
 let asked = 0;
 /** Another address for every request, so that no limit answers first. */
 const address = (): string => {
   asked += 1;
   return `198.${18 + (asked >> 16)}.${(asked >> 8) & 255}.${asked & 255}`;
 };
-const tokenFor = (row: AnyRow): string => tokens.get(kindFor(row)) ?? '';
+const tokenFor = (route: AnyRoute): string => tokens.get(kindFor(route)) ?? '';
 
 interface Shape {
   readonly type?: string;
@@ -72,17 +72,17 @@ const refusedTexts: readonly [string, string][] = [
 for (const [name, text] of refusedTexts) {
   test(`${name} in any text of any body → 400`, async () => {
     let places = 0;
-    for (const row of rows) {
-      if (row.body === undefined) continue;
-      const { path, body } = sample(row);
-      for (const spoilt of placesOf(row.body as TSchema as Shape, text)) {
+    for (const route of routes) {
+      if (route.body === undefined) continue;
+      const { path, body } = sample(route);
+      for (const spoilt of placesOf(route.body as TSchema as Shape, text)) {
         const whole = { ...(body as object), ...(spoilt as object) };
-        const reply = await world.ask(row.method, path, {
-          token: tokenFor(row),
+        const reply = await world.ask(route.method, path, {
+          token: tokenFor(route),
           body: whole,
           headers: { 'x-forwarded-for': address() },
         });
-        assert.equal([reply.status, reply.json.context.code], [400, 'malformed_json'], row.name);
+        assert.equal([reply.status, reply.json.context.code], [400, 'malformed_json'], route.name);
         places += 1;
       }
     }
@@ -106,24 +106,24 @@ for (const [name, character] of [
 ] as const) {
   test(`${name} alone, in any text of any body that has a minimum → 400 naming it`, async () => {
     let places = 0;
-    for (const row of rows) {
-      if (row.body === undefined) continue;
-      const { path, body } = sample(row);
-      const shape = withMinimum(row.body as TSchema as Shape);
+    for (const route of routes) {
+      if (route.body === undefined) continue;
+      const { path, body } = sample(route);
+      const shape = withMinimum(route.body as TSchema as Shape);
       // Enough of them for every minimum but the longest, and not too many for most maxima.
       for (const spoilt of placesOf(shape, character.repeat(30))) {
         const whole = { ...(body as object), ...(spoilt as object) };
-        const reply = await world.ask(row.method, path, {
-          token: tokenFor(row),
+        const reply = await world.ask(route.method, path, {
+          token: tokenFor(route),
           body: whole,
           headers: { 'x-forwarded-for': address() },
         });
-        assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], row.name);
+        assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], route.name);
         const [field] = Object.keys(spoilt as object);
         const pointers = Object.keys(reply.json.context);
         assert.ok(
           pointers.some((pointer) => pointer.startsWith(`/${field}`)),
-          `${row.name} ${field}`,
+          `${route.name} ${field}`,
         );
         places += 1;
       }
@@ -134,14 +134,14 @@ for (const [name, character] of [
 
 test('bytes that are not UTF-8 in a body of any row → 400', async () => {
   const host = `Host: a\r\nConnection: close\r\n`;
-  for (const row of rows.filter(({ body }) => body !== undefined)) {
+  for (const route of routes.filter(({ body }) => body !== undefined)) {
     for (const bytes of ['\xc0\xaf', '\xe0\x80\xaf', '\xed\xa0\x80', '\xf8\x88\x80\x80\x80', '\xff']) {
       const text = `{"name":"${bytes}"}`;
-      const from = `Authorization: ${tokenFor(row)}\r\nX-Forwarded-For: ${address()}\r\n`;
-      const head = `${row.method} ${sample(row).path} HTTP/1.1\r\n${host}${from}`;
+      const from = `Authorization: ${tokenFor(route)}\r\nX-Forwarded-For: ${address()}\r\n`;
+      const head = `${route.method} ${sample(route).path} HTTP/1.1\r\n${host}${from}`;
       const answer = await raw(world.port, `${head}Content-Length: ${text.length}\r\n\r\n${text}`);
-      assert.match(answer.text, /^HTTP\/1\.1 400 /, row.name);
-      assert.match(answer.text, /"code":"malformed_json"/, row.name);
+      assert.match(answer.text, /^HTTP\/1\.1 400 /, route.name);
+      assert.match(answer.text, /"code":"malformed_json"/, route.name);
     }
   }
 });
@@ -160,13 +160,13 @@ const segments = [
   '',
 ];
 test('no parameter of a path holds a control character, half a character, a slash or a way up', async () => {
-  for (const row of rows) {
-    for (const name of parameterNames(row.path)) {
+  for (const route of routes) {
+    for (const name of listParameterNames(route.path)) {
       for (const segment of segments) {
-        const path = row.path.replace(`{${name}}`, segment).replaceAll(/\{[a-z_]+\}/g, 'word');
-        const request = `${row.method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+        const path = route.path.replace(`{${name}}`, segment).replaceAll(/\{[a-z_]+\}/g, 'word');
+        const request = `${route.method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
         const { text } = await raw(world.port, request);
-        assert.match(text, /^HTTP\/1\.1 (404|405) /, `${row.method} ${path}: ${text}`);
+        assert.match(text, /^HTTP\/1\.1 (404|405) /, `${route.method} ${path}: ${text}`);
         assert.not.match(text, /\r\nX-Evil/i);
       }
     }
@@ -184,14 +184,14 @@ test('no word of a query breaks anything, or a header', async () => {
     '%F0%9F%91%BB',
     '__proto__',
   ];
-  for (const row of rows) {
-    const named = Object.keys((row.query as Shape | undefined)?.properties ?? {});
-    const names = row.method === 'GET' ? [...named, '__proto__', 'constructor'] : named;
+  for (const route of routes) {
+    const named = Object.keys((route.query as Shape | undefined)?.properties ?? {});
+    const names = route.method === 'GET' ? [...named, '__proto__', 'constructor'] : named;
     for (const name of names) {
       for (const word of words) {
-        const path = `${sample(row).path.split('?')[0]}?${name}=${word}`;
-        const from = { token: tokenFor(row), headers: { 'x-forwarded-for': address() } };
-        const { status, headers } = await world.ask(row.method, path, from);
+        const path = `${sample(route).path.split('?')[0]}?${name}=${word}`;
+        const from = { token: tokenFor(route), headers: { 'x-forwarded-for': address() } };
+        const { status, headers } = await world.ask(route.method, path, from);
         assert.ok(status < 500, `${path} → ${status}`);
         assert.is(headers.get('x-evil'), null);
       }
@@ -200,16 +200,16 @@ test('no word of a query breaks anything, or a header', async () => {
 });
 
 test('no origin is told back, and no reply allows credentials', async () => {
-  for (const row of rows) {
+  for (const route of routes) {
     for (const origin of ['null', 'https://evil.example']) {
-      const plain = await world.ask('GET', sample(row).path, { headers: { origin } });
-      const before = await world.ask('OPTIONS', sample(row).path, {
-        headers: { origin, 'access-control-request-method': row.method },
+      const plain = await world.ask('GET', sample(route).path, { headers: { origin } });
+      const before = await world.ask('OPTIONS', sample(route).path, {
+        headers: { origin, 'access-control-request-method': route.method },
       });
       for (const { headers } of [plain, before]) {
-        assert.is(headers.get('access-control-allow-origin'), '*', row.name);
-        assert.is(headers.get('access-control-allow-credentials'), null, row.name);
-        assert.is(headers.get('set-cookie'), null, row.name);
+        assert.is(headers.get('access-control-allow-origin'), '*', route.name);
+        assert.is(headers.get('access-control-allow-credentials'), null, route.name);
+        assert.is(headers.get('set-cookie'), null, route.name);
       }
     }
   }

@@ -6,11 +6,11 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decide, type Policy } from '../../../http/limits/gcra.ts';
+import { decideRate, type LimitPolicy } from '../../../http/limits/gcra.ts';
 
 const test = suite('gcra');
 /** Five a minute, five at once. */
-const login: Policy = { name: 'login', burst: 5, intervalMs: 12_000 };
+const login: LimitPolicy = { name: 'login', burst: 5, intervalMs: 12_000 };
 
 test('a burst passes, the next is told when to come back, and then passes', () => {
   const steps: readonly [number, boolean, number, number][] = [
@@ -28,7 +28,7 @@ test('a burst passes, the next is told when to come back, and then passes', () =
   ];
   let tatMs = 0;
   for (const [nowMs, allowed, remaining, retryAfterMs] of steps) {
-    const decision = decide(login, tatMs, 1_000_000_000 + nowMs);
+    const decision = decideRate(login, tatMs, 1_000_000_000 + nowMs);
     tatMs = decision.tatMs;
     assert.equal(
       [nowMs, decision.allowed, decision.remaining, decision.retryAfterMs],
@@ -39,11 +39,11 @@ test('a burst passes, the next is told when to come back, and then passes', () =
 
 test('retrying early costs nothing', () => {
   let tatMs = 0;
-  for (let count = 0; count < 5; count++) tatMs = decide(login, tatMs, 1_000).tatMs;
+  for (let count = 0; count < 5; count++) tatMs = decideRate(login, tatMs, 1_000).tatMs;
 
-  for (let count = 0; count < 100; count++) tatMs = decide(login, tatMs, 1_000 + count).tatMs;
+  for (let count = 0; count < 100; count++) tatMs = decideRate(login, tatMs, 1_000 + count).tatMs;
 
-  assert.ok(decide(login, tatMs, 13_000).allowed);
+  assert.ok(decideRate(login, tatMs, 13_000).allowed);
 });
 
 test('in any window, no more pass than the burst and what the window frees', () => {
@@ -55,10 +55,10 @@ test('in any window, no more pass than the burst and what the window frees', () 
       const passed: number[] = [];
       for (const wait of waits) {
         nowMs += wait;
-        const decision = decide(login, tatMs, nowMs);
+        const decision = decideRate(login, tatMs, nowMs);
         tatMs = decision.tatMs;
         if (decision.allowed) passed.push(nowMs);
-        else assert.ok(decide(login, tatMs, nowMs + decision.retryAfterMs).allowed);
+        else assert.ok(decideRate(login, tatMs, nowMs + decision.retryAfterMs).allowed);
       }
       passed.forEach((fromMs, index) => {
         const inWindow = passed.slice(index).filter((atMs) => atMs < fromMs + 60_000).length;

@@ -5,7 +5,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLimiter, defaultLimits, RateLimited } from '../../../http/limits/limiter.ts';
+import { createLimiter, defaultLimits, RateLimitedError } from '../../../http/limits/limiter.ts';
 
 const test = suite('limiter');
 
@@ -26,8 +26,8 @@ test('a 429 carries every header and a Retry-After', () => {
     limiter.take('login', 'a', 1_500);
     assert.unreachable();
   } catch (error) {
-    assert.instance(error, RateLimited);
-    const limited = error as RateLimited;
+    assert.instance(error, RateLimitedError);
+    const limited = error as RateLimitedError;
     assert.is(limited.retryAfterSeconds, 12);
     assert.is(
       limited.headers,

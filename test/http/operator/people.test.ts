@@ -153,7 +153,7 @@ test('votes reset: one listing begins at 0 and its voters may vote again; not in
 test('votes reset-all: must be confirmed; then every listing begins at 0', async () => {
   await world.vote('cat', 'bots/bot1');
   await world.vote('cat', 'bots/bot2');
-  for (const bot of ['bot1', 'bot2']) await world.engine.flushed('bot', bot);
+  for (const bot of ['bot1', 'bot2']) await world.engine.waitForFlush('bot', bot);
   assert.is((await operate('POST /votes/reset-all', {})).status, 400);
   const { json } = await operate('POST /votes/reset-all', { confirm: 'all' });
   assert.ok(Number(json.context.listings) >= 2, JSON.stringify(json));

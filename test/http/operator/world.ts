@@ -4,7 +4,7 @@
  * Used by the tests beside this file; each opens one and closes it.
  */
 import { createAdmin } from '../../../http/admin.ts';
-import { createMetrics } from '../../../http/metrics.ts';
+import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';
@@ -45,7 +45,7 @@ export const openOperated = async (): Promise<OperatedWorld> => {
     logger: { error: () => {}, info: () => {} },
     operatorToken,
     hosts: [],
-    draining: () => false,
+    isDraining: () => false,
   });
   const adminPort = await admin.listen('127.0.0.1', 0);
   const operate = async (method: string, path: string, body?: unknown, token = operatorToken) => {

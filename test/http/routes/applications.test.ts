@@ -10,7 +10,7 @@ import {
   type PositionFields,
   reviewApplication,
   upsertPosition,
-} from '../../../storage/catalogue/applications.ts';
+} from '../../../storage/catalogue/content/applications.ts';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from './world.ts';
 

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deletePost, type PostFields, upsertPost } from '../../../storage/catalogue/blog.ts';
+import { deletePost, type PostFields, upsertPost } from '../../../storage/catalogue/content/blog.ts';
 import { addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from './world.ts';
 

@@ -266,7 +266,7 @@ test('PATCH /bots/:id/settings → 400, 401, 403, 404', async () => {
 test('DELETE /bots/:id → 204: unknown, tokens dead, votes void; listed again it starts at 0', async () => {
   const id = await made();
   await world.sql`update bots set type = 'approved' where bot_id = ${id}`;
-  await world.engine.refresh('bot', id);
+  await world.engine.refreshFacts('bot', id);
   const token = await world.token('bot', id);
   const voter = await world.token('user', 'voter');
   const vote = () => world.ask('PUT', `/users/voter/bots/${id}/votes?upvote=true`, { token: voter });
@@ -313,7 +313,7 @@ test('DELETE /bots/:id → 401, 403; by a team and its members', async () => {
 test('PATCH /users/:uid/bots/:bid/teams → 204: owner changes, tokens end, the rest stays', async () => {
   const id = await made();
   await world.sql`update bots set type = 'approved' where bot_id = ${id}`;
-  await world.engine.refresh('bot', id);
+  await world.engine.refreshFacts('bot', id);
   const token = await world.token('bot', id);
   const voter = await world.token('user', 'voter');
   await world.ask('PUT', `/users/voter/bots/${id}/votes?upvote=true`, { token: voter });

@@ -20,7 +20,7 @@ test.before(async () => {
   server = await startLookupServer();
   const { serviceUrl, platformUrl } = server;
   // A rest of nothing: every test asks anew, whatever failed before.
-  world = await openWorld({ botLookup: { serviceUrl, platformUrl, restMs: 0 } });
+  world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
   await addUser(world.sql, 'robin');
   robin = await world.token('user', 'robin');
 });

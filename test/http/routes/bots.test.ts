@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { showBot } from '../../../http/replies/bots.ts';
+import { showBot } from '../../../http/handlers/bots.ts';
 import type { App } from '../../../http/route.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from './world.ts';

@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { deleteTier, upsertTier } from '../../../storage/catalogue/credits.ts';
+import { deleteTier, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
@@ -144,7 +144,7 @@ test('POST /:type/:id/votes/credits → in parts worth the same, until a monthly
 
   const atMs = world.clock.nowMs() - 2 * 24 * hourMs;
   await resetVotes(world.sql, { scope: ref.incarnation, atMs, reason: 'monthly_reset' });
-  await world.engine.deliver('bot', ref.id);
+  await world.engine.deliverAdjustments('bot', ref.id);
   await world.sql`update votes set created_at = ${new Date(atMs + 1_000)}, void = false, void_reason = '',
     credit_redeem = null where itag in (select itag from votes where target_id = ${ref.id} limit 100)`;
 
@@ -162,7 +162,7 @@ test('POST /:type/:id/votes/credits → a voter of a redeemed vote still waits, 
   assert.equal([has_voted, valid_votes], [true, []]);
   assert.is((await world.ask('PUT', `${path}?upvote=true`, { token })).status, 429);
   await resetVotes(world.sql, { scope: ref.incarnation, atMs: world.clock.nowMs(), reason: 'operator' });
-  await world.engine.deliver('bot', ref.id);
+  await world.engine.deliverAdjustments('bot', ref.id);
   assert.is((await read(path)).has_voted, true, 'nor does a reset let him go');
   assert.is((await world.ask('PUT', `${path}?upvote=true`, { token })).status, 429);
 });
@@ -230,7 +230,7 @@ test('a redeem whose node died before it told the hot store is told by the next 
 
   const untilMs = performance.now() + 20_000;
   while ((await votesOf(ref)) !== 10 && performance.now() < untilMs)
-    await world.engine.flushed('bot', ref.id);
+    await world.engine.waitForFlush('bot', ref.id);
   assert.is(await votesOf(ref), 10);
   assert.is((await redeem(ref, 10)).status, 200);
 });

@@ -5,9 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLoginStates } from '../../../http/auth/login-state.ts';
-import { createLoginProvider, type LoginProvider } from '../../../http/clients/login-provider.ts';
+import { createLoginProvider, type LoginProvider } from '../../../http/outbound/login-provider.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { purgeLogins } from '../../../storage/catalogue/logins.ts';
+import { purgeLogins } from '../../../storage/catalogue/people/logins.ts';
 import {
   clientId,
   clientSecret,
@@ -51,7 +51,7 @@ test.before(async () => {
     login: {
       provider: {
         clientId,
-        authorizeUrl: (request) => asked.authorizeUrl(request),
+        buildAuthorizeUrl: (request) => asked.buildAuthorizeUrl(request),
         exchange: (request) => asked.exchange(request),
       },
       states: createLoginStates(randomBytes(32)),

@@ -165,7 +165,7 @@ test('DELETE /users/:uid/packs/:id → 204: its votes are void, the same url lat
   assert.equal([json.votes, json.owner.id], [0, 'wren']);
   assert.is(await vote(), 204);
   assert.is((await show('brief')).json.votes, 1);
-  await world.engine.flushed('pack', 'brief');
+  await world.engine.waitForFlush('pack', 'brief');
   const rows =
     await world.sql`select void_reason from vote_rows where target_id = 'brief' order by created_at`;
   assert.equal(

@@ -13,7 +13,7 @@ import {
   upsertBenefit,
   upsertCoupon,
   upsertItem,
-} from '../../../storage/catalogue/shop.ts';
+} from '../../../storage/catalogue/content/shop.ts';
 import { addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from './world.ts';
 

@@ -18,16 +18,16 @@ import type { Clock } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
-import { type BotLookupOptions, createBotLookup } from '../../../http/clients/bot-lookup.ts';
-import { createPushClient, type PushClient, type PushOptions } from '../../../http/clients/push.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
+import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
+import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
-import { rows } from '../../../http/table.ts';
+import { routes } from '../../../http/routes/table.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
@@ -64,25 +64,25 @@ const rules: CommitRules = {
     premium: { waitMs: 4 * hourMs, perUser: 1 },
     weekend: { waitMs: 6 * hourMs, perUser: 2 },
   },
-  uptime: { checkMs: 300_000, freshMs: 900_000, outages: [] },
+  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
 const meters: EngineMeters = {
-  batchCommitted: silent,
-  gateWaited: silent,
-  commitFailed: silent,
-  pending: silent,
-  actors: silent,
-  flushed: silent,
-  flushFailed: silent,
-  backlog: silent,
-  buried: silent,
-  gateBroken: silent,
-  ring: silent,
-  resent: silent,
-  healed: silent,
-  refreshed: silent,
+  recordCommit: silent,
+  recordGateWait: silent,
+  recordCommitFailure: silent,
+  recordPending: silent,
+  recordActors: silent,
+  recordFlush: silent,
+  recordFlushFailure: silent,
+  recordBacklog: silent,
+  recordDeadLetters: silent,
+  recordContinuityLoss: silent,
+  recordRetransmitBytes: silent,
+  recordResends: silent,
+  recordResendOutcome: silent,
+  recordVersionPoll: silent,
 };
 
 export interface Asked {
@@ -177,7 +177,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     source: catalogue.sessions,
     clock,
     entriesMax: 1_000,
-    keepMs: 60_000,
+    freshMs: 60_000,
   });
   const push = createPushClient({
     keys: webPush.generateVAPIDKeys(),
@@ -190,10 +190,10 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const app: App = { engine, catalogue, sessions, clock, botLookup, push, login, settings };
   const facade = createFacade({
     app,
-    rows,
+    routes,
     sessions,
     permissions: catalogue,
-    meters: { answered: silent },
+    meters: { recordAnswer: silent },
     logger: options.logger ?? {
       error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
       info: silent,

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCommandLine } from '../../../ops/cli/main.ts';
-import { nearest } from '../../../ops/cli/nearest.ts';
+import { findNearest } from '../../../ops/cli/nearest.ts';
 import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
@@ -23,7 +23,7 @@ let stores: Stores;
 test.before(async () => {
   const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
   await makeSqlFolder(join(config.dataDir, 'sql'));
-  stores = await openStores(config, { clock: Date.now, onTrouble: (words) => assert.unreachable(words) });
+  stores = await openStores(config, { clock: Date.now, onWarning: (words) => assert.unreachable(words) });
 });
 test.after(async () => {
   await stores.close();
@@ -100,8 +100,8 @@ for (const [words, expected] of [
 }
 
 test('a word far from every command suggests none', () => {
-  assert.is(nearest('inspct', ['import', 'inspect']), 'inspect');
-  assert.is(nearest('frobnicate', ['import', 'inspect']), null);
+  assert.is(findNearest('inspct', ['import', 'inspect']), 'inspect');
+  assert.is(findNearest('frobnicate', ['import', 'inspect']), null);
 });
 
 const records = [user(1), bot(5, { upvotes: 3, user: { username: 'Lantern Polls' } }), vote(5, 2)];

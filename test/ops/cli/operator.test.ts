@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CommandError } from '../../../ops/cli/command.ts';
-import { operationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
-import { answerText } from '../../../ops/cli/operator/table.ts';
+import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
+import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
@@ -269,8 +269,11 @@ test('teams and packs show: what is held in tables; a team goes when it owns not
 });
 
 test('help tells the words of a group, and the options of a command', () => {
-  assert.match(operationHelp(['bots']), /^ {2}bots approve ID\n {6}Lists it; people can vote for it\.$/m);
-  const help = operationHelp(['bots', 'premium']);
+  assert.match(
+    formatOperationHelp(['bots']),
+    /^ {2}bots approve ID\n {6}Lists it; people can vote for it\.$/m,
+  );
+  const help = formatOperationHelp(['bots', 'premium']);
   assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
   assert.match(help, /^ {2}--hours N +Needed\. How many; 0 ends it\.$/m);
@@ -279,14 +282,14 @@ test('help tells the words of a group, and the options of a command', () => {
 
 test('a table cuts prose and never ids, codes or times; empty columns are left out', () => {
   const id = '018f3b7e-0000-7000-8000-000000000001';
-  const words = 'many words '.repeat(40);
-  const text = answerText({ rows: [{ id, at: '2026-03-01T12:00:00.000Z', note: words, nothing: '' }] });
+  const note = 'many words '.repeat(40);
+  const text = formatAnswer({ rows: [{ id, at: '2026-03-01T12:00:00.000Z', note, nothing: '' }] });
   const [head, row = ''] = text.split('\n');
 
   assert.match(head ?? '', /^id +at +note$/);
   assert.ok(row.startsWith(`${id}  2026-03-01T12:00:00Z  many words`), row);
   assert.ok(row.length <= 110 && row.endsWith('…'), row);
-  assert.is(answerText({ rows: [] }), 'None.\n');
+  assert.is(formatAnswer({ rows: [] }), 'None.\n');
 });
 
 test.run();

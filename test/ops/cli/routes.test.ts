@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rows } from '../../../http/table.ts';
+import { routes } from '../../../http/routes/table.ts';
 import { describeRoutes } from '../../../ops/cli/routes.ts';
 
 const test = suite('routes');
@@ -13,7 +13,7 @@ const test = suite('routes');
 test('the table names every row with the line its name stands on', () => {
   const { text } = describeRoutes([]);
 
-  for (const { name } of rows) {
+  for (const { name } of routes) {
     const [, file = '', line] = new RegExp(`\\s${name}\\s+(\\S+):(\\d+)$`, 'm').exec(text) ?? [];
     assert.ok(file, `${name} is not in the table`);
     const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');

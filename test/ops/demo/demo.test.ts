@@ -10,7 +10,7 @@ import { parseToken } from '../../../engine/rules/token.ts';
 import type { DemoFile } from '../../../ops/demo/access.ts';
 import { prepareDemo } from '../../../ops/demo/demo.ts';
 import { demoSizes, generateDemo } from '../../../ops/demo/generate.ts';
-import { demoCommands, welcomeText } from '../../../ops/demo/welcome.ts';
+import { formatWelcome, listDemoCommands } from '../../../ops/demo/welcome.ts';
 import { checkLine } from '../../../storage/import/check.ts';
 import type { BotRecord, ImportRecord, TeamRecord, VoteRecord } from '../../../storage/import/schema.ts';
 import { openTestStore, type TestStore } from '../../storage/import/store.ts';
@@ -226,14 +226,14 @@ test('the welcome shows addresses and commands, and is plain where no person wat
   const demo = (await prepare()) as DemoFile;
   const options = { url: demo.url, adminUrl: demo.admin_url, dataDirectory: './data', demo };
 
-  const plain = welcomeText({ ...options, isTerminal: false });
-  const coloured = welcomeText({ ...options, isTerminal: true });
+  const plain = formatWelcome({ ...options, isTerminal: false });
+  const coloured = formatWelcome({ ...options, isTerminal: true });
 
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
-  for (const [, command] of demoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
+  for (const [, command] of listDemoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
   assert.not.ok(plain.includes('\x1b'));
   assert.ok(coloured.includes('\x1b[1m'));
-  assert.not.ok(welcomeText({ ...options, demo: null, isTerminal: false }).includes('curl'));
+  assert.not.ok(formatWelcome({ ...options, demo: null, isTerminal: false }).includes('curl'));
 });
 
 test.run();

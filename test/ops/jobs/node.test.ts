@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
-import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('jobs of a node');

@@ -7,8 +7,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/job-meters.ts';
-import { reminders } from '../../../ops/jobs/jobs.ts';
+import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
+import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
 import { openWorld, type World } from '../../http/routes/world.ts';
@@ -48,8 +48,12 @@ test.before.each(async () => {
 const silent = (): void => {};
 /** What every node does every fifteen seconds. */
 const tick = async (signal = new AbortController().signal): Promise<void> => {
-  const meters: JobMeters = { succeeded: silent, failed: silent, pushed: (outcome) => pushed.push(outcome) };
-  const { run } = reminders({ ...world, meters, log: silent });
+  const meters: JobMeters = {
+    recordSuccess: silent,
+    recordFailure: silent,
+    recordPush: (outcome) => pushed.push(outcome),
+  };
+  const { run } = createReminderJob({ ...world, meters, log: silent });
   await run(signal);
 };
 interface Someone {
@@ -76,7 +80,7 @@ const vote = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void
   const { status } = await world.ask('PUT', `/users/${user}/${target}/votes?upvote=true`, { token });
   assert.is(status, 204);
   const [kind, id] = target.split('/') as ['bot' | 'pack', string];
-  await world.engine.flushed(kind, id);
+  await world.engine.waitForFlush(kind, id);
 };
 const remind = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void> => {
   const { status } = await world.ask('PUT', `/users/${user}/${target}/reminders`, { token });
@@ -189,7 +193,7 @@ test('premium shortens the wait, also for a vote given before', async () => {
     update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
       revision = revision + 1
     where bot_id = 'bot3'`;
-  await world.engine.refresh('bot', 'bot3');
+  await world.engine.refreshFacts('bot', 'bot3');
   await tick();
   world.clock.skip(4 * hourMs);
   await tick();
@@ -210,7 +214,7 @@ test('premium that begins later in the wait ends it at once', async () => {
     update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
       revision = revision + 1
     where bot_id = 'bot5'`;
-  await world.engine.refresh('bot', 'bot5');
+  await world.engine.refreshFacts('bot', 'bot5');
   await world.catalogue.reminders.lookAgain('bot', 'bot5');
   await tick();
 
@@ -224,7 +228,7 @@ test('a vote that becomes void, or a reset of all, ends the wait and sends the m
   await tick();
   const [row] = await world.sql<{ itag: string }[]>`select itag from votes where author = ${someone.user}`;
   assert.is((await voidVote(world.sql, row?.itag ?? '', 'operator')).kind, 'voided');
-  await world.engine.deliver('bot', 'bot2');
+  await world.engine.deliverAdjustments('bot', 'bot2');
   await tick();
   assert.is(someone.browser.messages().length, 1);
 
@@ -232,7 +236,7 @@ test('a vote that becomes void, or a reset of all, ends the wait and sends the m
   await tick();
   world.clock.skip(1_000);
   await resetVotes(world.sql, { scope: 'all', atMs: world.clock.nowMs(), reason: 'monthly_reset' });
-  await world.engine.deliver('bot', 'bot2');
+  await world.engine.deliverAdjustments('bot', 'bot2');
   await tick();
   assert.is(someone.browser.messages().length, 2);
 });
@@ -243,7 +247,7 @@ test('nothing is sent for what cannot be voted on, or to who may not vote', asyn
   await remind(someone, 'bot/bot4');
   await vote(someone, 'bot/bot4');
   await world.sql`update bots set vote_banned = true, revision = revision + 1 where bot_id = 'bot4'`;
-  await world.engine.refresh('bot', 'bot4');
+  await world.engine.refreshFacts('bot', 'bot4');
   const banned = await newcomer();
   await remind(banned);
   await vote(banned);

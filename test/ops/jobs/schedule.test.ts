@@ -7,13 +7,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/job-meters.ts';
+import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
 import { monthly } from '../../../ops/jobs/calendar.ts';
 import type { FleetJob, JobRun } from '../../../ops/jobs/job.ts';
-import { monthlyReset } from '../../../ops/jobs/jobs.ts';
+import { createMonthlyReset } from '../../../ops/jobs/jobs.ts';
 import { createSchedule, type Schedule } from '../../../ops/jobs/schedule.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { createJobRuns } from '../../../storage/jobs.ts';
+import { createJobRuns } from '../../../storage/nodes/job-runs.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
 import { addBot, addUser, addVote } from '../../storage/catalogue/directory.ts';
@@ -40,7 +40,11 @@ test.after(async () => {
 
 const sqlOf = (node: number) => (nodes[node] as ServerSql).sql;
 const silent = (): void => {};
-const meters: JobMeters = { succeeded: silent, failed: (job) => failures.push(job), pushed: silent };
+const meters: JobMeters = {
+  recordSuccess: silent,
+  recordFailure: (job) => failures.push(job),
+  recordPush: silent,
+};
 
 /** Node number `node`, at the time `now`. */
 const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
@@ -220,7 +224,9 @@ test('the monthly reset that was missed voids what was before its own instant, o
   const bot = await addBot(sql, 'bot1', { counted: { upvotes: 3 } });
   const days = ['2022-01-31T23:59:59.999Z', '2022-02-01T00:00:00Z', '2022-02-20T00:00:00Z'];
   for (const day of days) await addVote(sql, bot, { author: 'robin', created_at: day });
-  const all = [0, 1].map((node) => open(node, monthlyReset({ catalogue: createCatalogue(sqlOf(node)) })));
+  const all = [0, 1].map((node) =>
+    open(node, createMonthlyReset({ catalogue: createCatalogue(sqlOf(node)) })),
+  );
   await beginAt('2022-01-15T00:00Z', ...all);
   now = '2022-02-21T12:00Z';
   await Promise.all(all.map((schedule) => schedule.sweep()));

@@ -6,7 +6,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addressOf, type EntityKind, type EntityRef, entityRef, shardOf } from '../../../engine/ids.ts';
+import {
+  computeShard,
+  createEntityRef,
+  type EntityKind,
+  type EntityRef,
+  toAddress,
+} from '../../../engine/ids.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 
@@ -53,10 +59,10 @@ const addTotals = async (
 ): Promise<EntityRef> => {
   const [next] = await sql<{ incarnation: number }[]>`select nextval('incarnations') as incarnation`;
   const incarnation = next?.incarnation ?? 0;
-  const shard = shardOf(addressOf(target.kind, target.id));
+  const shard = computeShard(toAddress(target.kind, target.id));
   const row = { incarnation, kind: target.kind, entity_id: target.id, shard, ...counted };
   await sql`insert into totals ${sql(row)}`;
-  return entityRef(target.kind, target.id, incarnation);
+  return createEntityRef(target.kind, target.id, incarnation);
 };
 
 const addVanity = async (

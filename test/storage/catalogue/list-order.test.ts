@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createListOrders } from '../../../storage/catalogue/list-order.ts';
-import type { ListName } from '../../../storage/catalogue/list-segments.ts';
+import { createListOrders } from '../../../storage/catalogue/lists/list-order.ts';
+import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import { createDice } from '../../faults/random.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
 import { editList, plainList, walkList } from './list-order.ts';
@@ -25,14 +25,14 @@ test.after(() => directory.close());
 
 test('after any edits, all nodes show the list of a plain statement, page by page', async () => {
   const { sql } = directory;
-  const dice = createDice(seed);
+  const random = createDice(seed);
   const nodes = [createListOrders(sql, options), createListOrders(sql, options)];
   for (let round = 0; round < 15; round++) {
     for (const list of lists) {
-      for (let edit = dice.below(8); edit > 0; edit--) await editList(sql, list, dice);
+      for (let edit = random.below(8); edit > 0; edit--) await editList(sql, list, random);
       const expected = await plainList(sql, list);
       for (const orders of nodes) {
-        const walk = await walkList(orders, list, { perPage: 1 + dice.below(7) });
+        const walk = await walkList(orders, list, { perPage: 1 + random.below(7) });
         assert.equal(walk, { ids: expected, count: expected.length, whole: true }, `${list}, seed ${seed}`);
       }
     }
@@ -43,16 +43,16 @@ test('after any edits, all nodes show the list of a plain statement, page by pag
 
 test('pages of one order skip and repeat nothing while the list changes, or the order is over', async () => {
   const { sql } = directory;
-  const dice = createDice(seed + 1);
+  const random = createDice(seed + 1);
   const orders = createListOrders(sql, options);
   let whole = 0;
   for (let round = 0; round < 20; round++) {
     const before = await plainList(sql, 'bots');
-    let edits = dice.below(3);
+    let edits = random.below(3);
     const walk = await walkList(orders, 'bots', {
       perPage: 3,
       between: async () => {
-        if (dice.below(4) === 0 && edits-- > 0) await editList(sql, 'bots', dice);
+        if (random.below(4) === 0 && edits-- > 0) await editList(sql, 'bots', random);
       },
     });
     const after = new Set(await plainList(sql, 'bots'));
@@ -74,15 +74,15 @@ test('an order that is over is followed by one that is right', async () => {
   for (let day = 1; day <= 20; day++)
     await addBot(sql, `day${day}`, { created_at: new Date(Date.UTC(2025, 0, day)) });
   const orders = createListOrders(sql, { ...options, ageMaxMs: 60_000 });
-  const first = await orders.order('bots');
-  assert.is(await orders.order('bots'), first, 'in force until it is old');
-  const [top = ''] = await first.ids(0, 1);
+  const first = await orders.read('bots');
+  assert.is(await orders.read('bots'), first, 'in force until it is old');
+  const [top = ''] = await first.readIds(0, 1);
   await sql`delete from bots where bot_id = ${top}`;
-  assert.is(await orders.order('bots'), first, 'what was read stays as it was');
+  assert.is(await orders.read('bots'), first, 'what was read stays as it was');
   await addBot(sql, 'newest', { created_at: new Date(Date.UTC(2027, 0, 1)) });
   const oldest = (await plainList(sql, 'bots')).slice(-3);
   await sql`delete from bots where bot_id = any(${oldest})`;
-  await first.ids(first.count - 3, 3);
+  await first.readIds(first.count - 3, 3);
 
   assert.is(first.isOver(), true);
   const expected = await plainList(sql, 'bots');
@@ -107,12 +107,12 @@ test('a count that is wrong for any reason is put right by the reader who meets 
 test('every row of a cut list is drawn as often as any other', async () => {
   const { sql } = directory;
   const expected = await plainList(sql, 'bots');
-  const order = await createListOrders(sql, options).order('bots');
-  assert.equal(new Set(await order.random(expected.length + 5)), new Set(expected));
+  const order = await createListOrders(sql, options).read('bots');
+  assert.equal(new Set(await order.readRandomIds(expected.length + 5)), new Set(expected));
   const drawn = new Map<string, number>();
   const rounds = 40 * expected.length;
   for (let round = 0; round < rounds; round += 5) {
-    for (const id of await order.random(5)) drawn.set(id, (drawn.get(id) ?? 0) + 1);
+    for (const id of await order.readRandomIds(5)) drawn.set(id, (drawn.get(id) ?? 0) + 1);
   }
   const counts = [...drawn.values()];
 

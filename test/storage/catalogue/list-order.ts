@@ -3,8 +3,8 @@
  *
  * Called by the tests of list orders on the embedded store and on a Postgres server.
  */
-import type { ListOrders } from '../../../storage/catalogue/list-order.ts';
-import type { ListName } from '../../../storage/catalogue/list-segments.ts';
+import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
+import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import type { Dice } from '../../faults/random.ts';
 import { addBot, addPack, addServer } from './directory.ts';
@@ -13,15 +13,15 @@ import { addBot, addPack, addServer } from './directory.ts';
 const instants = 6;
 let made = 0;
 
-const instantOf = (dice: Dice): Date => new Date(Date.UTC(2026, 0, 1 + dice.below(instants)));
+const instantOf = (random: Dice): Date => new Date(Date.UTC(2026, 0, 1 + random.below(instants)));
 const bits = ['pending', 'approved', 'certified', 'denied'];
 
 /** One edit of one list: something comes, goes, is listed or no longer listed. */
-export const editList = async (sql: Sql, list: ListName, dice: Dice): Promise<void> => {
+export const editList = async (sql: Sql, list: ListName, random: Dice): Promise<void> => {
   const id = `x${++made}`;
-  const created_at = instantOf(dice);
-  const type = bits[dice.below(bits.length)] as string;
-  const kind = dice.below(10);
+  const created_at = instantOf(random);
+  const type = bits[random.below(bits.length)] as string;
+  const kind = random.below(10);
   if (list === 'packs') {
     if (kind < 6) await addPack(sql, id, { created_at });
     else await sql`delete from packs where url in (select url from packs order by md5(url || ${id}) limit 1)`;
@@ -70,10 +70,10 @@ export const walkList = async (
   list: ListName,
   options: { readonly perPage: number; readonly between?: () => Promise<void> },
 ): Promise<Walk> => {
-  const order = await orders.order(list);
+  const order = await orders.read(list);
   const ids: string[] = [];
   for (let offset = 0; offset < order.count; offset += options.perPage) {
-    ids.push(...(await order.ids(offset, options.perPage)));
+    ids.push(...(await order.readIds(offset, options.perPage)));
     await options.between?.();
   }
   return { ids, count: order.count, whole: !order.isOver() };

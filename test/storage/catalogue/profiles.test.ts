@@ -4,10 +4,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { findBot, findBots } from '../../../storage/catalogue/bots.ts';
-import { createRowCache, createSnapshots } from '../../../storage/catalogue/cache.ts';
+import { findBot, findBots } from '../../../storage/catalogue/bots/bots.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { findServer, findServers } from '../../../storage/catalogue/servers.ts';
+import { findServer, findServers } from '../../../storage/catalogue/lists/servers.ts';
+import { createRowCache, createSnapshots } from '../../../storage/catalogue/shared/cache.ts';
 import { addBot, addServer, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
 
 const test = suite('catalogue profiles');
@@ -29,8 +29,8 @@ test.before.each(() => {
 test.after(() => directory.close());
 
 test('a bot is found by id and by vanity code in any case', async () => {
-  const byId = await catalogue.bots.profile('bot1');
-  const byCode = await catalogue.bots.profile('LightHouse');
+  const byId = await catalogue.bots.find('bot1');
+  const byCode = await catalogue.bots.find('LightHouse');
 
   assert.is(byId?.id, 'bot1');
   assert.is(byId?.owner?.id, 'robin');
@@ -39,7 +39,7 @@ test('a bot is found by id and by vanity code in any case', async () => {
 });
 
 test('a bot of any type is found, and knows its team instead of an owner', async () => {
-  const bot = await catalogue.bots.profile('bot2');
+  const bot = await catalogue.bots.find('bot2');
 
   assert.is(bot?.type, 'denied');
   assert.is(bot?.team_id, 'team1');
@@ -47,43 +47,43 @@ test('a bot of any type is found, and knows its team instead of an owner', async
 });
 
 test("another kind's vanity code finds nothing", async () => {
-  assert.is(await catalogue.bots.profile('keepers'), null);
-  assert.is((await catalogue.teams.profile('keepers'))?.id, 'team1');
-  assert.is((await catalogue.servers.profile('server-server1'))?.id, 'server1');
+  assert.is(await catalogue.bots.find('keepers'), null);
+  assert.is((await catalogue.teams.find('keepers'))?.id, 'team1');
+  assert.is((await catalogue.servers.find('server-server1'))?.id, 'server1');
 });
 
 test('a cached profile is there at once', async () => {
-  const first = await catalogue.bots.profile('bot1');
-  const second = catalogue.bots.profile('bot1');
+  const first = await catalogue.bots.find('bot1');
+  const second = catalogue.bots.find('bot1');
 
   assert.is(second, first);
 });
 
 test('simultaneous reads share one query', async () => {
-  const [first, second] = await Promise.all([catalogue.bots.profile('bot1'), catalogue.bots.profile('bot1')]);
+  const [first, second] = await Promise.all([catalogue.bots.find('bot1'), catalogue.bots.find('bot1')]);
 
   assert.is(second, first);
 });
 
 test('an edit shows after the profile is dropped', async () => {
-  await catalogue.bots.profile('bot1');
+  await catalogue.bots.find('bot1');
   await directory.sql`update bots set short = 'New words.' where bot_id = 'bot1'`;
 
   catalogue.bots.drop('bot1');
 
-  assert.is((await catalogue.bots.profile('bot1'))?.short, 'New words.');
+  assert.is((await catalogue.bots.find('bot1'))?.short, 'New words.');
 });
 
 test('a vanity code that moved to another bot finds that one', async () => {
   const { sql } = directory;
-  await catalogue.bots.profile('windmill');
+  await catalogue.bots.find('windmill');
   await sql`update vanity set code = 'mill' where code = 'windmill'`;
   await sql`update vanity set code = 'windmill' where code = 'lighthouse'`;
   catalogue.bots.drop('bot1');
   catalogue.bots.drop('bot2');
 
-  assert.is((await catalogue.bots.profile('mill'))?.id, 'bot2');
-  assert.is((await catalogue.bots.profile('windmill'))?.id, 'bot1');
+  assert.is((await catalogue.bots.find('mill'))?.id, 'bot2');
+  assert.is((await catalogue.bots.find('windmill'))?.id, 'bot1');
 });
 
 test('a load that began before a drop is answered but not kept', async () => {
@@ -149,13 +149,13 @@ test('the cache holds no more than its bytes', async () => {
 });
 
 test('an unknown word is null and asked again', async () => {
-  assert.is(await catalogue.bots.profile('late'), null);
+  assert.is(await catalogue.bots.find('late'), null);
   await addBot(directory.sql, 'late');
 
   const other = createCatalogue(directory.sql);
-  assert.is((await other.bots.profile('late'))?.id, 'late');
+  assert.is((await other.bots.find('late'))?.id, 'late');
   catalogue.bots.drop('late');
-  assert.is((await catalogue.bots.profile('late'))?.id, 'late');
+  assert.is((await catalogue.bots.find('late'))?.id, 'late');
 });
 
 test('a failure of SQL is a storage error and is not cached', async () => {
@@ -178,7 +178,7 @@ test('what may have missed an edit is asked for again, and shown while SQL does 
   const away = (): Promise<never> => Promise.reject(new Error('away'));
   await cache.get('bot1', async () => row);
 
-  cache.doubtAll();
+  cache.invalidateAll();
 
   assert.is(await cache.get('bot1', away), row);
   assert.is(await cache.get('mill', away), row);

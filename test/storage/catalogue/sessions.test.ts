@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import type { NewSession } from '../../../storage/catalogue/sessions.ts';
+import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
 import {
   addBot,
   addMember,
@@ -131,24 +131,24 @@ test('a revoked session is gone; one of another entity stays', async () => {
 test('permissions come from ownership or membership, and unknown entities are null', async () => {
   const held = ['manage_sessions', 'edit_bots'];
 
-  assert.equal(await catalogue.permissionsOn('bot', 'bot1', 'robin'), {
+  assert.equal(await catalogue.findAccess('bot', 'bot1', 'robin'), {
     teamId: null,
     permissions: ['owner'],
   });
-  assert.equal(await catalogue.permissionsOn('bot', 'bot1', 'wren'), { teamId: null, permissions: [] });
-  assert.equal(await catalogue.permissionsOn('bot', 'bot2', 'robin'), { teamId: 'team1', permissions: held });
-  assert.equal(await catalogue.permissionsOn('bot', 'bot2', ''), { teamId: 'team1', permissions: [] });
-  assert.equal(await catalogue.permissionsOn('server', 'server1', 'robin'), {
+  assert.equal(await catalogue.findAccess('bot', 'bot1', 'wren'), { teamId: null, permissions: [] });
+  assert.equal(await catalogue.findAccess('bot', 'bot2', 'robin'), { teamId: 'team1', permissions: held });
+  assert.equal(await catalogue.findAccess('bot', 'bot2', ''), { teamId: 'team1', permissions: [] });
+  assert.equal(await catalogue.findAccess('server', 'server1', 'robin'), {
     teamId: 'team1',
     permissions: held,
   });
-  assert.equal(await catalogue.permissionsOn('team', 'team1', 'wren'), { teamId: 'team1', permissions: [] });
-  assert.equal(await catalogue.permissionsOn('pack', 'pack1', 'robin'), {
+  assert.equal(await catalogue.findAccess('team', 'team1', 'wren'), { teamId: 'team1', permissions: [] });
+  assert.equal(await catalogue.findAccess('pack', 'pack1', 'robin'), {
     teamId: null,
     permissions: ['owner'],
   });
   for (const kind of ['bot', 'server', 'team', 'pack'] as const) {
-    assert.is(await catalogue.permissionsOn(kind, 'unknown', 'robin'), null);
+    assert.is(await catalogue.findAccess(kind, 'unknown', 'robin'), null);
   }
 });
 

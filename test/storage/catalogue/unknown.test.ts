@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRowCache } from '../../../storage/catalogue/cache.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { createRowCache } from '../../../storage/catalogue/shared/cache.ts';
 import {
   createLookUp,
   createUnknownNames,
@@ -137,11 +137,11 @@ const counted = async (task: (catalogue: Catalogue) => Promise<unknown>): Promis
 
 test('a thousand look-ups of unknown names of each kind cost a handful of statements', async () => {
   const looks: ((catalogue: Catalogue) => unknown)[] = [
-    ({ bots }) => bots.profile('missing'),
-    ({ servers }) => servers.profile('missing'),
-    ({ teams }) => teams.profile('missing'),
+    ({ bots }) => bots.find('missing'),
+    ({ servers }) => servers.find('missing'),
+    ({ teams }) => teams.find('missing'),
     ({ packs }) => packs.find('missing'),
-    ({ vanity }) => vanity.byCode('missing'),
+    ({ vanity }) => vanity.findByCode('missing'),
   ];
   for (const look of looks) {
     const count = await counted(async (catalogue) => {
@@ -156,16 +156,16 @@ test('what this node creates or renames is there at once, and soon at another', 
   const there = createCatalogue(directory.sql);
   await addBot(directory.sql, 'bot7', { vanity: 'lantern' });
   for (const { vanity, bots } of [here, there]) {
-    assert.is(await vanity.byCode('windmill'), null);
-    assert.is(await bots.profile('windmill'), null);
+    assert.is(await vanity.findByCode('windmill'), null);
+    assert.is(await bots.find('windmill'), null);
   }
 
   assert.is(await here.vanity.change({ kind: 'bot', id: 'bot7' }, 'windmill'), 'changed');
-  assert.is((await here.vanity.byCode('windmill'))?.target_id, 'bot7');
-  assert.is((await here.bots.profile('windmill'))?.id, 'bot7');
+  assert.is((await here.vanity.findByCode('windmill'))?.target_id, 'bot7');
+  assert.is((await here.bots.find('windmill'))?.id, 'bot7');
   while (
-    (await there.vanity.byCode('windmill')) === null ||
-    (await there.bots.profile('windmill')) === null
+    (await there.vanity.findByCode('windmill')) === null ||
+    (await there.bots.find('windmill')) === null
   ) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -173,15 +173,15 @@ test('what this node creates or renames is there at once, and soon at another', 
 
 test('a transaction makes what it created known before it is acknowledged', async () => {
   const { teams, sql } = createCatalogue(directory.sql);
-  assert.is(await teams.profile('team9'), null);
-  const reading = teams.profile('team9');
+  assert.is(await teams.find('team9'), null);
+  const reading = teams.find('team9');
   await sql.begin(async (transaction) => {
     await addTeam(transaction as unknown as typeof sql, 'team9', 'menders');
   });
 
-  assert.is((await teams.profile('team9'))?.id, 'team9');
+  assert.is((await teams.find('team9'))?.id, 'team9');
   await reading;
-  assert.is((await teams.profile('team9'))?.id, 'team9');
+  assert.is((await teams.find('team9'))?.id, 'team9');
 });
 
 test.run();

@@ -4,12 +4,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EntityRef, entityRef } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import {
   createVoterOrders,
   purgeVoterOrders,
   type VoterOrders,
-} from '../../../storage/catalogue/voter-order.ts';
+} from '../../../storage/catalogue/votes/voter-order.ts';
 import { createDice } from '../../faults/random.ts';
 import { addBot, addUser, type Directory, openDirectory } from './directory.ts';
 import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
@@ -48,13 +48,13 @@ const walk = async (orders: VoterOrders, ref: EntityRef): Promise<readonly strin
 
 test('after any votes, voids and resets, page 1 is that of a plain statement', async () => {
   const { sql } = directory;
-  const dice = createDice(seed);
+  const random = createDice(seed);
   const nodes = [createVoterOrders(sql, options), createVoterOrders(sql, options)];
   const ref = await newBot();
   for (let round = 0; round < 40; round++) {
-    for (let change = dice.below(4); change > 0; change--) await changeVotes(sql, ref, dice);
+    for (let change = random.below(4); change > 0; change--) await changeVotes(sql, ref, random);
 
-    const shown = await (nodes[dice.below(2)] as VoterOrders).page(ref, 1);
+    const shown = await (nodes[random.below(2)] as VoterOrders).page(ref, 1);
 
     assert.equal(shown, await plainVoters(sql, ref), `seed ${seed}, round ${round}`);
   }
@@ -127,7 +127,7 @@ test('an entity with few votes gets no order', async () => {
 test('a deleted listing shows no voters, with and without an order', async () => {
   const { sql } = directory;
   for (const fewVotesMax of [0, 500]) {
-    const ref = entityRef('bot', 'gone', 900_000 + fewVotesMax);
+    const ref = createEntityRef('bot', 'gone', 900_000 + fewVotesMax);
     const orders = createVoterOrders(sql, { fewVotesMax });
     await insertVoters(ref, 1, 20);
     await sql`update votes set immutable = true where incarnation = ${ref.incarnation}`;

@@ -19,18 +19,18 @@ const firstMs = Date.UTC(2026, 2, 1);
 export const addVotes = (
   sql: Sql,
   ref: EntityRef,
-  { dice, votes }: { readonly dice: Dice; readonly votes: number },
+  { dice: random, votes }: { readonly dice: Dice; readonly votes: number },
 ): Promise<unknown> => {
   const rows = Array.from({ length: votes }, () => ({
     itag: randomUUID(),
-    created_at: new Date(firstMs + dice.below(instants) * dayMs),
+    created_at: new Date(firstMs + random.below(instants) * dayMs),
     incarnation: ref.incarnation,
     target_type: ref.kind,
     target_id: ref.id,
-    author: `voter${dice.below(60)}`,
-    upvote: dice.below(5) > 0,
+    author: `voter${random.below(60)}`,
+    upvote: random.below(5) > 0,
     vote_num: 0,
-    immutable: dice.below(8) === 0,
+    immutable: random.below(8) === 0,
   }));
   return sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
@@ -39,17 +39,17 @@ export const addVotes = (
 };
 
 /** Votes come, one becomes void, or a reset voids many. */
-export const changeVotes = async (sql: Sql, ref: EntityRef, dice: Dice): Promise<void> => {
-  const kind = dice.below(20);
-  if (kind < 12) await addVotes(sql, ref, { dice, votes: 1 + dice.below(6) });
+export const changeVotes = async (sql: Sql, ref: EntityRef, random: Dice): Promise<void> => {
+  const kind = random.below(20);
+  if (kind < 12) await addVotes(sql, ref, { dice: random, votes: 1 + random.below(6) });
   else if (kind < 19) {
     const [vote] = await sql<{ itag: string }[]>`
       select itag from votes where incarnation = ${ref.incarnation}
       order by md5(itag::text || ${kind}) limit 1`;
-    if (vote !== undefined) await voidVote(sql, vote.itag, dice.below(2) ? 'operator' : 'redeemed');
+    if (vote !== undefined) await voidVote(sql, vote.itag, random.below(2) ? 'operator' : 'redeemed');
   } else {
-    const scope = dice.below(2) ? 'all' : ref.incarnation;
-    await resetVotes(sql, { scope, atMs: firstMs + dice.below(instants / 2) * dayMs, reason: 'operator' });
+    const scope = random.below(2) ? 'all' : ref.incarnation;
+    await resetVotes(sql, { scope, atMs: firstMs + random.below(instants / 2) * dayMs, reason: 'operator' });
   }
 };
 

@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { entityRef } from '../../../engine/ids.ts';
+import { createEntityRef } from '../../../engine/ids.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { addBot, addUser, addVote, type Directory, openDirectory } from './directory.ts';
 
@@ -81,7 +81,7 @@ test('all votes come ten a page', async () => {
 });
 
 test('votes of a deleted listing are shown but never valid for the new one', async () => {
-  const later = entityRef('bot', 'bot1', bot.incarnation + 5_000);
+  const later = createEntityRef('bot', 'bot1', bot.incarnation + 5_000);
 
   assert.is((await catalogue.votes.page({ user: 'ann', ref: later }, 1)).count, 5);
   assert.is((await catalogue.votes.valid({ user: 'ann', ref: later })).length, 0);
@@ -89,7 +89,7 @@ test('votes of a deleted listing are shown but never valid for the new one', asy
 });
 
 test('every vote for a deleted listing is void since the deletion, immutable ones too', async () => {
-  const gone = entityRef('bot', 'gone', bot.incarnation + 7_000);
+  const gone = createEntityRef('bot', 'gone', bot.incarnation + 7_000);
   await addVote(directory.sql, gone, { author: 'dan', created_at: at(3), immutable: true });
   await addVote(directory.sql, gone, { author: 'eve', created_at: at(6) });
   await directory.sql`

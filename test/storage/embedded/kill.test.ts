@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store, killed');

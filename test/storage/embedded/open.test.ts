@@ -33,7 +33,7 @@ const opened: LedgerStore[] = [];
 const open = async (dataDirectory: string): Promise<LedgerStore> => {
   const store = await openLedgerStore({
     dataDirectory,
-    onTrouble: (words, error) => troubles.push(words, error),
+    onWarning: (words, error) => troubles.push(words, error),
   });
   opened.push(store);
   return store;
@@ -70,7 +70,7 @@ test.before(async () => {
   await makeBareFolder(template);
   const store = await open(template);
   await store.sql`create table numbers (number bigint primary key)`;
-  await store.snapshot();
+  await store.takeSnapshot();
   await store.sql`insert into numbers values (-1)`;
   await store.close();
 });
@@ -127,7 +127,7 @@ test('a folder that was deleted is restored, and every opening says so until it 
     const store = await open(folder);
     said.push(store.restored);
     assert.equal(await numbersIn(store), [-1], 'not begun anew');
-    if (catchesUp) store.caughtUp();
+    if (catchesUp) store.markCaughtUp();
     await store.close();
   }
 

@@ -5,7 +5,7 @@
 import { openLedgerStore } from '../../../storage/embedded/open.ts';
 
 const [dataDirectory = '', from = '0', snapshots = ''] = process.argv.slice(2);
-const { sql, snapshot, restored } = await openLedgerStore({ dataDirectory });
+const { sql, takeSnapshot, restored } = await openLedgerStore({ dataDirectory });
 if (restored) throw new Error('a kill must not need a restore');
 for (let number = Number(from); ; number++) {
   await sql.begin(async (transaction) => {
@@ -13,5 +13,5 @@ for (let number = Number(from); ; number++) {
     await transaction`update latest set number = ${number}`;
   });
   process.stdout.write(`${number}\n`);
-  if (snapshots && number % 20 === 10) await snapshot();
+  if (snapshots && number % 20 === 10) await takeSnapshot();
 }

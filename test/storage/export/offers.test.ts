@@ -37,7 +37,7 @@ const position = (id: string, info: string) => ({
 });
 
 const fillOffers = async ({ operator, sql }: Catalogue): Promise<void> => {
-  const { tiers, shop, blog, positions, words } = operator;
+  const { tiers, shop, blog, positions, reservedNames } = operator;
   for (const [id, order] of ['slab-b', 'slab-a'].entries())
     await tiers.put({ id: order, target_type: 'bot', position: id, votes: 100, cents: 10 });
   const sorts = ['bot', 'server'] as const;
@@ -68,7 +68,7 @@ const fillOffers = async ({ operator, sql }: Catalogue): Promise<void> => {
   await positions.put(position('helper', 'New.'));
   await positions.put(position('staff', 'Written anew.'));
   await positions.remove('dev');
-  await words.add('lantern');
+  await reservedNames.add('lantern');
   const answers = JSON.stringify({ why: 'I like to.\nReally.' });
   for (const [state, feedback, at] of [
     ['pending', '', null],

@@ -33,10 +33,10 @@ const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
 /** All that the port shows of a store. */
 const observe = async (store: HotStore) => ({
   loads: await store.load(requests),
-  backlog: await store.backlog(),
+  backlog: await store.countBacklog(),
   peek: await store.peek(everything),
-  versions: await store.versions(usedShards),
-  generations: await store.generations(),
+  versions: await store.readVersions(usedShards),
+  generations: await store.readGenerations(),
 });
 
 const count = (run: Run, word: string): void => {
@@ -51,7 +51,7 @@ const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<
     case 'publish':
       return store.publish(operation.generations);
     case 'settled':
-      return store.settled(operation.settlement);
+      return store.markFlushed(operation.settlement);
     case 'peek':
       return store.peek(operation);
     case 'clear':

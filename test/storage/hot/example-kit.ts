@@ -5,12 +5,12 @@
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { entityRef } from '../../../engine/ids.ts';
+import { createEntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { startMs } from './generate.ts';
 
-export const bot = entityRef('bot', '123456789012345678', 1);
-export const later = entityRef('bot', '123456789012345678', 2);
+export const bot = createEntityRef('bot', '123456789012345678', 1);
+export const later = createEntityRef('bot', '123456789012345678', 2);
 export const facts = { ...emptyFacts, revision: 1, listed: true, listedSinceMs: startMs };
 
 export interface World {

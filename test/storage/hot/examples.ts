@@ -6,7 +6,7 @@
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
-import { entityRef, shardCount, toShard } from '../../../engine/ids.ts';
+import { createEntityRef, shardCount, toShard } from '../../../engine/ids.ts';
 import { bot, click, type Example, init, kinds, later, statesIn, vote, type World } from './example-kit.ts';
 import { rules, startMs } from './generate.ts';
 import type { Harness } from './harness.ts';
@@ -58,12 +58,12 @@ const sequenceExamples: Record<string, Example> = {
     assert.is(mixed.states[0]?.read()?.version, mixed.version);
   },
   async 'an empty store refuses to count, and names no generation'(world) {
-    const other = entityRef('team', 'not-published', 1);
+    const other = createEntityRef('team', 'not-published', 1);
     const [reply] = await world.store.commit(
       [{ shard: toShard(other.shard), producer: 'p', sequence: 1, items: [init(other)] }],
       rules,
     );
-    const generations = await world.store.generations();
+    const generations = await world.store.readGenerations();
 
     assert.not.equal(other.shard, bot.shard);
     assert.equal([reply?.outcome, reply?.generation, generations[other.shard]], ['uninitialised', 0, 0]);
@@ -90,7 +90,7 @@ const entityExamples: Record<string, Example> = {
   async 'init brings an entity in without marking it dirty'(world) {
     await world.send(init());
 
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
     const [loaded] = await world.store.load([{ kind: 'bot', id: bot.id }]);
     assert.equal(loaded?.outcome === 'found' && loaded.ref, bot);
   },
@@ -102,7 +102,7 @@ const entityExamples: Record<string, Example> = {
     assert.is(buried.states[0], null);
     const [dead] = await world.store.load([{ kind: 'bot', id: bot.id }]);
     assert.equal(dead, { outcome: 'forgotten', incarnation: 1, generation: 1 });
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 1 }, 'the vote still gets its row');
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 1 }, 'the vote still gets its row');
 
     const reborn = await world.send(
       init(later),
@@ -141,7 +141,7 @@ const voteExamples: Record<string, Example> = {
     const reply = await world.send(init(), vote(world, 'a'), vote(world, 'b', { upvote: false }));
 
     assert.equal(kinds(reply), ['applied', 'voted', 'refused']);
-    assert.is((await world.store.backlog()).votes, 1);
+    assert.is((await world.store.countBacklog()).votes, 1);
   },
   async 'the wait ends at its millisecond, also across buckets of last votes'(world) {
     await world.send(init(), vote(world, 'a'));
@@ -196,7 +196,7 @@ const flushExamples: Record<string, Example> = {
     const [peeked] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
     assert.ok(peeked);
     const settle = () =>
-      world.store.settled({
+      world.store.markFlushed({
         entities: [{ ref: bot, generation: 1, version: peeked.state.version, flushedVotes: 7 }],
         votes: [],
       });
@@ -205,20 +205,23 @@ const flushExamples: Record<string, Example> = {
     const [again] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
 
     assert.equal(again?.state, { ...moved.states[0]?.read(), flushedVotes: 7 });
-    await world.store.settled({
+    await world.store.markFlushed({
       entities: [{ ref: bot, generation: 1, version: moved.version, flushedVotes: 7 }],
       votes: [],
     });
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
-    assert.equal(await world.store.versions([bot.shard]), [
-      { generation: 1, version: moved.version, mark: moved.mark },
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
+    assert.equal(await world.store.readVersions([bot.shard]), [
+      { generation: 1, version: moved.version, mark: moved.chainHash },
     ]);
   },
   async 'a late settlement of an older flush does not undo a later one'(world) {
     await world.send(init(), click('5'));
     const { version } = await world.send(click('6'));
     const settle = (of: number, flushedVotes: number) =>
-      world.store.settled({ entities: [{ ref: bot, generation: 1, version: of, flushedVotes }], votes: [] });
+      world.store.markFlushed({
+        entities: [{ ref: bot, generation: 1, version: of, flushedVotes }],
+        votes: [],
+      });
     await settle(version, 6);
     await settle(version - 1, 8);
 
@@ -231,20 +234,20 @@ const flushExamples: Record<string, Example> = {
     const version = peeked?.state.version ?? 0;
     await world.store.publish([{ shard: bot.shard, generation: 2 }]);
     const settle = (generation: number) =>
-      world.store.settled({ entities: [{ ref: bot, generation, version, flushedVotes: 0 }], votes: [] });
+      world.store.markFlushed({ entities: [{ ref: bot, generation, version, flushedVotes: 0 }], votes: [] });
     await settle(1);
-    assert.equal(await world.store.backlog(), { entities: 1, votes: 0 });
+    assert.equal(await world.store.countBacklog(), { entities: 1, votes: 0 });
 
     await settle(2);
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
   },
   async 'settling what is gone, or never was, does nothing'(world) {
     await world.send(init(), click('5'));
     const gone = { ref: later, generation: 1, version: 1, flushedVotes: 9 };
-    await world.store.settled({ entities: [gone], votes: [] });
-    await world.store.settled({ entities: [], votes: [{ itag: 'never', shard: bot.shard }] });
+    await world.store.markFlushed({ entities: [gone], votes: [] });
+    await world.store.markFlushed({ entities: [], votes: [{ itag: 'never', shard: bot.shard }] });
 
-    assert.equal(await world.store.backlog(), { entities: 1, votes: 0 });
+    assert.equal(await world.store.countBacklog(), { entities: 1, votes: 0 });
   },
   async 'the outbox keeps every granted vote with its number until it is settled'(world) {
     world.nowMs += 5 * hourMs;
@@ -259,8 +262,8 @@ const flushExamples: Record<string, Example> = {
       ['b-1', '43', false, 1],
     ]);
     assert.equal((await world.store.peek({ entities: 0, votes: 3 })).votes.length, 3);
-    await world.store.settled({ entities: [], votes: [{ itag: 'a-1', shard: bot.shard }] });
-    assert.is((await world.store.backlog()).votes, 3);
+    await world.store.markFlushed({ entities: [], votes: [{ itag: 'a-1', shard: bot.shard }] });
+    assert.is((await world.store.countBacklog()).votes, 3);
   },
   async 'a raised generation marks every entity dirty; a lower one does nothing'(world) {
     await world.send(init());
@@ -272,7 +275,7 @@ const flushExamples: Record<string, Example> = {
       entities.map(({ ref, generation }) => [ref, generation]),
       [[bot, 7]],
     );
-    assert.is((await world.store.generations())[bot.shard], 7);
+    assert.is((await world.store.readGenerations())[bot.shard], 7);
   },
   async 'an init that SQL knows to be newer asks for a new generation first'(world) {
     const behind: Item = { ...init(), row: { generation: 1, version: 99 } };

@@ -5,12 +5,12 @@
  * version that moved, the next adjustment. The same seed and the same model answers give the same sequence.
  */
 
-import type { AdjustItem, Batch, CommitRules, Item, VoteMark } from '../../../engine/entity/items.ts';
+import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
-import { addressOf, entityRef, shardOf } from '../../../engine/ids.ts';
+import { computeShard, createEntityRef, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { Settlement } from '../../../engine/ports.ts';
+import type { FlushReceipt } from '../../../engine/ports.ts';
 import type { HotModel } from '../../model/hot-model.ts';
 
 const hourMs = 3_600_000;
@@ -24,7 +24,7 @@ export const rules: CommitRules = {
   uptime: {
     checkMs: 300_000,
     freshMs: 900_000,
-    outages: [{ fromMs: startMs + 40 * hourMs, toMs: startMs + 41 * hourMs }],
+    downtimes: [{ fromMs: startMs + 40 * hourMs, toMs: startMs + 41 * hourMs }],
   },
   visitorsMax: 5,
 };
@@ -44,17 +44,17 @@ const pickNames = (): { kind: EntityKind; id: string }[] => {
   const shards = [3, 3, 3, 77, 12];
   return wanted.map(([kind, prefix], index) => {
     let number = 100 * (index + 1);
-    while (shardOf(addressOf(kind, `${prefix}${number}`)) !== shards[index]) number++;
+    while (computeShard(toAddress(kind, `${prefix}${number}`)) !== shards[index]) number++;
     return { kind, id: `${prefix}${number}` };
   });
 };
 export const names = pickNames();
-export const usedShards = [...new Set(names.map(({ kind, id }) => shardOf(addressOf(kind, id))))];
+export const usedShards = [...new Set(names.map(({ kind, id }) => computeShard(toAddress(kind, id))))];
 
 export type Operation =
   | { readonly verb: 'commit'; readonly batches: readonly Batch[] }
   | { readonly verb: 'publish'; readonly generations: readonly { shard: Shard; generation: number }[] }
-  | { readonly verb: 'settled'; readonly settlement: Settlement }
+  | { readonly verb: 'settled'; readonly settlement: FlushReceipt }
   | {
       readonly verb: 'peek';
       readonly entities: number;
@@ -77,7 +77,7 @@ interface World {
   readonly random: () => number;
   readonly sent: Map<string, Batch>;
   /** Recent votes' times: waits are aimed at their edges. */
-  readonly cast: VoteMark[];
+  readonly cast: CastVote[];
   itags: number;
 }
 
@@ -101,14 +101,14 @@ const pick = <Value>(world: World, values: readonly Value[]): Value =>
 const anyTarget = (world: World, shard: Shard): EntityRef => {
   const name = pick(
     world,
-    names.filter(({ kind, id }) => shardOf(addressOf(kind, id)) === shard),
+    names.filter(({ kind, id }) => computeShard(toAddress(kind, id)) === shard),
   );
-  const slot = world.model.shards[shard]?.slots.get(addressOf(name.kind, name.id));
+  const slot = world.model.shards[shard]?.slots.get(toAddress(name.kind, name.id));
   const base = slot?.incarnation ?? 1;
   const step = chance(world, 0.08) ? pick(world, [-1, 1]) : 0;
   // A dead listing is followed by a later one, half of the time.
   const reborn = slot && !slot.state && chance(world, 0.5) ? 1 : 0;
-  return entityRef(name.kind, name.id, Math.max(1, base + step + reborn));
+  return createEntityRef(name.kind, name.id, Math.max(1, base + step + reborn));
 };
 
 const anyFacts = (world: World, nowMs: number, revision: number): Facts => ({
@@ -221,13 +221,13 @@ const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
   return batch;
 };
 
-const anySettlement = (world: World): Settlement => {
+const anySettlement = (world: World): FlushReceipt => {
   const shard = world.model.shards[pick(world, usedShards)];
-  const entities: Settlement['entities'][number][] = [];
+  const entities: FlushReceipt['entities'][number][] = [];
   for (const [address, { incarnation, state }] of shard?.slots ?? []) {
-    const name = names.find(({ kind, id }) => addressOf(kind, id) === address);
+    const name = names.find(({ kind, id }) => toAddress(kind, id) === address);
     if (!state || !name || chance(world, 0.3)) continue;
-    const ref = entityRef(name.kind, name.id, incarnation - (chance(world, 0.1) ? 1 : 0));
+    const ref = createEntityRef(name.kind, name.id, incarnation - (chance(world, 0.1) ? 1 : 0));
     const version = state.version - (chance(world, 0.3) ? 1 : 0);
     const { generation: now } = shard as NonNullable<typeof shard>;
     const generation = now - (chance(world, 0.2) ? 1 : 0);

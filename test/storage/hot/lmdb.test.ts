@@ -12,10 +12,10 @@ import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { entityRef } from '../../../engine/ids.ts';
+import { createEntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
-import { openLmdbStore } from '../../../storage/hot/lmdb.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { startMs } from './generate.ts';
 import { clicksPerBatch, initOf, producer, rules, targets } from './lmdb-child.ts';
@@ -48,7 +48,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
 const test = conformance('lmdb', { open, sequences: 40, operationsPerSequence: 120 });
 
 const clock = () => startMs;
-const bot = entityRef('bot', '77', 1);
+const bot = createEntityRef('bot', '77', 1);
 const openPublished = async (path: string, options: { sizeMaxBytes?: number } = {}): Promise<HotStore> => {
   const store = await openLmdbStore({ path, clock, ...options });
   await store.publish([{ shard: bot.shard, generation: 1 }]);
@@ -99,13 +99,13 @@ test('calls that write take turns, however many come at once', () =>
       send(store, 2),
       store.sweep(startMs),
       store.publish([{ shard: bot.shard, generation: 4 }]),
-      store.settled({ entities: [{ ref: bot, generation: 4, version: 1, flushedVotes: 0 }], votes: [] }),
+      store.markFlushed({ entities: [{ ref: bot, generation: 4, version: 1, flushedVotes: 0 }], votes: [] }),
     ]);
 
     assert.is(second?.status, 'rejected', 'one commit at a time');
     assert.is((await first)[0]?.lastSequence, 1);
-    assert.is((await store.generations())[bot.shard], 4);
-    assert.equal(await store.backlog(), { entities: 0, votes: 0 });
+    assert.is((await store.readGenerations())[bot.shard], 4);
+    assert.equal(await store.countBacklog(), { entities: 0, votes: 0 });
     await store.close();
   }));
 
@@ -153,10 +153,10 @@ test('a bug in one item rejects the call before anything is written', () =>
   inFolder(async (path) => {
     const store = await openPublished(path);
     await send(store, 1, initOf(bot));
-    const long = entityRef('bot', 'x'.repeat(5_000), 1);
+    const long = createEntityRef('bot', 'x'.repeat(5_000), 1);
     const faulty: Item[] = [
       { ...initOf(bot), target: { ...long, shard: bot.shard } },
-      { ...initOf(bot), target: entityRef('bot', 'of another shard', 1) },
+      { ...initOf(bot), target: createEntityRef('bot', 'of another shard', 1) },
       { kind: 'click', target: bot, visitor: 'not a number' },
     ];
     for (const item of faulty) {

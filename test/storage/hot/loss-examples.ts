@@ -35,7 +35,7 @@ export const lossExamples: Record<string, Example> = {
 
     assert.equal([kinds(reply), reply.version], [['applied'], 0]);
     assert.equal(reply.states, [null]);
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
   },
   async 'totals never come without all votes they count, nor votes without their totals'(world) {
     await world.send(init(), vote(world, 'a'), vote(world, 'b', { user: '43' }));
@@ -59,11 +59,11 @@ export const lossExamples: Record<string, Example> = {
     const { version } = await world.send(init(), click('5'), vote(world, 'a'));
     const { shard } = bot;
     await world.store.clear([{ shard, generation: 1, version: version + 1 }]);
-    assert.equal(await world.store.backlog(), { entities: 1, votes: 1 });
+    assert.equal(await world.store.countBacklog(), { entities: 1, votes: 1 });
     await world.store.clear([{ shard, generation: 1, version }]);
 
-    assert.equal(await world.store.backlog(), { entities: 0, votes: 0 });
-    assert.equal(await world.store.versions([shard]), [{ generation: 0, version: 0, mark: 0 }]);
+    assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
+    assert.equal(await world.store.readVersions([shard]), [{ generation: 0, version: 0, mark: 0 }]);
     assert.is((await world.sendAs('new', 1, init())).outcome, 'uninitialised');
     await world.store.publish([{ shard, generation: 2 }]);
     assert.is((await world.sendAs('example', 1, click('5'))).outcome, 'applied', 'no producer is known');

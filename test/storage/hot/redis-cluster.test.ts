@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import type { Batch, CommitRules } from '../../../engine/entity/items.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
-import { openRedisStore } from '../../../storage/hot/redis.ts';
+import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import { botsIn, clicksOf, createLoad, publishAll } from '../../support/redis-load.ts';
 import { conformance, type OpenedStore } from './conformance.ts';

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { meaningOf } from '../../../storage/hot/redis/errors.ts';
+import { classifyError } from '../../../storage/hot/redis/errors.ts';
 
 const test = suite('redis errors');
 
@@ -49,7 +49,7 @@ const table: readonly (readonly [error: Error, meaning: string])[] = [
 
 for (const [error, meaning] of table) {
   test(`${error.message.slice(0, 60)} → ${meaning}`, () => {
-    const { outcome, reason } = meaningOf(error);
+    const { outcome, reason } = classifyError(error);
 
     assert.is(`${outcome} ${reason}`, meaning);
   });

@@ -7,8 +7,8 @@ import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HotStore } from '../../../engine/ports.ts';
-import { dropLibraries, knownVersions, readLibrary } from '../../../storage/hot/redis/library.ts';
-import { openRedisStore } from '../../../storage/hot/redis.ts';
+import { dropLibraries, listVersions, readLibrary } from '../../../storage/hot/redis/library.ts';
+import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import {
   botsIn,
   clicksOf,
@@ -98,7 +98,7 @@ test('an emptied store counts nothing and says uninitialised', () =>
 
     assert.equal([reply?.outcome, reply?.generation, reply?.lastSequence], ['uninitialised', 0, 0]);
     assert.is(await redis.dbsize(), 0, 'nothing was written');
-    assert.equal(new Set(await store.generations()), new Set([0]));
+    assert.equal(new Set(await store.readGenerations()), new Set([0]));
   }));
 
 test('a full store refuses with nothing done, and the number may be used again', () =>
@@ -107,7 +107,7 @@ test('a full store refuses with nothing done, and the number may be used again',
     await redis.config('SET', 'maxmemory', '1mb');
     const failure = await rejection(store.commit(clicks(2), rules));
     const meanwhile = await clicksOf(store, [bot]);
-    const versions = (await store.versions([bot.shard])).map(({ version }) => version);
+    const versions = (await store.readVersions([bot.shard])).map(({ version }) => version);
     await redis.config('SET', 'maxmemory', '0');
     const [reply] = await store.commit(clicks(2), rules);
 
@@ -202,10 +202,10 @@ test('libraries live side by side; those nobody names are dropped', () =>
     const { version, code } = readLibrary();
     const old = '0123456789ab';
     await redis.function('LOAD', code.replaceAll(version, old));
-    assert.equal([...(await knownVersions(redis))].sort(), [old, version].sort());
+    assert.equal([...(await listVersions(redis))].sort(), [old, version].sort());
 
     assert.equal(await dropLibraries(redis, new Set([version])), [old]);
-    assert.equal(await knownVersions(redis), [version]);
+    assert.equal(await listVersions(redis), [version]);
     assert.is((await store.commit(clicks(1), rules))[0]?.outcome, 'applied');
   }));
 

@@ -8,9 +8,9 @@ import * as assert from 'uvu/assert';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { toIncarnation } from '../../../engine/ids.ts';
 import { Packer, packValue, type Value } from '../../../storage/hot/redis/pack.ts';
-import { packState, takeHeld, takeSlot } from '../../../storage/hot/redis/slots.ts';
+import { packState, takeLazyState, takeSlot } from '../../../storage/hot/redis/slots.ts';
 import {
-  cursorOf,
+  createCursor,
   isNumber,
   isRow,
   skip,
@@ -33,7 +33,7 @@ const numbers = fc.oneof(
 const texts = fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'binary', maxLength: 100 }));
 const plain = fc.oneof(numbers, texts, fc.boolean());
 
-const take = (cursor: ReturnType<typeof cursorOf>, like: unknown): unknown => {
+const take = (cursor: ReturnType<typeof createCursor>, like: unknown): unknown => {
   if (typeof like === 'number') return takeNumber(cursor);
   return typeof like === 'string' ? takeText(cursor) : takeFlag(cursor);
 };
@@ -73,7 +73,7 @@ test('what others packed is read, or stepped over, value by value', () => {
   fc.assert(
     fc.property(fc.array(plain, { maxLength: 40 }), fc.nat(39), (values, count) => {
       const bytes = Buffer.from(judge.pack(values));
-      const cursor = cursorOf(bytes);
+      const cursor = createCursor(bytes);
       assert.ok(isRow(cursor));
       assert.is(takeRow(cursor), values.length);
       const stepped = Math.min(count, values.length);
@@ -92,8 +92,8 @@ test('a reply that is cut short is refused, not read past its end', () => {
     fc.property(plain, (value) => {
       const bytes = Buffer.from(judge.pack(value));
       for (let end = 0; end < bytes.length; end++) {
-        assert.throws(() => take(cursorOf(bytes.subarray(0, end)), value));
-        assert.throws(() => skip(cursorOf(bytes.subarray(0, end)), 1));
+        assert.throws(() => take(createCursor(bytes.subarray(0, end)), value));
+        assert.throws(() => skip(createCursor(bytes.subarray(0, end)), 1));
       }
     }),
     { numRuns: 30 },
@@ -113,15 +113,15 @@ test('a state left packed is the state it was, and only that of the listing aske
   const [first, rest] = packState(toIncarnation(9), state);
   const bytes = Buffer.concat([packValue(first), packValue([...rest, 1, 2]), packValue(1)]);
 
-  const cursor = cursorOf(bytes);
-  const held = takeHeld(cursor, toIncarnation(9));
+  const cursor = createCursor(bytes);
+  const lazyState = takeLazyState(cursor, toIncarnation(9));
 
-  assert.equal([held?.version, held?.votes, held?.flushedVotes], [70_000, 295, -40]);
-  assert.equal(held?.read(), state);
-  assert.is(held?.read(), held?.read());
+  assert.equal([lazyState?.version, lazyState?.votes, lazyState?.flushedVotes], [70_000, 295, -40]);
+  assert.equal(lazyState?.read(), state);
+  assert.is(lazyState?.read(), lazyState?.read());
   assert.is(takeNumber(cursor), 1);
-  assert.is(takeHeld(cursorOf(bytes), toIncarnation(8)), null);
-  assert.equal(takeSlot(cursorOf(bytes)), { incarnation: 9, state });
+  assert.is(takeLazyState(createCursor(bytes), toIncarnation(8)), null);
+  assert.equal(takeSlot(createCursor(bytes)), { incarnation: 9, state });
 });
 
 test.run();

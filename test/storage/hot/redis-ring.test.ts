@@ -14,7 +14,7 @@ import { DomainError, StorageError } from '../../../engine/errors.ts';
 import type { EngineMeters } from '../../../engine/meters.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { openRedisStore } from '../../../storage/hot/redis.ts';
+import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { createLedgerModel, type LedgerModel } from '../../model/ledger-model.ts';
 import { botsIn, initOf, publishAll, rules as weekRules } from '../../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -43,20 +43,20 @@ const metersInto = (told: Map<string, number>): EngineMeters => {
   };
   const silent = (): void => {};
   return {
-    batchCommitted: silent,
-    gateWaited: silent,
-    commitFailed: silent,
-    pending: silent,
-    actors: silent,
-    flushed: silent,
-    flushFailed: silent,
-    backlog: silent,
-    buried: silent,
-    refreshed: silent,
-    ring: silent,
-    gateBroken: (reason) => count(reason),
-    resent: (items) => count('resent', items),
-    healed: (how) => count(how),
+    recordCommit: silent,
+    recordGateWait: silent,
+    recordCommitFailure: silent,
+    recordPending: silent,
+    recordActors: silent,
+    recordFlush: silent,
+    recordFlushFailure: silent,
+    recordBacklog: silent,
+    recordDeadLetters: silent,
+    recordVersionPoll: silent,
+    recordRetransmitBytes: silent,
+    recordContinuityLoss: (reason) => count(reason),
+    recordResends: (items) => count('resent', items),
+    recordResendOutcome: (how) => count(how),
   };
 };
 
@@ -173,7 +173,7 @@ const assertHealed = async ({ nodes, ledger }: World, tally: Tally): Promise<voi
     return (await votesIn(store)) >= tally.acknowledged;
   });
   await eventually('store and SQL agree', async () => {
-    const { entities, votes } = await store.backlog();
+    const { entities, votes } = await store.countBacklog();
     return entities + votes === 0 && ledger.votes.size === (await votesIn(store));
   });
   const all = await votesIn(store);
@@ -261,7 +261,7 @@ test('Redis decides about lost items as the engine does', async () => {
     );
 
     assert.equal([state?.clicks, state?.upvotes, state?.inviteClicks, state?.servers], [2, 1, 0, '5']);
-    assert.is((await store.backlog()).votes, 2);
+    assert.is((await store.countBacklog()).votes, 2);
     assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 2]);
     assert.is((await send({ ...post('7', atMs - 40), lostAt: fresh }))?.servers, '7');
     assert.not(store.mayLoseTail);

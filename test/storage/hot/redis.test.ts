@@ -7,9 +7,9 @@ import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
-import { type EntityRef, entityRef, toShard } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { openRedisStore } from '../../../storage/hot/redis.ts';
+import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { initOf } from '../../support/redis-load.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
@@ -41,7 +41,7 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
   const shard = toShard(7);
   const bots: EntityRef[] = [];
   for (let number = 1; bots.length < limits.batchItemsMax; number++) {
-    const bot = entityRef('bot', String(number), 1);
+    const bot = createEntityRef('bot', String(number), 1);
     if (bot.shard === shard) bots.push(bot);
   }
   const send = (sequence: number, items: readonly Item[]) =>
@@ -67,18 +67,18 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
     version: state.version,
     flushedVotes: 1,
   }));
-  await opened.store.settled({ entities, votes: peeked.votes.map(({ itag }) => ({ itag, shard })) });
+  await opened.store.markFlushed({ entities, votes: peeked.votes.map(({ itag }) => ({ itag, shard })) });
 
   assert.is(new Set(reply?.states).size, bots.length);
   assert.is(reply?.decisions?.filter(({ kind }) => kind === 'voted').length, bots.length);
   assert.is(peeked.entities.length, bots.length);
-  assert.equal(await opened.store.backlog(), { entities: 0, votes: 0 });
+  assert.equal(await opened.store.countBacklog(), { entities: 0, votes: 0 });
   await opened.dispose();
 });
 
 test('rows of earlier libraries, and rows with long texts, are read and changed like any other', async () => {
   const opened = await open(() => startMs);
-  const bot = entityRef('bot', '1', 1);
+  const bot = createEntityRef('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
   let sequence = 0;
   const send = async (...items: readonly Item[]) => {

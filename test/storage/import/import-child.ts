@@ -2,8 +2,9 @@
  * A process that imports a file slowly enough to be killed: started by kill.test.ts, never by hand.
  * Arguments: database folder, file. Prints the number of lines done after each batch.
  */
+
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { importFile } from '../../../storage/import/import.ts';
-import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
 
 const [directory = '', file = ''] = process.argv.slice(2);
 const { sql, close } = await openEmbeddedSql({ directory });

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addressOf, shardOf } from '../../../engine/ids.ts';
+import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
 import { noCounts } from '../../../storage/import/write.ts';
 import {
@@ -88,7 +88,7 @@ test('an entity is born with incarnation, shard, totals and vanity', async () =>
       join vanity v on v.itag = b.vanity_ref where bot_id = ${platformId(5)}`;
 
   assert.is(row?.entity_id, platformId(5));
-  assert.is(row?.shard, shardOf(addressOf('bot', platformId(5))));
+  assert.is(row?.shard, computeShard(toAddress('bot', platformId(5))));
   assert.equal([row?.clicks, row?.unique_clicks, row?.upvotes, row?.downvotes, row?.votes], [9, 4, 3, 1, 2]);
   assert.is(row?.code, 'lantern-polls');
   assert.equal(row?.listed_since, new Date(now));

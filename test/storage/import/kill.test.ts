@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { importFile } from '../../../storage/import/import.ts';
-import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { bot, dump, linesOf, user, vote } from './store.ts';
 

@@ -95,7 +95,7 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
     assert.is(await clicksOf(world, 'again'), 0);
     assert.ok(second.incarnation > first.incarnation);
     assert.equal(
-      (await world.ledger.adjustments(10, first)).map(({ item }) => item),
+      (await world.ledger.listAdjustments(10, first)).map(({ item }) => item),
       [{ kind: 'forget', target: first }],
     );
   });
@@ -104,15 +104,15 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
     const world = open();
     const ref = await world.list('generation');
     const [one, two] = [toShard((ref.shard + 1) % 128), toShard((ref.shard + 2) % 128)];
-    const next = await world.ledger.nextGeneration([one, two], 40);
+    const next = await world.ledger.takeGeneration([one, two], 40);
     assert.ok(next > 40);
 
     await world.ledger.flush({ entities: [dirty(ref, next + 10, { version: 1 })], votes: [] });
-    const known = await world.ledger.generations();
+    const known = await world.ledger.readGenerations();
     assert.is(known.length, 128);
     assert.is(known[one], next);
     assert.is(known[ref.shard], next + 10);
-    assert.ok((await world.ledger.nextGeneration([one], 0)) > next + 10);
+    assert.ok((await world.ledger.takeGeneration([one], 0)) > next + 10);
   });
 };
 
@@ -148,7 +148,7 @@ const claimVotes = (claims: Claims, open: () => World): void => {
     const huge = { entities: [dirty(ref, 1, { version: 1, clicks: 1e20 })], votes: [] };
     assert.is(await reasonOf(world.ledger.flush(huge)), 'row not_applied');
 
-    await world.ledger.bury({ vote: sick, reason: 'NUL' });
+    await world.ledger.writeDeadLetter({ vote: sick, reason: 'NUL' });
     await world.ledger.flush({ ...round, votes: healthy });
     assert.is((await world.votes())[itagOf(203)], '');
   });
@@ -165,7 +165,7 @@ const claimVoids = (claims: Claims, open: () => World): void => {
     assert.is(await world.voidVote(itagOf(302), 'redeemed'), true);
     assert.is(await world.voidVote(itagOf(399), 'operator'), false);
 
-    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
     const atMs = Date.UTC(2026, 10, 20, 12);
     const adjust = { kind: 'adjust', target: ref, releaseBeforeMs: 0 };
     assert.equal(items, [
@@ -189,7 +189,7 @@ const claimVoids = (claims: Claims, open: () => World): void => {
     await world.voidVote(itagOf(311), 'operator');
     await world.voidVote(itagOf(312), 'operator');
 
-    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
     assert.equal(
       items.map((item) => (item.kind === 'adjust' ? item.release.length : -1)),
       [0, 1],
@@ -211,7 +211,7 @@ const claimResets = (claims: Claims, open: () => World): void => {
     const states = await world.votes();
     const reasons = [401, 402, 403, 404, 405].map((number) => states[itagOf(number)]);
     assert.equal(reasons, ['operator', 'operator', '', 'operator', '']);
-    const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+    const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
     const adjust = { kind: 'adjust', target: ref, hold: [] };
     assert.equal(items, [
       { ...adjust, sequence: 1, upvotes: -1, downvotes: -1, releaseBeforeMs: atMs, release: [] },
@@ -234,21 +234,21 @@ const claimSettling = (claims: Claims, open: () => World): void => {
     await world.ledger.flush({ entities: [], votes: [vote(ref, 501), vote(ref, 502)] });
     await world.voidVote(itagOf(501), 'operator');
     await world.voidVote(itagOf(502), 'operator');
-    const ids = (await world.ledger.adjustments(10, ref)).map(({ id }) => id);
+    const ids = (await world.ledger.listAdjustments(10, ref)).map(({ id }) => id);
     assert.is(ids.length, 2);
 
-    await world.ledger.adjustmentsSettled(ids);
-    assert.is((await world.ledger.adjustments(10, ref)).length, 2);
+    await world.ledger.markAdjustmentsDelivered(ids);
+    assert.is((await world.ledger.listAdjustments(10, ref)).length, 2);
     await world.ledger.flush({ entities: [dirty(ref, 1, { version: 1, adjustment: 1 })], votes: [] });
-    await world.ledger.adjustmentsSettled(ids);
+    await world.ledger.markAdjustmentsDelivered(ids);
     assert.equal(
-      (await world.ledger.adjustments(10, ref)).map(({ id }) => id),
+      (await world.ledger.listAdjustments(10, ref)).map(({ id }) => id),
       ids.slice(1),
     );
     await world.remove(ref);
-    await world.ledger.adjustmentsSettled(ids);
+    await world.ledger.markAdjustmentsDelivered(ids);
     assert.equal(
-      (await world.ledger.adjustments(10, ref)).map(({ item }) => item.kind),
+      (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item.kind),
       ['forget'],
     );
   });
@@ -263,7 +263,7 @@ const claimSettling = (claims: Claims, open: () => World): void => {
     const states = await world.votes();
     assert.equal([states[itagOf(601)], states[itagOf(602)]], ['deleted', 'deleted']);
     assert.equal(
-      (await world.ledger.adjustments(10, ref)).map(({ item }) => item.kind),
+      (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item.kind),
       ['forget'],
     );
   });
@@ -277,7 +277,7 @@ const claimLosses = (claims: Claims, open: () => World): void => {
     const round = (generation: number) =>
       world.ledger.flush({ entities: [dirty(ref, generation, { version: 3, upvotes: 1 })], votes: [cast] });
     const cast = vote(ref, 951, { user: 'late' });
-    const given = await world.ledger.nextGeneration([ref.shard], 0);
+    const given = await world.ledger.takeGeneration([ref.shard], 0);
 
     assert.is(await reasonOf(round(given - 1)), 'outdated not_applied');
     assert.is((await world.votes())[cast.itag], undefined);
@@ -288,15 +288,15 @@ const claimLosses = (claims: Claims, open: () => World): void => {
   claims('it is known how far a shard was flushed', async () => {
     const world = open();
     const [one, other] = [await world.list('place-1'), await world.list('place-2')];
-    const generation = await world.ledger.nextGeneration([one.shard, other.shard], 0);
+    const generation = await world.ledger.takeGeneration([one.shard, other.shard], 0);
     const flush = (ref: typeof one, version: number) =>
       world.ledger.flush({ entities: [dirty(ref, generation, { version })], votes: [] });
 
-    assert.ok(((await world.ledger.flushedPlaces())[one.shard]?.generation ?? -1) < generation);
+    assert.ok(((await world.ledger.readFlushedPositions())[one.shard]?.generation ?? -1) < generation);
     await flush(one, 9);
     await flush(one, 4);
 
-    assert.equal((await world.ledger.flushedPlaces())[one.shard], { generation, version: 9 });
+    assert.equal((await world.ledger.readFlushedPositions())[one.shard], { generation, version: 9 });
   });
 };
 
@@ -317,7 +317,7 @@ const claimVoters = (claims: Claims, open: () => World): void => {
     await world.voidVote(itagOf(964), 'operator');
     await world.voidVote(itagOf(966), 'redeemed');
     const read = (sinceMs: number, after: { user: string; atMs: number } | null) =>
-      world.ledger.voters(ref, { sinceMs, after, limit: 2 });
+      world.ledger.listVoters(ref, { sinceMs, after, limit: 2 });
 
     const first = await read(0, null);
     assert.equal(first, [

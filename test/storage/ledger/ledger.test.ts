@@ -122,7 +122,7 @@ test('rows are written in one order, whatever that of the round, so nodes cannot
 
 test('a dead letter keeps the row, cleaned of what JSON columns refuse', async () => {
   const ref = await world.list('letter');
-  await world.ledger.bury({ vote: vote(ref, 741, { user: 'a\0b\ud800' }), reason: 'NUL\0' });
+  await world.ledger.writeDeadLetter({ vote: vote(ref, 741, { user: 'a\0b\ud800' }), reason: 'NUL\0' });
 
   const [letter] = await world.sql`select source, body, reason from dead_letters order by id desc limit 1`;
   assert.is(letter?.source, 'vote');
@@ -138,7 +138,7 @@ test('sequences are dense per listing when decisions come at once', async () => 
     ),
   );
 
-  const items = (await world.ledger.adjustments(100, ref)).map(({ item }) => item);
+  const items = (await world.ledger.listAdjustments(100, ref)).map(({ item }) => item);
   assert.equal(
     items.map((item) => (item.kind === 'adjust' ? item.sequence : 0)),
     Array.from({ length: 20 }, (_, index) => index + 1),
@@ -148,7 +148,7 @@ test('sequences are dense per listing when decisions come at once', async () => 
 test('an adjustment with many marks becomes several: holds first, counts last', async () => {
   const marks = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({ user: `${name}${index}`, atMs: index }));
-  const max = limits.adjustmentMarksMax;
+  const max = limits.adjustmentVotersMax;
   const rows = cutChange(
     { upvotes: -3, releaseBeforeMs: 9, hold: marks('h', max + 1), release: marks('r', max) },
     max,
@@ -180,11 +180,11 @@ test('a reset of all spares immutable votes, and they hold their voters still', 
     [751, 752, 753].map((number) => states[itagOf(number)]),
     ['operator', '', 'redeemed'],
   );
-  const items = (await world.ledger.adjustments(10, ref)).map(({ item }) => item);
+  const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
   const last = items[1];
   assert.is(last?.kind === 'adjust' && last.upvotes, -1);
   assert.equal(last?.kind === 'adjust' && last.hold.map(({ user }) => user).sort(), ['user752', 'user753']);
-  assert.equal(await world.ledger.adjustments(10, other), []);
+  assert.equal(await world.ledger.listAdjustments(10, other), []);
 });
 
 test.run();

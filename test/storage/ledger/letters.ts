@@ -4,7 +4,7 @@
  * Called by ledger.test.ts and by the tests on a Postgres server.
  */
 import * as assert from 'uvu/assert';
-import { createTroubles, type DeadLetter } from '../../../storage/catalogue/troubles.ts';
+import { createFailures, type DeadLetter } from '../../../storage/catalogue/operator/failures.ts';
 import { dirty, type RealWorld, vote } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -16,12 +16,13 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     const [sick, other] = [await list('sick'), await list('sick-too')];
     for (let version = 1; version <= 5; version++) {
       const reason = `refusal ${version}`;
-      await ledger.bury({ entity: dirty(sick, 1, { version, clicks: version }), reason });
+      await ledger.writeDeadLetter({ entity: dirty(sick, 1, { version, clicks: version }), reason });
     }
-    await ledger.bury({ entity: dirty(other, 1, { version: 1 }), reason: 'other' });
-    for (let times = 0; times < 2; times++) await ledger.bury({ vote: vote(sick, 751), reason: 'vote' });
+    await ledger.writeDeadLetter({ entity: dirty(other, 1, { version: 1 }), reason: 'other' });
+    for (let times = 0; times < 2; times++)
+      await ledger.writeDeadLetter({ vote: vote(sick, 751), reason: 'vote' });
 
-    const letters = await createTroubles(sql).deadLetters(1);
+    const letters = await createFailures(sql).listDeadLetters(1);
 
     assert.equal(
       letters.map(({ source, reason, refusals }) => ({ source, reason, refusals })),
@@ -43,9 +44,9 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     for (let times = 0; times < 2; times++) {
       await sql`insert into dead_letters (source, body, reason) values ('entity', '{}', 'as it was')`;
     }
-    await ledger.bury({ entity: dirty(ref, 1, { version: 1 }), reason: 'now' });
+    await ledger.writeDeadLetter({ entity: dirty(ref, 1, { version: 1 }), reason: 'now' });
 
-    const letters = await createTroubles(sql).deadLetters(1);
+    const letters = await createFailures(sql).listDeadLetters(1);
 
     assert.equal(letters.map(({ reason }) => reason).sort(), ['as it was', 'as it was', 'now']);
     await sql`delete from dead_letters`;

@@ -4,8 +4,8 @@
  */
 import * as assert from 'uvu/assert';
 import { emptyFacts } from '../../../engine/entity/state.ts';
-import { beginLineage } from '../../../storage/ledger/generations.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { beginTimeline } from '../../../storage/ledger/generations.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { dirty, type RealWorld } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -19,9 +19,9 @@ export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
       const facts = async (): Promise<number> =>
         (await createLedger(sql).find([{ kind: 'pack', id: 'lineage' }]))[0]?.facts.revision ?? 0;
       const toTell = async (): Promise<string[]> =>
-        (await createLedger(sql).edits(1_000)).map(({ target }) => target.id);
+        (await createLedger(sql).listEdits(1_000)).map(({ target }) => target.id);
       const before = await facts();
-      await beginLineage(sql);
+      await beginTimeline(sql);
       const ledger = createLedger(sql);
       const flush = (version: number, revision: number) =>
         ledger.flush({
@@ -33,11 +33,11 @@ export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
       assert.not.ok((await toTell()).includes('lineage'));
       await flush(1, before + 7);
       assert.ok((await toTell()).includes('lineage'), 'the hot store knows facts of before');
-      await ledger.editsTold(await ledger.edits(1_000));
+      await ledger.markEditsSent(await ledger.listEdits(1_000));
       await flush(2, await facts());
       assert.not.ok((await toTell()).includes('lineage'), 'it was told');
       const first = await facts();
-      await beginLineage(sql);
+      await beginTimeline(sql);
       assert.ok((await facts()) > first, 'each is newer than the one before');
     },
   );

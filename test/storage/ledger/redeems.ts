@@ -4,10 +4,10 @@
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type EntityRef, entityRef } from '../../../engine/ids.ts';
-import { type RedeemOutcome, upsertTier } from '../../../storage/catalogue/credits.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import { type RedeemOutcome, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
+import { redeemVotes } from '../../../storage/catalogue/votes/redeem.ts';
 import { deleteListing, resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
-import { redeemVotes } from '../../../storage/ledger/redeem.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { addCountedVotes } from './votes.ts';
@@ -198,7 +198,7 @@ const claimWorth = (claims: Claims, poolOf: PoolOf): void => {
     const again = await addBot(sql, ref.id, { counted: { upvotes: 10 } });
     await addCountedVotes(sql, again, { upvotes: 10, downvotes: 0 });
 
-    const outcome = await redeem(sql, entityRef('bot', again.id, again.incarnation), 10);
+    const outcome = await redeem(sql, createEntityRef('bot', again.id, again.incarnation), 10);
     assert.is(outcome.kind === 'redeemed' && outcome.credits, 100n, 'its slabs begin at the first');
   });
 

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
-import { type EntityRef, entityRef } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import type { DirtyEntity, Ledger, OutboxVote } from '../../../engine/ports.ts';
 import { deleteListing, resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { createLedgerModel } from '../../model/ledger-model.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
@@ -48,7 +48,7 @@ const listPack = (sql: Sql, id: string): Promise<EntityRef> =>
       insert into users (id, username, display_name) values ('owner', 'owner', 'Owner')
       on conflict do nothing`;
     const [row] = await transaction<{ incarnation: number }[]>`select nextval('incarnations') as incarnation`;
-    const ref = entityRef('pack', id, row?.incarnation ?? 0);
+    const ref = createEntityRef('pack', id, row?.incarnation ?? 0);
     await transaction`
       insert into totals (incarnation, kind, entity_id, shard)
       values (${ref.incarnation}, 'pack', ${id}, ${ref.shard})`;

@@ -65,7 +65,7 @@ const onStores = async <Result>(
 ): Promise<Result> => {
   const stores = await openStores(readConfig(settings), {
     clock: Date.now,
-    onTrouble: (words) => assert.unreachable(words),
+    onWarning: (words) => assert.unreachable(words),
   });
   try {
     return await task(stores);

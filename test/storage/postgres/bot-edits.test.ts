@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TeamActor } from '../../../engine/rules/members.ts';
-import type { NewBot } from '../../../storage/catalogue/bot-edits.ts';
+import type { NewBot } from '../../../storage/catalogue/bots/bot-edits.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';

@@ -17,7 +17,7 @@ test.after(() => server.close());
 test('damage is a definite failure that /readyz and one line of the log tell', async () => {
   const url = await server.database('damaged');
   const told: string[] = [];
-  const { sql, trouble, close } = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  const { sql, getLastError, close } = await openServerSql(url, { onTrouble: (words) => told.push(words) });
   await sql`create table numbers (number bigint primary key)`;
   await sql`insert into numbers values (1)`;
   const [file] = await sql<{ path: string }[]>`select pg_relation_filepath('numbers') as path`;
@@ -26,7 +26,7 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
   truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
   await server.start();
   const again = await openServerSql(url, { onTrouble: (words) => told.push(words) });
-  assert.is(again.trouble(), null);
+  assert.is(again.getLastError(), null);
 
   const failures: unknown[] = [];
   for (let count = 0; count < 3; count++) {
@@ -34,7 +34,7 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
       failures.push(error),
     );
   }
-  const words = again.trouble();
+  const words = again.getLastError();
   const [other] = await again.sql`select 1 as one`;
   await again.close();
 
@@ -46,7 +46,7 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
   }
   assert.match(words ?? '', /Postgres met damaged data \(XX001: .*reflush/);
   assert.equal(told, [words]);
-  assert.is(trouble(), null);
+  assert.is(getLastError(), null);
   assert.equal({ ...other }, { one: 1 });
 });
 

@@ -7,15 +7,15 @@
  * (I11).
  */
 import * as assert from 'uvu/assert';
-import { deliverAdjustments } from '../../../engine/delivery.ts';
 import type { Decision, Item } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { createFlusher, type Flusher } from '../../../engine/flusher.ts';
+import { deliverAdjustments } from '../../../engine/flush/delivery.ts';
+import { createFlusher, type Flusher } from '../../../engine/flush/flusher.ts';
 import { allShards, type EntityRef, toShard } from '../../../engine/ids.ts';
 import type { EngineMeters } from '../../../engine/meters.ts';
 import type { Ledger } from '../../../engine/ports.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
 import { rules } from '../../sim/plan.ts';
@@ -74,7 +74,7 @@ export const openFlushLoad = async (options: FlushLoadOptions): Promise<FlushLoa
   const refs: EntityRef[] = [];
   for (let index = 0; index < options.entities; index++) refs.push(await world.list(`pack-${index}`));
   const hot = createHotModel({ clock: Date.now });
-  const generation = await world.ledger.nextGeneration(allShards, 0);
+  const generation = await world.ledger.takeGeneration(allShards, 0);
   await hot.publish(allShards.map((shard) => ({ shard, generation })));
   const state: State = { hot, refs, accepted: new Set(), sequences: [], numbers: 0 };
   for (const target of refs) await send(state, [await initOf(world.ledger, target)]);
@@ -136,10 +136,10 @@ const createFlusherOn = (state: State, ledger: Ledger, meters: EngineMeters): Fl
     clock: systemClock,
     meters,
     intervalMs: 20,
-    shards: () => null,
-    flushed: () => {},
+    listShards: () => null,
+    onFlushed: () => {},
     deliver: () => deliverAdjustments({ ledger, send: (item) => send(state, [item]).then(first) }),
-    meet: async () => {},
+    reconcile: async () => {},
   });
 
 const first = (decisions: readonly Decision[]): Decision => decisions[0] as Decision;
@@ -207,15 +207,17 @@ const settleMsMax = 30_000;
 const settle = async (state: State, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
   const endMs = performance.now() + settleMsMax;
   while (performance.now() < endMs) {
-    const { entities, votes } = await state.hot.backlog();
-    const open = await world.ledger.adjustments(1).catch((error) => {
+    const { entities, votes } = await state.hot.countBacklog();
+    const open = await world.ledger.listAdjustments(1).catch((error) => {
       if (error instanceof StorageError) return [error];
       throw error;
     });
     if (entities + votes + open.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`not at rest after ${settleMsMax} ms: ${flushers.map((one) => one.trouble()).join('; ')}`);
+  throw new Error(
+    `not at rest after ${settleMsMax} ms: ${flushers.map((one) => one.getLastError()).join('; ')}`,
+  );
 };
 
 /** SQL equals the store; resolves to the clicks counted. */

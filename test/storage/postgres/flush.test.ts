@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { FlushRound } from '../../../engine/ports.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { startPostgres } from '../../support/postgres-server.ts';

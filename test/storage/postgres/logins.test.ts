@@ -5,13 +5,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import {
   deletePosition,
   reviewApplication,
   upsertPosition,
-} from '../../../storage/catalogue/applications.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { purgeLogins, type SignIn } from '../../../storage/catalogue/logins.ts';
+} from '../../../storage/catalogue/content/applications.ts';
+import { purgeLogins, type SignIn } from '../../../storage/catalogue/people/logins.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -121,7 +121,7 @@ const apply = (catalogue: Catalogue, userId: string) =>
     userId,
     position: 'partners',
     answers: { project: long, idea: long, link: 'x' },
-    counted: null,
+    counts: null,
   });
 
 test('of many applications at once one is taken', async () => {
@@ -132,14 +132,14 @@ test('of many applications at once one is taken', async () => {
 });
 
 test('an application is decided once by many who review it; the next waits its time', async () => {
-  const [partners] = (await catalogues[0].applications.positions()).rows.filter(
+  const [partners] = (await catalogues[0].applications.listPositions()).rows.filter(
     ({ id }) => id === 'partners',
   );
   assert.ok(partners !== undefined);
   await upsertPosition(sql, { ...partners, ordinal: 40, cooldown_hours: 1 });
   for (let round = 0; round < rounds; round++) {
     const user = `applicant-${round}`;
-    const [app] = await catalogues[0].applications.ofUser(user);
+    const [app] = await catalogues[0].applications.listOfUser(user);
     const [verdicts, sent] = await Promise.all([
       fromBoth((_, index) =>
         reviewApplication((nodes[index % 2] ?? nodes[0]).sql, app?.app_id ?? '', {
@@ -151,7 +151,7 @@ test('an application is decided once by many who review it; the next waits its t
     ]);
     assert.is(verdicts.filter((verdict) => verdict === 'done').length, 1);
     assert.ok(sent.every(({ kind }) => kind === 'pending' || kind === 'wait'));
-    const [decided, ...others] = await catalogues[1].applications.ofUser(user);
+    const [decided, ...others] = await catalogues[1].applications.listOfUser(user);
     assert.is(others.length, 0);
     assert.is(decided?.state, Number(decided?.review_feedback) % 3 === 0 ? 'approved' : 'denied');
   }

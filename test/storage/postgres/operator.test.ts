@@ -5,8 +5,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ServerFields } from '../../../storage/catalogue/bots/listing-edits.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import type { ServerFields } from '../../../storage/catalogue/listing-edits.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';

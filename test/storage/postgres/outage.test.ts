@@ -6,7 +6,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { createLedger } from '../../../storage/ledger.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { openStores } from '../../../storage/open.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
@@ -39,24 +39,24 @@ test('stopped three times in the middle of flushing, nothing is lost, doubled, o
 });
 
 test('while it is away every operation fails at once, and works again by itself after it', async () => {
-  const { sql, trouble, close } = await openServerSql(await server.database('away'));
+  const { sql, getLastError, close } = await openServerSql(await server.database('away'));
   await migrate(sql);
   const ledger = createLedger(sql);
   const find = () => ledger.find([{ kind: 'bot', id: 'nobody' }]);
   assert.equal(await find(), [null]);
   await server.stop('fast');
-  const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && trouble() !== null;
+  const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && getLastError() !== null;
   await until(isAway);
 
   const startedMs = performance.now();
   for (let count = 0; count < 100; count++) {
     assert.is(await endOf(find()), 'unreachable not_applied');
-    assert.is(await endOf(ledger.nextGeneration([], 0)), 'unreachable not_applied');
+    assert.is(await endOf(ledger.takeGeneration([], 0)), 'unreachable not_applied');
   }
   assert.ok((performance.now() - startedMs) / 200 < 100, 'none waited for a connection');
   await server.start();
   await until(async () => (await endOf(find())) === 'resolved');
-  assert.is(trouble(), null);
+  assert.is(getLastError(), null);
   await close();
 });
 
@@ -67,13 +67,13 @@ test('a server that answers no more is noticed, and what hangs on it is given up
   server.signalAll('SIGSTOP');
   try {
     const startedMs = performance.now();
-    assert.is(await endOf(ledger.generations()), 'unreachable unknown');
+    assert.is(await endOf(ledger.readGenerations()), 'unreachable unknown');
     assert.ok(performance.now() - startedMs < 30_000);
-    assert.is(await endOf(ledger.generations()), 'unreachable not_applied');
+    assert.is(await endOf(ledger.readGenerations()), 'unreachable not_applied');
   } finally {
     server.signalAll('SIGCONT');
   }
-  await until(async () => (await endOf(ledger.generations())) === 'resolved');
+  await until(async () => (await endOf(ledger.readGenerations())) === 'resolved');
   await close();
 });
 
@@ -94,7 +94,7 @@ test('a missing Redis stops the start with words, and Postgres is let go', async
     databaseUrl: database,
     snapshotIntervalMinutes: 1,
   };
-  const options = { clock: Date.now, onTrouble: () => undefined, onLost: () => undefined };
+  const options = { clock: Date.now, onWarning: () => undefined, onLost: () => undefined };
   const words = await openStores(stores, options).catch((error) => error.message);
 
   assert.match(words, /^REDIS_URL: Redis at 127\.0\.0\.1:1: nothing listens there\. .*ECONNREFUSED/);

@@ -38,7 +38,7 @@ export const surviveStops = async (stops: number): Promise<OutageFigures> => {
       await sleep((count % 3) * 120);
       await server.start();
       const backMs = performance.now();
-      while (load.flushers.some((one) => one.trouble() !== null)) {
+      while (load.flushers.some((one) => one.getLastError() !== null)) {
         assert.ok(
           performance.now() - backMs < recoveryMsLimit,
           'flushing goes on soon after the server is back',

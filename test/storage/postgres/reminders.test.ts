@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EntityRef, entityRef } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
-import { createPushBox, type NewSubscription } from '../../../storage/catalogue/push.ts';
-import { createReminders } from '../../../storage/catalogue/reminders.ts';
+import { createPushOutbox, type NewSubscription } from '../../../storage/catalogue/votes/push.ts';
+import { createReminders } from '../../../storage/catalogue/votes/reminders.ts';
 import { deleteListing } from '../../../storage/ledger/adjust.ts';
-import { remindOfReleases, remindOfVotes } from '../../../storage/ledger/due-reminders.ts';
+import { markDueByReleases, markDueByVotes } from '../../../storage/ledger/due-reminders.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -21,7 +21,7 @@ const server = await startPostgres();
 const opened = await openServerSql(await server.database('reminders'));
 const { sql } = opened;
 const reminders = createReminders(sql);
-const box = createPushBox(sql);
+const outbox = createPushOutbox(sql);
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`);
 const refs: EntityRef[] = [];
 
@@ -54,18 +54,20 @@ const subscription = (userId: string, endpoint: string): NewSubscription => ({
 
 test('the cap holds for reminders and for browsers that come at once', async () => {
   const outcomes = await times(12, (index) => set('user0', `bot${index}`, 5));
-  const browsers = await times(12, (index) => box.subscribe(subscription('user0', `https://a/${index}`), 3));
+  const browsers = await times(12, (index) =>
+    outbox.subscribe(subscription('user0', `https://a/${index}`), 3),
+  );
 
   assert.is(outcomes.filter((outcome) => outcome === 'set').length, 5);
   assert.is(browsers.filter(Boolean).length, 3);
-  assert.equal([(await reminders.list('user0')).length, (await box.list('user0')).length], [5, 3]);
+  assert.equal([(await reminders.list('user0')).length, (await outbox.list('user0')).length], [5, 3]);
 });
 
 test('an endpoint that many users claim at once belongs to one', async () => {
   for (let round = 0; round < 5; round++) {
     const endpoint = `https://claimed/${round}`;
-    const taken = await Promise.all(users.map((user) => box.subscribe(subscription(user, endpoint), 50)));
-    const owners = await Promise.all(users.map((user) => box.list(user)));
+    const taken = await Promise.all(users.map((user) => outbox.subscribe(subscription(user, endpoint), 50)));
+    const owners = await Promise.all(users.map((user) => outbox.list(user)));
 
     assert.ok(taken.every(Boolean));
     assert.is(owners.flat().filter((row) => row.endpoint === endpoint).length, 1);
@@ -75,30 +77,30 @@ test('an endpoint that many users claim at once belongs to one', async () => {
 test('of many who settle the same look one decides, and a vote meanwhile is looked at again', async () => {
   await clear();
   await set('user1', 'bot0');
-  await box.subscribe(subscription('user1', 'https://settled'), 50);
-  const [due] = await reminders.due(1_000, 10);
+  await outbox.subscribe(subscription('user1', 'https://settled'), 50);
+  const [due] = await reminders.listDue(1_000, 10);
   assert.ok(due);
   const decided = await times(8, () => reminders.settle(due, { kind: 'over', nowMs: 2_000 }));
   assert.is(decided.filter(Boolean).length, 1);
   const count = await sql`select from push_messages`;
-  assert.is(count.length, (await box.list('user1')).length);
+  assert.is(count.length, (await outbox.list('user1')).length);
 
-  await remindOfVotes(sql, [voteOf('user1', 0, 5_000)]);
-  const [again] = await reminders.due(5_000, 10);
+  await markDueByVotes(sql, [voteOf('user1', 0, 5_000)]);
+  const [again] = await reminders.listDue(5_000, 10);
   assert.ok(again);
-  await remindOfVotes(sql, [voteOf('user1', 0, 6_000)]);
+  await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
   assert.is(await reminders.settle(again, { kind: 'idle' }), false);
-  assert.is((await reminders.due(6_000, 10))[0]?.votedAtMs, 6_000);
-  await remindOfVotes(sql, [voteOf('user1', 0, 6_000), voteOf('user1', 0, 5_000)]);
-  const [last] = await reminders.due(6_000, 10);
+  assert.is((await reminders.listDue(6_000, 10))[0]?.votedAtMs, 6_000);
+  await markDueByVotes(sql, [voteOf('user1', 0, 6_000), voteOf('user1', 0, 5_000)]);
+  const [last] = await reminders.listDue(6_000, 10);
   assert.ok(last && (await reminders.settle(last, { kind: 'idle' })));
-  await remindOfVotes(sql, [voteOf('user1', 0, 6_000)]);
-  assert.equal(await reminders.due(9_000, 10), []);
+  await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
+  assert.equal(await reminders.listDue(9_000, 10), []);
 });
 
 const voteOf = (user: string, bot: number, atMs: number): OutboxVote => {
   const { incarnation } = refs[bot] as EntityRef;
-  const ref = entityRef('bot', `bot${bot}`, incarnation);
+  const ref = createEntityRef('bot', `bot${bot}`, incarnation);
   return { itag: randomUUID(), ref, user, upvote: true, atMs, voteNumber: 0 };
 };
 
@@ -106,13 +108,13 @@ test('each message is taken once, by many who take at once, and again after the 
   await clear();
   await sql`delete from push_subscriptions`;
   for (const user of users) {
-    await box.subscribe(subscription(user, `https://taken/${user}`), 50);
+    await outbox.subscribe(subscription(user, `https://taken/${user}`), 50);
     for (const bot of [0, 1, 2]) await set(user, `bot${bot}`);
   }
-  const due = await reminders.due(1_000, 100);
+  const due = await reminders.listDue(1_000, 100);
   await Promise.all(due.map((one) => reminders.settle(one, { kind: 'over', nowMs: 2_000 })));
   const takeAll = async (nowMs: number) =>
-    (await times(9, () => box.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
+    (await times(9, () => outbox.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
 
   const first = await takeAll(2_000);
   assert.is(new Set(first.map(({ id }) => id)).size, 36);
@@ -132,12 +134,12 @@ test('flushes, releases and looks that meet in any order end in no deadlock', as
   const pairs = users.flatMap((user) => [3, 4, 5, 6].map((bot) => [user, bot] as const));
   for (let round = 1; round <= 10; round++) {
     const votes = pairs.map(([user, bot]) => voteOf(user, bot, round * 10_000));
-    const due = await reminders.due(round * 10_000, 100);
+    const due = await reminders.listDue(round * 10_000, 100);
     await Promise.all([
-      remindOfVotes(sql, votes),
-      remindOfVotes(sql, votes.toReversed()),
-      remindOfReleases(sql, ids),
-      remindOfReleases(sql, ids.toReversed()),
+      markDueByVotes(sql, votes),
+      markDueByVotes(sql, votes.toReversed()),
+      markDueByReleases(sql, ids),
+      markDueByReleases(sql, ids.toReversed()),
       ...due.map((one) => reminders.settle(one, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 })),
     ]);
   }

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/voter-order.ts';
+import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/votes/voter-order.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { createDice } from '../../faults/random.ts';
@@ -33,8 +33,8 @@ test('orders made, dropped and read amidst votes miss none and keep none that is
     const nodes = [3, 3, 3].map((segmentVoters) => createVoterOrders(sql, { segmentVoters, fewVotesMax: 0 }));
     await addVotes(sql, ref, { dice: createDice(seed + round), votes: 80 });
     const writers = [0, 1, 2, 3].map(async (writer) => {
-      const dice = createDice(1_000 * seed + 10 * round + writer);
-      for (let change = 0; change < 15; change++) await changeVotes(sql, ref, dice);
+      const random = createDice(1_000 * seed + 10 * round + writer);
+      for (let change = 0; change < 15; change++) await changeVotes(sql, ref, random);
     });
     const readers = nodes.map(async (orders) => {
       for (let read = 0; read < 10; read++) await orders.page(ref, 1);

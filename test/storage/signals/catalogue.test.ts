@@ -6,8 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import type { SessionTarget } from '../../../storage/catalogue/sessions.ts';
-import { shareCatalogue } from '../../../storage/signals/catalogue.ts';
+import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
+import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { addBot, addMember, addServer, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
 import { type Node, openNode, openSessionSql, until } from './world.ts';
@@ -28,11 +28,11 @@ test.before(async () => {
   await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
   redis = await startRedis();
   nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)];
-  const share = ({ signals, sessions }: Node): Catalogue =>
+  const share = ({ signals: pubsub, sessions }: Node): Catalogue =>
     shareCatalogue(createCatalogue(sql, { profileAgeMaxMs: 3_600_000 }), {
-      signals,
+      pubsub,
       sessions,
-      onTrouble: (words, error) => {
+      onWarning: (words, error) => {
         throw new Error(words, { cause: error });
       },
     });
@@ -46,23 +46,23 @@ test.after(async () => {
 });
 
 test('an edited profile is read again on the other node within a second', async () => {
-  const before = await other.bots.profile('bot1');
-  assert.is(await other.bots.profile('bot1'), before);
+  const before = await other.bots.find('bot1');
+  assert.is(await other.bots.find('bot1'), before);
 
   one.bots.drop('bot1');
 
-  await until('it is another one', async () => (await other.bots.profile('bot1')) !== before, 1_000);
+  await until('it is another one', async () => (await other.bots.find('bot1')) !== before, 1_000);
 });
 
 test('what was cached while messages may have been missed is read again', async () => {
-  const before = await other.bots.profile('bot1');
+  const before = await other.bots.find('bot1');
   await redis.kill();
-  await until('it is noticed', () => !nodes[1].signals.trusted());
-  assert.is(await other.bots.profile('bot1'), before, 'reads go on meanwhile');
+  await until('it is noticed', () => !nodes[1].signals.isConnected());
+  assert.is(await other.bots.find('bot1'), before, 'reads go on meanwhile');
   await redis.start();
-  await until('both hear again', () => nodes.every(({ signals }) => signals.trusted()));
+  await until('both hear again', () => nodes.every(({ signals: pubsub }) => pubsub.isConnected()));
 
-  assert.is.not(await other.bots.profile('bot1'), before);
+  assert.is.not(await other.bots.find('bot1'), before);
 });
 
 test('tokens a member made for the team die on every node when he is removed', async () => {

@@ -5,8 +5,8 @@
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHeartbeats } from '../../../storage/signals/heartbeats.ts';
-import { createRates } from '../../../storage/signals/rates.ts';
+import { createHeartbeats } from '../../../storage/nodes/heartbeats.ts';
+import { createRates } from '../../../storage/nodes/rates.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import type { Directory } from '../catalogue/directory.ts';
 import { type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
@@ -32,7 +32,7 @@ test.after(async () => {
 });
 
 const known = async (): Promise<Minted> => {
-  await until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+  await until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
   const minted = await one.mint();
   await until('it is kept', async () => {
     await other.find(minted);
@@ -58,7 +58,7 @@ test('heartbeats and rates work there', async () => {
   const facts = { library: 'v1', adminUrl: '' };
   const beats = createHeartbeats({ commands: one.signals.commands, name: 'n1', facts });
 
-  assert.equal(await beats.beat(), [{ ...facts, name: 'n1' }]);
+  assert.equal(await beats.sendHeartbeat(), [{ ...facts, name: 'n1' }]);
 
   const rates = createRates(other.signals.commands);
   const policy = { name: 'login', burst: 1, intervalMs: 60_000 };
@@ -73,7 +73,7 @@ test('a node comes back after a primary was replaced', async () => {
     'both are trusted again and revoke',
     async () => {
       try {
-        return one.signals.trusted() && other.signals.trusted() && (await one.revoke(minted));
+        return one.signals.isConnected() && other.signals.isConnected() && (await one.revoke(minted));
       } catch {
         // Not yet: the node still asks the one that was killed.
         return false;

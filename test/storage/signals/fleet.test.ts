@@ -4,29 +4,29 @@
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decide } from '../../../http/limits/gcra.ts';
-import { createLimiter, defaultLimits, RateLimited } from '../../../http/limits/limiter.ts';
-import { createHeartbeats, heartbeatLifeMs } from '../../../storage/signals/heartbeats.ts';
-import type { Message } from '../../../storage/signals/messages.ts';
-import { createRates } from '../../../storage/signals/rates.ts';
-import { ownerOf } from '../../../storage/signals/rendezvous.ts';
-import { openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
+import { decideRate } from '../../../http/limits/gcra.ts';
+import { createLimiter, defaultLimits, RateLimitedError } from '../../../http/limits/limiter.ts';
+import { createHeartbeats, heartbeatLifeMs } from '../../../storage/nodes/heartbeats.ts';
+import type { NodeMessage } from '../../../storage/nodes/messages.ts';
+import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
+import { createRates } from '../../../storage/nodes/rates.ts';
+import { findOwner } from '../../../storage/nodes/rendezvous.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from './world.ts';
 
 const test = suite('fleet signals');
 let redis: RedisServer;
-let one: RedisSignals;
-let other: RedisSignals;
+let one: Pubsub;
+let other: Pubsub;
 let admin: Redis;
 
 test.before(async () => {
   redis = await startRedis();
   admin = new Redis(redis.url);
   admin.on('error', () => {});
-  one = openRedisSignals({ urls: [redis.url], onError: () => {} });
-  other = openRedisSignals({ urls: [redis.url], onError: () => {} });
-  await until('both hear themselves', () => one.trusted() && other.trusted());
+  one = openPubsub({ urls: [redis.url], onError: () => {} });
+  other = openPubsub({ urls: [redis.url], onError: () => {} });
+  await until('both hear themselves', () => one.isConnected() && other.isConnected());
 });
 test.after(async () => {
   one.close();
@@ -35,12 +35,12 @@ test.after(async () => {
   await redis.dispose();
 });
 
-const edited: Message = { kind: 'profile', entity: 'bot', id: 'b1' };
+const edited: NodeMessage = { kind: 'profile', entity: 'bot', id: 'b1' };
 
 test('a message reaches every node, also the one that sent it', async () => {
   const heard: string[] = [];
-  const end = [one, other].map((signals, index) =>
-    signals.hear({ message: (message) => heard.push(`${index} ${message.kind}`) }),
+  const end = [one, other].map((pubsub, index) =>
+    pubsub.subscribe({ onMessage: (message) => heard.push(`${index} ${message.kind}`) }),
   );
 
   await one.publish(edited);
@@ -51,8 +51,8 @@ test('a message reaches every node, also the one that sent it', async () => {
 });
 
 test('what is not ours on the channel is passed over', async () => {
-  const heard: Message[] = [];
-  const stop = other.hear({ message: (message) => heard.push(message) });
+  const heard: NodeMessage[] = [];
+  const stop = other.subscribe({ onMessage: (message) => heard.push(message) });
 
   await admin.publish('rollcall:signals', 'nonsense');
   await admin.publish('rollcall:signals', '{"kind":"of a later version"}');
@@ -65,13 +65,13 @@ test('what is not ours on the channel is passed over', async () => {
 
 test('a loss is told once, and the plane comes back by itself', async () => {
   let losses = 0;
-  const stop = one.hear({ lost: () => losses++ });
+  const stop = one.subscribe({ onDisconnect: () => losses++ });
 
   await redis.kill();
   await until('it noticed', () => losses > 0);
-  assert.not(one.trusted());
+  assert.not(one.isConnected());
   await redis.start();
-  await until('it is back', () => one.trusted() && other.trusted());
+  await until('it is back', () => one.isConnected() && other.isConnected());
 
   assert.is(losses, 1);
   stop();
@@ -85,25 +85,25 @@ test('the living know each other and the versions in use; who left or fell silen
     name: 'second',
     facts: { ...facts, library: 'v2' },
   });
-  await first.beat();
+  await first.sendHeartbeat();
 
-  await second.beat();
+  await second.sendHeartbeat();
   assert.equal(
-    second.nodes().map(({ name }) => name),
+    second.listNodes().map(({ name }) => name),
     ['first', 'second'],
   );
-  assert.equal([...second.versions()].sort(), ['v1', 'v2']);
+  assert.equal([...second.listVersions()].sort(), ['v1', 'v2']);
 
   await second.leave();
   assert.equal(
-    (await first.beat()).map(({ name }) => name),
+    (await first.sendHeartbeat()).map(({ name }) => name),
     ['first'],
   );
 
   await admin.zadd('{rollcall:nodes}:seen', Date.now() - heartbeatLifeMs - 1, 'silent');
   await admin.hset('{rollcall:nodes}:facts', 'silent', '{}');
   assert.equal(
-    (await first.beat()).map(({ name }) => name),
+    (await first.sendHeartbeat()).map(({ name }) => name),
     ['first'],
   );
 });
@@ -112,12 +112,12 @@ test('work is spread over the nodes, and only that of a lost node moves', () => 
   const all = ['a', 'b', 'c'];
   const work = Array.from({ length: 128 }, (_, shard) => shard);
 
-  const owners = work.map((shard) => ownerOf(shard, all));
-  const without = work.map((shard) => ownerOf(shard, ['a', 'c']));
+  const owners = work.map((shard) => findOwner(shard, all));
+  const without = work.map((shard) => findOwner(shard, ['a', 'c']));
 
   for (const node of all) assert.ok(owners.filter((owner) => owner === node).length > 20, node);
   for (const shard of work) if (owners[shard] !== 'b') assert.is(without[shard], owners[shard]);
-  assert.is(ownerOf(1, []), '');
+  assert.is(findOwner(1, []), '');
 });
 
 test('a limit of the fleet decides as the limit of a node does', async () => {
@@ -126,7 +126,7 @@ test('a limit of the fleet decides as the limit of a node does', async () => {
   let tatMs = 0;
   for (let count = 0; count < 5; count++) {
     const answer = await rates.take(policy, 'equal');
-    const expected = decide(policy, tatMs, 0);
+    const expected = decideRate(policy, tatMs, 0);
     tatMs = expected.tatMs;
 
     assert.is(answer.allowed, expected.allowed);
@@ -141,8 +141,8 @@ test('two nodes together let through what one would', async () => {
       try {
         return await limiters[index % 2]?.takeShared('login', 'c1', Date.now());
       } catch (error) {
-        assert.instance(error, RateLimited);
-        assert.ok((error as RateLimited).retryAfterSeconds > 0);
+        assert.instance(error, RateLimitedError);
+        assert.ok((error as RateLimitedError).retryAfterSeconds > 0);
         return '';
       }
     }),
@@ -183,7 +183,7 @@ test('with Redis away every node counts for itself', async () => {
       await limiter.takeShared('login', 'c3', nowMs);
       return false;
     } catch (error) {
-      return error instanceof RateLimited;
+      return error instanceof RateLimitedError;
     }
   });
   await redis.start();

@@ -29,7 +29,7 @@ test.before(async () => {
 });
 test.before.each(async () => {
   Object.assign(faults, { sqlAway: false, deleteFails: false });
-  await until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+  await until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
 });
 test.after(() => close());
 
@@ -100,10 +100,10 @@ test('while SQL does not answer an old copy is good, also after signals were los
   await isDead(revoked);
 
   for (const proxy of other.proxies) proxy.silence();
-  await until('it noticed', () => !other.signals.trusted());
+  await until('it noticed', () => !other.signals.isConnected());
   await failure(Promise.resolve(other.find(minted)));
   for (const proxy of other.proxies) proxy.restore();
-  await until('it hears again', () => other.signals.trusted());
+  await until('it hears again', () => other.signals.isConnected());
 
   await works(minted);
   await isDead(revoked);
@@ -124,8 +124,8 @@ test('with SQL away and only the signals lost, Redis is asked each time', async 
   const revoked = (await known()).minted;
   faults.sqlAway = true;
   let lost = false;
-  const stop = other.signals.hear({
-    lost: () => {
+  const stop = other.signals.subscribe({
+    onDisconnect: () => {
       lost = true;
     },
   });
@@ -144,8 +144,8 @@ test('with SQL away and only the signals lost, Redis is asked each time', async 
 test('a copy that came back after a revoke is believed by nobody who heard of it', async () => {
   const { minted, copy } = await known();
   let heard = false;
-  const stop = other.signals.hear({
-    message: (message) => {
+  const stop = other.signals.subscribe({
+    onMessage: (message) => {
       heard ||= message.kind === 'session' && message.hash === minted.hash;
     },
   });
@@ -189,7 +189,9 @@ test('a change that was made before Redis went is said to be half done', async (
     for (const proxy of one.proxies) proxy.silence();
   };
 
-  const { outcome } = await failure(one.sessions.around({ target: { kind: 'bot', id: 'bot1' } }, cut));
+  const { outcome } = await failure(
+    one.sessions.changeSessions({ target: { kind: 'bot', id: 'bot1' } }, cut),
+  );
 
   assert.is(outcome, 'unknown');
   for (const proxy of one.proxies) proxy.restore();

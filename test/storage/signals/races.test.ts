@@ -25,7 +25,8 @@ test.before(async () => {
 test.after(() => close());
 
 const mirrored = ({ hash }: Minted): Promise<string | null> => admin.get(`rollcall:session:${hash}`);
-const trusted = () => until('both hear themselves', () => one.signals.trusted() && other.signals.trusted());
+const trusted = () =>
+  until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
 const silence = () => other.proxies.forEach((proxy) => void proxy.silence());
 const restore = () => other.proxies.forEach((proxy) => void proxy.restore());
 
@@ -107,7 +108,7 @@ test('a token minted while its bot is deleted, or its minter leaves, does not ou
   for (const concerned of [{ target }, { mintedBy: 'robin' }]) {
     await trusted();
     let minted: Minted | undefined;
-    await one.sessions.around(concerned, async () => {
+    await one.sessions.changeSessions(concerned, async () => {
       minted = await other.mint();
       await directory.sql`delete from sessions where target_type = 'bot' and target_id = ${target.id}`;
     });
@@ -134,7 +135,7 @@ test('what was kept before a silence is not believed after it', async () => {
   const minted = await known();
   silence();
   await one.revoke(minted);
-  await until('it noticed', () => !other.signals.trusted());
+  await until('it noticed', () => !other.signals.isConnected());
 
   restore();
   await trusted();
@@ -145,7 +146,7 @@ test('what was kept before a silence is not believed after it', async () => {
 test('what was found during a silence is not believed after it', async () => {
   const minted = await known();
   let losses = 0;
-  const stop = other.signals.hear({ lost: () => losses++ });
+  const stop = other.signals.subscribe({ onDisconnect: () => losses++ });
   silence();
   await until('it noticed', () => losses > 0);
   stop();

@@ -34,7 +34,7 @@ test.before(async () => {
 test.after(() => close());
 
 const trusted = () =>
-  until('both nodes hear themselves', () => one.signals.trusted() && other.signals.trusted());
+  until('both nodes hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
 
 /** A session that the other node has in its own cache. */
 const known = async (): Promise<Minted> => {
@@ -103,7 +103,7 @@ test('a revoke is felt by a node whose connection went silent', async () => {
 test('a node that lost its connection keeps nothing, asks SQL, and comes back by itself', async () => {
   const minted = await known();
   for (const proxy of other.proxies) proxy.silence();
-  await until('it noticed', () => !other.signals.trusted());
+  await until('it noticed', () => !other.signals.isConnected());
 
   assert.instance(other.cache.find(minted.token), Promise);
   assert.is((await other.find(minted))?.sessionId, minted.id);
@@ -158,20 +158,20 @@ test('a ban is felt at once by tokens that are in use', async () => {
   const minted = await known();
   let during: string | null = null;
 
-  await one.sessions.around({ target }, async () => {
+  await one.sessions.changeSessions({ target }, async () => {
     during = await admin.get(`rollcall:session:${minted.hash}`);
     await directory.sql`delete from sessions where target_type = 'bot' and target_id = 'bot1'`;
   });
 
   assert.is(during, 'hold');
   await dies(minted);
-  await one.sessions.around({ target: user }, async () => {});
+  await one.sessions.changeSessions({ target: user }, async () => {});
 });
 
 test('with Redis away SQL answers and a revoke is refused; with both away it is an error', async () => {
   const minted = await known();
   await redis.kill();
-  await until('it noticed', () => !other.signals.trusted() && !one.signals.trusted());
+  await until('it noticed', () => !other.signals.isConnected() && !one.signals.isConnected());
 
   assert.is((await other.find(minted))?.sessionId, minted.id);
   try {

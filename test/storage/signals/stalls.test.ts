@@ -4,23 +4,23 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { beatMs, openRedisSignals, type RedisSignals, stallMs } from '../../../storage/signals.ts';
+import { beatMs, openPubsub, type Pubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from './world.ts';
 
 const test = suite('stalls');
 let redis: RedisServer;
-let signals: RedisSignals;
+let pubsub: Pubsub;
 let stalls = 0;
 
 test.before(async () => {
   redis = await startRedis();
-  signals = openRedisSignals({ urls: [redis.url], onError: () => {} });
-  signals.hear({ stalled: () => void stalls++ });
-  await until('it hears itself', () => signals.trusted());
+  pubsub = openPubsub({ urls: [redis.url], onError: () => {} });
+  pubsub.subscribe({ stalled: () => void stalls++ });
+  await until('it hears itself', () => pubsub.isConnected());
 });
 test.after(async () => {
-  signals.close();
+  pubsub.close();
   await redis.dispose();
 });
 
@@ -30,17 +30,17 @@ const block = (milliseconds: number): void => {
 };
 
 test('the first request after a stall tells of it before it goes on, and only the first', () => {
-  signals.runs(performance.now());
+  pubsub.runs(performance.now());
   stalls = 0;
   block(stallMs + 50);
-  signals.runs(performance.now());
+  pubsub.runs(performance.now());
   assert.is(stalls, 1);
-  signals.runs(performance.now());
+  pubsub.runs(performance.now());
   assert.is(stalls, 1);
 });
 
 test('without requests the next beat tells', async () => {
-  signals.runs(performance.now());
+  pubsub.runs(performance.now());
   stalls = 0;
   block(stallMs + 50);
   await until('the beat has told', () => stalls > 0);

@@ -12,8 +12,8 @@ import { formatToken } from '../../../engine/rules/token.ts';
 import type { SessionRecord } from '../../../http/auth/ports.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { type MirroredSessions, mirrorSessions } from '../../../storage/signals/sessions.ts';
-import { openRedisSignals, type RedisSignals } from '../../../storage/signals.ts';
+import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
+import { type MirroredSessions, mirrorSessions } from '../../../storage/nodes/sessions.ts';
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { addBot, addUser, type Directory, openDirectory } from '../catalogue/directory.ts';
@@ -34,7 +34,7 @@ export interface Minted {
 }
 
 export interface Node {
-  readonly signals: RedisSignals;
+  readonly signals: Pubsub;
   readonly sessions: MirroredSessions;
   readonly cache: SessionCache;
   readonly proxies: readonly CutProxy[];
@@ -137,26 +137,26 @@ export const openNode = async (
   const proxies = redisPorts.length === 1 ? await Promise.all(redisPorts.map(openCutProxy)) : [];
   const ports = proxies.length > 0 ? proxies.map(({ port }) => port) : redisPorts;
   const urls = ports.map((port) => `redis://127.0.0.1:${port}`);
-  const signals = openRedisSignals({ urls, onError: () => {} });
+  const pubsub = openPubsub({ urls, onError: () => {} });
   let asked = 0;
   const sql = watchedSql(createCatalogue(directory.sql), hooks, () => {
     asked += 1;
   });
-  const parts = { signals, sql: directory.sql, sessions: sql, nowMs: clock.nowMs };
+  const parts = { pubsub, sql: directory.sql, sessions: sql, nowMs: clock.nowMs };
   const times = { copyMs: 3_600_000, confirmMs: hooks.confirmMs ?? 60_000 };
   const sessions = mirrorSessions({ ...parts, ...times, entriesMax: 1_000 });
   const cache = createSessionCache({
     source: sessions,
     clock,
     entriesMax: 1_000,
-    keepMs: hooks.keepMs ?? 60_000,
-    believes: signals.trusted,
-    keepable: sessions.keepable,
+    freshMs: hooks.keepMs ?? 60_000,
+    isTrusted: pubsub.isConnected,
+    isCacheable: sessions.isCacheable,
   });
-  const stopForgetting = sessions.forgetIn(cache);
-  await until('the node hears itself', () => signals.trusted());
+  const stopForgetting = sessions.invalidateCache(cache);
+  await until('the node hears itself', () => pubsub.isConnected());
   return {
-    signals,
+    signals: pubsub,
     sessions,
     cache,
     proxies,
@@ -166,7 +166,7 @@ export const openNode = async (
     revoke: (minted) => sessions.remove(target, minted.id),
     close: async () => {
       stopForgetting();
-      signals.close();
+      pubsub.close();
       for (const proxy of proxies) await proxy.close();
     },
   };

@@ -5,19 +5,19 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type Breaker, createBreaker } from '../../../storage/sql/breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker } from '../../../storage/sql/circuit-breaker.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { guardSql } from '../../../storage/sql/guard.ts';
 
 const test = suite('breaker');
 
 interface World {
-  readonly breaker: Breaker;
+  readonly breaker: CircuitBreaker;
   away: boolean;
   probes: number;
 }
 
-const open: Breaker[] = [];
+const open: CircuitBreaker[] = [];
 // The breaker's own timers keep no process alive.
 const alive = setInterval(() => {}, 1_000);
 test.after(() => clearInterval(alive));
@@ -26,8 +26,8 @@ test.after.each(() => {
 });
 
 const createWorld = (times: { retryMs: number; suspectMs: number }): World => {
-  const world = { away: false, probes: 0 } as World & { breaker: Breaker };
-  world.breaker = createBreaker({
+  const world = { away: false, probes: 0 } as World & { breaker: CircuitBreaker };
+  world.breaker = createCircuitBreaker({
     ...times,
     probe: async () => {
       world.probes += 1;
@@ -54,7 +54,7 @@ const until = async (claim: () => boolean): Promise<void> => {
 test('work that finds the server away opens it: later work is refused unsent, in under 5 ms', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 10_000 });
   world.away = true;
-  assert.is(await endOf(world.breaker.pass(refused)), 'ECONNREFUSED');
+  assert.is(await endOf(world.breaker.run(refused)), 'ECONNREFUSED');
 
   let sent = 0;
   const startedMs = performance.now();
@@ -62,56 +62,56 @@ test('work that finds the server away opens it: later work is refused unsent, in
     const work = async () => {
       sent += 1;
     };
-    assert.is(await endOf(world.breaker.pass(work)), 'unreachable not_applied');
+    assert.is(await endOf(world.breaker.run(work)), 'unreachable not_applied');
   }
   assert.is(sent, 0);
   assert.ok(performance.now() - startedMs < 500);
-  assert.match(world.breaker.trouble() ?? '', /^it has not answered for \d+ s$/);
+  assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s$/);
 });
 
 test('probes go on until one is answered; then work passes again', async () => {
   const world = createWorld({ retryMs: 5, suspectMs: 10_000 });
   world.away = true;
-  await endOf(world.breaker.pass(refused));
+  await endOf(world.breaker.run(refused));
   await until(() => world.probes >= 3);
-  assert.ok(world.breaker.trouble() !== null);
+  assert.ok(world.breaker.getLastError() !== null);
 
   world.away = false;
-  await until(() => world.breaker.trouble() === null);
-  assert.is(await world.breaker.pass(async () => 7), 7);
+  await until(() => world.breaker.getLastError() === null);
+  assert.is(await world.breaker.run(async () => 7), 7);
 });
 
 test('a connection that broke while the server is there costs one probe, not a second', async () => {
   const world = createWorld({ retryMs: 60_000, suspectMs: 10_000 });
-  await endOf(world.breaker.pass(refused));
-  await until(() => world.breaker.trouble() === null);
+  await endOf(world.breaker.run(refused));
+  await until(() => world.breaker.getLastError() === null);
   assert.is(world.probes, 1);
 });
 
 test('errors of a server that answers leave it closed', async () => {
   const world = createWorld({ retryMs: 10, suspectMs: 10_000 });
   for (const code of ['23505', '55P03', '57014', '40P01']) {
-    await endOf(world.breaker.pass(() => Promise.reject(Object.assign(new Error(code), { code }))));
+    await endOf(world.breaker.run(() => Promise.reject(Object.assign(new Error(code), { code }))));
   }
-  assert.is(world.breaker.trouble(), null);
+  assert.is(world.breaker.getLastError(), null);
   assert.is(world.probes, 0);
 });
 
 test('work that hangs while nobody answers is given up as unknown, and the breaker opens', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 40 });
   world.away = true;
-  assert.is(await endOf(world.breaker.pass(() => new Promise(() => {}))), 'unreachable unknown');
-  assert.ok(world.breaker.trouble() !== null);
+  assert.is(await endOf(world.breaker.run(() => new Promise(() => {}))), 'unreachable unknown');
+  assert.ok(world.breaker.getLastError() !== null);
 });
 
 test('slow work of a server that answers is left alone', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 20 });
   let finish = (_: string): void => {};
-  const slow = world.breaker.pass(() => new Promise<string>((resolve) => (finish = resolve)));
+  const slow = world.breaker.run(() => new Promise<string>((resolve) => (finish = resolve)));
   await until(() => world.probes >= 2);
   finish('done');
   assert.is(await slow, 'done');
-  assert.is(world.breaker.trouble(), null);
+  assert.is(world.breaker.getLastError(), null);
 });
 
 test('a guarded statement is sent when it is waited for, once, and not at all while open', async () => {
@@ -135,7 +135,7 @@ test('a guarded statement is sent when it is waited for, once, and not at all wh
   assert.is(sent, 1);
 
   world.away = true;
-  await endOf(world.breaker.pass(refused));
+  await endOf(world.breaker.run(refused));
   assert.is(await endOf(sql`select 1`), 'unreachable not_applied');
   assert.is(await sql`select 1`.catch(() => 'caught'), 'caught');
   assert.is(sent, 1);

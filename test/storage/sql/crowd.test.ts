@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import { openEmbeddedSql } from '../../../storage/sql/embedded.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 
 const test = suite('embedded sql');

@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { asStorage, storageErrorOf } from '../../../storage/sql/errors.ts';
+import { asStorage, toStorageError } from '../../../storage/sql/errors.ts';
 
 const test = suite('sql errors');
 
@@ -48,7 +48,7 @@ const table: readonly (readonly [code: string, outcome: string, reason: string])
 
 for (const [code, outcome, reason] of table) {
   test(`${code || 'an error without a code'} → ${reason}, ${outcome}`, () => {
-    const failure = storageErrorOf('ledger.flush', Object.assign(new Error('words'), { code }));
+    const failure = toStorageError('ledger.flush', Object.assign(new Error('words'), { code }));
 
     assert.is(failure.outcome, outcome);
     assert.is(failure.reason, reason);
@@ -59,7 +59,7 @@ for (const [code, outcome, reason] of table) {
 
 test('a file that cannot be read is damaged, one that cannot be written lacks room', () => {
   const reasonOf = (message: string): string =>
-    storageErrorOf('ledger.flush', Object.assign(new Error(message), { code: '58030' })).reason;
+    toStorageError('ledger.flush', Object.assign(new Error(message), { code: '58030' })).reason;
 
   assert.is(reasonOf('could not read blocks 0..0 in file "base/5/1": Input/output error'), 'damaged');
   assert.is(reasonOf('could not extend file "base/5/1": Input/output error'), 'full');
@@ -67,7 +67,7 @@ test('a file that cannot be read is damaged, one that cannot be written lacks ro
 
 test('a StorageError passes through, anything else thrown is wrapped', async () => {
   const inner = new StorageError('inner', { outcome: 'unknown', reason: 'closed' });
-  assert.is(storageErrorOf('outer', inner), inner);
+  assert.is(toStorageError('outer', inner), inner);
   try {
     await asStorage('outer', () => Promise.reject('a string'));
     assert.unreachable();

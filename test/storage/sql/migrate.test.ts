@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/sql/embedded.ts';
+import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { migrate, SchemaError } from '../../../storage/sql/migrate.ts';
 
 const test = suite('migrate');

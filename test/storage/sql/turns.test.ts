@@ -3,13 +3,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createTurns } from '../../../storage/sql/turns.ts';
+import { createSemaphore } from '../../../storage/sql/semaphore.ts';
 
 const test = suite('turns');
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('never more at once than allowed, in the order they came, and all of them', async () => {
-  const turns = createTurns(2);
+  const turns = createSemaphore(2);
   const begun: number[] = [];
   let running = 0;
   let most = 0;
@@ -34,7 +34,7 @@ test('never more at once than allowed, in the order they came, and all of them',
 });
 
 test('a failure is told to whoever asked, and the next one has its turn', async () => {
-  const turns = createTurns(1);
+  const turns = createSemaphore(1);
   const failing = turns(async () => {
     await tick();
     throw new Error('no such table');

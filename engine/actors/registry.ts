@@ -1,0 +1,279 @@
+/**
+ * The live actors: found by address, activated on demand, passivated under a cap.
+ *
+ * Activation is single flight: all who want the same entity wait for one look at the hot store, and only
+ * when that does not know it, one look at the ledger and an `init`. Passivation is a clock hand: an actor
+ * that was used since the hand last passed, or has turns on their way, is spared. Discarding an actor loses
+ * nothing (its state is in the store). Called by the engine only.
+ */
+
+import { isBefore } from '../entity/history.ts';
+import type { LazyState } from '../entity/lazy-state.ts';
+import { DomainError } from '../errors.ts';
+import {
+  computeShard,
+  type EntityAddress,
+  type EntityKind,
+  type EntityRef,
+  type Shard,
+  toAddress,
+} from '../ids.ts';
+import { limits } from '../limits.ts';
+import type { EngineMeters } from '../meters.ts';
+import { Actor } from './actor.ts';
+
+/** One live listing as the stores know it. */
+export interface ActivatedEntity {
+  readonly ref: EntityRef;
+  readonly generation: number;
+  readonly state: LazyState;
+}
+
+/** The store's word on one listing; `state` is `null` when it does not hold it. */
+export interface LatestState {
+  readonly ref: EntityRef;
+  readonly generation: number;
+  readonly state: LazyState | null;
+}
+
+export interface RegistryParts {
+  readonly actorsMax: number;
+  readonly meters: EngineMeters;
+  /** Finds or initialises the entity; `null` when there is no such listing. */
+  readonly activate: (kind: EntityKind, id: string) => Promise<ActivatedEntity | null>;
+}
+
+export interface Registry {
+  /** The live actor, or `undefined`. Marks it used. */
+  findLive(kind: EntityKind, id: string): Actor | undefined;
+  findAt(address: EntityAddress): Actor | undefined;
+  /** The live actor, after activation. Throws `not_found`, or what the stores throw. */
+  getOrActivate(kind: EntityKind, id: string): Promise<Actor>;
+  /**
+   * The store spoke of a listing that has no actor yet: one being opened must not come up older than that.
+   */
+  recordLatestState(address: EntityAddress, word: () => LatestState): void;
+  discard(address: EntityAddress): void;
+  /** Discards all actors of a shard but the named ones. */
+  discardShard(shard: Shard, except: { has(address: EntityAddress): boolean }): void;
+  /** Shards with actors, live or being opened. */
+  listShards(): readonly Shard[];
+  /** The actor's state changed: whether its votes are flushed is looked at. */
+  trackVotes(actor: Actor): void;
+  /**
+   * Discards actors whose votes are not flushed, as far as this node knows, and that heard of no flush for
+   * `limits.unflushedPollsMax` calls: another node may have flushed them, which moves no version.
+   */
+  discardUnflushed(): void;
+  countActors(): number;
+}
+
+interface Activation {
+  readonly promise: Promise<Actor>;
+  readonly shard: Shard;
+  waiters: number;
+  /** Its shard was changed by others meanwhile: what it finds is good for those who wait, and not kept. */
+  stale: boolean;
+}
+
+/** How often the same number of flushed votes was seen. */
+interface UnflushedPolls {
+  flushedVotes: number;
+  times: number;
+}
+
+interface RegistryState extends RegistryParts {
+  readonly actors: Map<EntityAddress, Actor>;
+  /** The same actors by kind and id: a request finds its actor without building an address. */
+  readonly byId: Readonly<Record<EntityKind, Map<string, Actor>>>;
+  readonly byShard: Map<Shard, Set<EntityAddress>>;
+  readonly activations: Map<EntityAddress, Activation>;
+  /** The store's newest word on listings being opened. */
+  readonly latestStates: Map<EntityAddress, LatestState>;
+  /** Actors whose votes are not flushed, as far as is known. */
+  readonly unflushed: Map<Actor, UnflushedPolls>;
+  hand: IterableIterator<[EntityAddress, Actor]>;
+}
+
+export const createRegistry = (parts: RegistryParts): Registry => {
+  const actors = new Map<EntityAddress, Actor>();
+  const state: RegistryState = {
+    ...parts,
+    actors,
+    byId: { bot: new Map(), server: new Map(), team: new Map(), pack: new Map() },
+    byShard: new Map(),
+    activations: new Map(),
+    latestStates: new Map(),
+    unflushed: new Map(),
+    hand: actors.entries(),
+  };
+  return {
+    findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
+    findAt: (address) => actors.get(address),
+    getOrActivate: (kind, id) => getOrActivate(state, kind, id),
+    recordLatestState: (address, word) => {
+      if (state.activations.has(address)) state.latestStates.set(address, word());
+    },
+    discard: (address) => discard(state, address),
+    discardShard: (shard, except) => discardShard(state, shard, except),
+    listShards: () => listShards(state),
+    trackVotes: (actor) => trackVotes(state, actor),
+    discardUnflushed: () => discardUnflushed(state),
+    countActors: () => actors.size,
+  };
+};
+
+const markUsed = (actor: Actor | undefined): Actor | undefined => {
+  if (actor !== undefined) actor.used = true;
+  return actor;
+};
+
+const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Promise<Actor> => {
+  const address = toAddress(kind, id);
+  const live = markUsed(state.actors.get(address));
+  if (live !== undefined) return Promise.resolve(live);
+  const activation = state.activations.get(address);
+  if (activation !== undefined) {
+    activation.waiters += 1;
+    if (activation.waiters > limits.activationWaitersMax) return Promise.reject(createCrowdedError());
+    return activation.promise;
+  }
+  if (state.activations.size >= limits.activationsMax) return Promise.reject(createCrowdedError());
+  const promise = activate(state, kind, id).finally(() => {
+    state.activations.delete(address);
+    state.latestStates.delete(address);
+  });
+  state.activations.set(address, { promise, shard: computeShard(address), waiters: 1, stale: false });
+  return promise;
+};
+
+const createCrowdedError = (): DomainError =>
+  new DomainError(
+    'overloaded',
+    'Too many requests wait for this entity. Try again.',
+    { outcome: 'not_applied' },
+    1,
+  );
+
+const activate = async (state: RegistryState, kind: EntityKind, id: string): Promise<Actor> => {
+  for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
+    const activated = await state.activate(kind, id);
+    if (activated === null) throw createNotFoundError(kind, id);
+    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));
+    state.latestStates.delete(activated.ref.address);
+    if (newest === null) continue;
+    const actor = new Actor(newest.ref, newest.generation, newest.state);
+    if (!state.activations.get(actor.ref.address)?.stale) insert(state, actor);
+    return actor;
+  }
+  throw createCrowdedError();
+};
+
+/**
+ * A look at the store may come back after the reply to a later commit: then the actor starts from that reply,
+ * or what was acknowledged would be out of sight (I9). `null`: the store said it holds none, so look again.
+ */
+const chooseNewer = (activated: ActivatedEntity, latest: LatestState | undefined): ActivatedEntity | null => {
+  if (latest === undefined || latest.ref.incarnation < activated.ref.incarnation) return activated;
+  const { ref, generation, state } = latest;
+  if (state === null) return null;
+  const newer =
+    ref.incarnation > activated.ref.incarnation ||
+    isBefore(
+      { generation: activated.generation, version: activated.state.version },
+      { generation, version: state.version },
+    );
+  return newer ? { ref, generation, state } : activated;
+};
+
+/** The words for an entity that does not exist. */
+export const createNotFoundError = (kind: EntityKind, id: string): DomainError =>
+  new DomainError('not_found', `There is no ${kind} with the id ${JSON.stringify(id.slice(0, 64))}.`);
+
+const insert = (state: RegistryState, actor: Actor): void => {
+  const { address, kind, id, shard } = actor.ref;
+  if (state.actors.size >= state.actorsMax) passivate(state);
+  state.actors.set(address, actor);
+  state.byId[kind].set(id, actor);
+  let addresses = state.byShard.get(shard);
+  if (addresses === undefined) {
+    addresses = new Set();
+    state.byShard.set(shard, addresses);
+  }
+  addresses.add(address);
+  trackVotes(state, actor);
+  state.meters.recordActors(state.actors.size);
+};
+
+const discard = (state: RegistryState, address: EntityAddress): void => {
+  const actor = state.actors.get(address);
+  if (actor === undefined) return;
+  state.actors.delete(address);
+  state.byId[actor.ref.kind].delete(actor.ref.id);
+  untrackVotes(state, actor);
+  state.byShard.get(actor.ref.shard)?.delete(address);
+};
+
+const discardShard = (
+  state: RegistryState,
+  shard: Shard,
+  except: { has(address: EntityAddress): boolean },
+): void => {
+  for (const address of [...(state.byShard.get(shard) ?? [])]) {
+    if (!except.has(address)) discard(state, address);
+  }
+  for (const [address, activation] of state.activations) {
+    if (activation.shard === shard && !except.has(address)) activation.stale = true;
+  }
+};
+
+const listShards = (state: RegistryState): readonly Shard[] => {
+  const shards = new Set<Shard>();
+  for (const [shard, addresses] of state.byShard) if (addresses.size > 0) shards.add(shard);
+  for (const { shard } of state.activations.values()) shards.add(shard);
+  return [...shards];
+};
+
+const trackVotes = (state: RegistryState, actor: Actor): void => {
+  if (actor.hasFlushedVotes()) untrackVotes(state, actor);
+  else if (!actor.unflushed) {
+    actor.unflushed = true;
+    state.unflushed.set(actor, { flushedVotes: actor.getFlushedVotes(), times: 0 });
+  }
+};
+
+const untrackVotes = (state: RegistryState, actor: Actor): void => {
+  if (!actor.unflushed) return;
+  actor.unflushed = false;
+  state.unflushed.delete(actor);
+};
+
+const discardUnflushed = (state: RegistryState): void => {
+  for (const [actor, polls] of [...state.unflushed]) {
+    const { address } = actor.ref;
+    const flushedVotes = actor.getFlushedVotes();
+    if (flushedVotes !== polls.flushedVotes) polls.times = 0;
+    polls.flushedVotes = flushedVotes;
+    polls.times += 1;
+    if (state.actors.get(address) !== actor) untrackVotes(state, actor);
+    else if (polls.times === limits.unflushedPollsMax) discard(state, address);
+  }
+};
+
+/** Moves the hand until there is room for one more, at most a bounded number of steps per call. */
+const passivate = (state: RegistryState): void => {
+  for (let step = 0; step < limits.passivationStepsMax && state.actors.size >= state.actorsMax; step++) {
+    let next = state.hand.next();
+    if (next.done === true) {
+      state.hand = state.actors.entries();
+      next = state.hand.next();
+      if (next.done === true) return;
+    }
+    const [address, actor] = next.value;
+    if (actor.used) actor.used = false;
+    else if (actor.pendingTurns === 0) discard(state, address);
+  }
+};
+
+/** The shard of an entity that may not be live. */
+export const computeEntityShard = (kind: EntityKind, id: string): Shard => computeShard(toAddress(kind, id));

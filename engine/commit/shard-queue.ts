@@ -1,0 +1,276 @@
+/**
+ * Turns, and the line of them that each shard has.
+ *
+ * Plain data and small functions, no timers and no I/O (those are the gate's). A turn is in exactly one
+ * place: `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's reply ends
+ * it), or nowhere (closed). Invariants: a sealed batch keeps its number until its outcome is known, and a
+ * number is used for a new batch only after a definite refusal (I3); a line has at most one sealed batch.
+ * Only the gate, its lanes and the ring use the lines; turns are made by `turns.ts`.
+ */
+import assert from 'node:assert/strict';
+import type { Batch, BatchReply, Decision, Item, ShardVersion } from '../entity/items.ts';
+import type { LazyState } from '../entity/lazy-state.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Shard } from '../ids.ts';
+
+/**
+ * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.
+ */
+export interface TurnFailure {
+  readonly outcome: 'not_applied' | 'unknown';
+  readonly code: ErrorCode;
+}
+
+export const notApplied: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
+export const unknown: TurnFailure = { outcome: 'unknown', code: 'store_unavailable' };
+
+/** The store's word on one item: the decision, the entity's state after the batch, the shard's generation. */
+export interface ItemReply {
+  readonly decision: Decision;
+  readonly state: LazyState | null;
+  readonly generation: number;
+}
+
+/** The party that waits for a turn. At most one of `answer` and `fail` is called, once. */
+export interface Waiter {
+  /** The store's decision. */
+  answer(decided: ItemReply): void;
+  /** No decision in time, or none at all. */
+  fail(failure: TurnFailure): void;
+  /**
+   * The turn left its line for good. Called exactly once: before `answer`, and before `fail`, unless a passed
+   * deadline failed a sealed turn before.
+   */
+  onClosed?(): void;
+}
+
+/** One item on its way to the store. A class, as every stats post makes one. */
+export class Turn {
+  readonly item: Item;
+  /** Monotonic ms by which the waiter is answered; Infinity when nothing limits the wait. */
+  readonly deadlineMs: number;
+  /** `null` for a turn that no caller waits for. */
+  readonly waiter: Waiter | null;
+  stage: 'open' | 'sealed' | 'closed';
+  /** The waiter has its answer or failure, or there is no waiter. */
+  answered: boolean;
+
+  constructor(item: Item, deadlineMs: number, waiter: Waiter | null) {
+    this.item = item;
+    this.deadlineMs = deadlineMs;
+    this.waiter = waiter;
+    this.stage = 'open';
+    this.answered = waiter === null;
+  }
+}
+
+export interface SealedBatch {
+  readonly shardQueue: ShardQueue;
+  readonly batch: Batch;
+  readonly turns: readonly Turn[];
+}
+
+export interface ShardQueue {
+  readonly shard: Shard;
+  /** Who numbers this line's batches. Changes when the numbering starts again. */
+  producer: string;
+  /** Times the numbering started again. */
+  epoch: number;
+  /** The last sequence number known to be applied. */
+  sequence: number;
+  /** The shard's generation as last heard, 0 before the first reply. */
+  generation: number;
+  /** The shard's version as last heard, -1 before the first reply. */
+  version: number;
+  /** The mark of the shard's history as last heard. */
+  chainHash: number;
+  /** The store lost data of this shard: it needs a new generation before anything is sent. */
+  broken: boolean;
+  /** A batch of this line is in its lane's call. */
+  sealed: boolean;
+  open: Turn[];
+  /** Its lane will look at it: the flag of `list`. */
+  queued: boolean;
+  /** Lost work, to be sent before what is open. */
+  lost: Turn[];
+  /** Asks the store for its last number when there is nothing to send; `null` when nothing is to be asked. */
+  query: string | null;
+}
+
+export const createShardQueue = (shard: Shard, producer: string): ShardQueue => ({
+  shard,
+  producer,
+  epoch: 0,
+  sequence: 0,
+  generation: 0,
+  version: -1,
+  chainHash: 0,
+  broken: false,
+  sealed: false,
+  open: [],
+  queued: false,
+  lost: [],
+  query: null,
+});
+
+/** Turns the oldest open turns into the next numbered batch, or a question; `null` when nothing is left. */
+export const seal = (shardQueue: ShardQueue, itemsMax: number): SealedBatch | null => {
+  const { shard, query } = shardQueue;
+  shardQueue.query = null;
+  const turns = takeTurns(shardQueue, itemsMax);
+  if (turns.length === 0 && query === null) return null;
+  assert(!shardQueue.sealed, 'a line has at most one sealed batch');
+  shardQueue.sealed = true;
+  if (turns.length === 0)
+    return {
+      shardQueue: shardQueue,
+      turns,
+      batch: { shard, producer: query as string, sequence: 0, items: [] },
+    };
+  for (const turn of turns) turn.stage = 'sealed';
+  const items = turns.map((turn) => turn.item);
+  return {
+    shardQueue: shardQueue,
+    turns,
+    batch: { shard, producer: shardQueue.producer, sequence: shardQueue.sequence + 1, items },
+  };
+};
+
+/** The next turns in order, lost ones first. Nearly always that is all that is open, as it lies. */
+const takeTurns = (shardQueue: ShardQueue, itemsMax: number): readonly Turn[] => {
+  const { lost, open } = shardQueue;
+  if (lost.length === 0 && open.length <= itemsMax && open.every(isOpen)) {
+    shardQueue.open = [];
+    return open;
+  }
+  const turns = lost.splice(0, itemsMax);
+  let taken = 0;
+  while (taken < open.length && turns.length < itemsMax) {
+    const turn = open[taken++] as Turn;
+    if (isOpen(turn)) turns.push(turn);
+  }
+  shardQueue.open = open.slice(taken);
+  return turns;
+};
+
+const isOpen = (turn: Turn): boolean => turn.stage === 'open';
+
+/** Adds a turn to the open batch. */
+export const addOpen = (shardQueue: ShardQueue, turn: Turn): void => {
+  // A batch of one is the rule: pushed into an empty array, it would get room for seventeen.
+  if (shardQueue.open.length === 0) shardQueue.open = [turn];
+  else shardQueue.open.push(turn);
+};
+
+export const hasWork = ({ open, lost, query }: ShardQueue): boolean =>
+  open.length > 0 || lost.length > 0 || query !== null;
+
+/** Whether somebody waits for some of the work. */
+export const hasWaiters = ({ open, lost, query }: ShardQueue): boolean =>
+  lost.length > 0 || query !== null || open.some((turn) => !turn.answered);
+
+/**
+ * The store does not know this line's numbers (it lost its tail, or all): numbering starts again under a new
+ * name, because a late copy of an old batch must never find its number expected again.
+ */
+export const restartNumbering = (shardQueue: ShardQueue): void => {
+  shardQueue.epoch += 1;
+  shardQueue.producer = `${shardQueue.producer.split('~', 1)[0]}~${shardQueue.epoch}`;
+  shardQueue.sequence = 0;
+  shardQueue.generation = 0;
+  shardQueue.version = -1;
+  shardQueue.chainHash = 0;
+  shardQueue.broken = true;
+};
+
+/** Puts the turns of a batch that was certainly not applied, and never will be, back in front. */
+export const putBack = (shardQueue: ShardQueue, sealed: SealedBatch): void => {
+  for (const turn of sealed.turns) turn.stage = 'open';
+  shardQueue.open = [...sealed.turns, ...shardQueue.open];
+};
+
+/** Ends a turn with the store's decision. */
+export const answerTurn = (turn: Turn, reply: ItemReply): void => {
+  close(turn);
+  if (turn.answered) return;
+  turn.answered = true;
+  turn.waiter?.answer(reply);
+};
+
+const close = (turn: Turn): void => {
+  assert(turn.stage !== 'closed', 'a turn is closed once');
+  turn.stage = 'closed';
+  turn.waiter?.onClosed?.();
+};
+
+/** Ends the turns of a batch with the reply to it. */
+export const answerTurns = (turns: readonly Turn[], reply: BatchReply): void => {
+  const { decisions, states, generation } = reply;
+  for (let index = 0; index < turns.length; index++) {
+    const turn = turns[index] as Turn;
+    const decision = decisions?.[index];
+    if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
+    else answerTurn(turn, { decision, state: states[index] ?? null, generation });
+  }
+};
+
+/** The batch is applied, now or earlier. */
+export const isAnswered = ({ outcome }: BatchReply): boolean =>
+  outcome === 'applied' || outcome === 'duplicate';
+
+/** A reply that does not fit its batch is a bug: nothing of the call is taken over. */
+export const assertReplies = (sealed: readonly SealedBatch[], replies: readonly BatchReply[]): void => {
+  if (replies.length !== sealed.length) assert.fail(`${replies.length} replies to ${sealed.length} batches`);
+  for (let index = 0; index < sealed.length; index++) {
+    const { shardQueue, batch } = sealed[index] as SealedBatch;
+    const reply = replies[index] as BatchReply;
+    if (batch.sequence === 0) continue;
+    assert(batch.sequence === shardQueue.sequence + 1, 'a batch has the number after the last one applied');
+    if (!isAnswered(reply)) continue;
+    const { decisions, states, lastSequence } = reply;
+    assert(lastSequence >= batch.sequence, 'an answered batch is applied');
+    assert(decisions === null || decisions.length === batch.items.length, 'one decision for each item');
+    assert(states.length === batch.items.length, 'one state for each item');
+  }
+};
+
+/** Ends a turn without a decision. */
+export const failTurn = (turn: Turn, failure: TurnFailure): void => {
+  close(turn);
+  failWaiter(turn, failure);
+};
+
+const failWaiter = (turn: Turn, failure: TurnFailure): void => {
+  if (turn.answered) return;
+  turn.answered = true;
+  turn.waiter?.fail(failure);
+};
+
+/**
+ * Answers a waiter whose deadline has passed. An open turn is taken back (nothing was counted); a sealed one
+ * stays in its batch and only its waiter is answered, with `unknown`. Returns whether the turn left the line.
+ */
+export const expireTurn = (turn: Turn): boolean => {
+  if (turn.stage === 'open') {
+    failTurn(turn, { outcome: 'not_applied', code: 'deadline_passed' });
+    return true;
+  }
+  failWaiter(turn, { outcome: 'unknown', code: 'deadline_passed' });
+  return false;
+};
+
+/** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
+export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
+  const waiting = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');
+  shardQueue.lost = [];
+  shardQueue.open = [];
+  shardQueue.query = null;
+  return waiting;
+};
+
+/** The shard's position as last known. */
+export const toShardVersion = ({ generation, version, chainHash }: ShardQueue): ShardVersion => ({
+  generation,
+  version,
+  chainHash,
+});

@@ -1,0 +1,364 @@
+/**
+ * The flusher: carries dirty entities and accepted votes from the hot store to the ledger, and the ledger's
+ * adjustments back.
+ *
+ * One round at a time: peek → one ledger transaction → settle. A crash between any two steps repeats a
+ * harmless round (absolute totals under a guard, votes by their own id). It never changes a number.
+ * Modes:
+ * - *waiting*: until the interval passes or a caller asks (`waitForFlush`);
+ * - *working*: rounds without pause while the last was full or a caller asked;
+ * - *backing off*: the ledger failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
+ * - *stopped*: after `stop`.
+ * A row the ledger can never store is found by halving the round, buried, and holds up nobody.
+ */
+import assert from 'node:assert/strict';
+import { DomainError, StorageError, type StorageReason } from '../errors.ts';
+import type { Shard } from '../ids.ts';
+import { limits } from '../limits.ts';
+import type { EngineMeters } from '../meters.ts';
+import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
+
+export interface FlusherParts {
+  readonly hot: FlushSource;
+  readonly ledger: FlushSink;
+  readonly clock: Clock;
+  readonly meters: EngineMeters;
+  readonly intervalMs: number;
+  /** The shards that are this node's to flush, `null` for all. Others flush the rest; overlap is harmless. */
+  readonly listShards: () => readonly Shard[] | null;
+  /** After a round: the engine corrects `approximate_votes` of live actors. */
+  readonly onFlushed: (receipt: FlushReceipt) => void;
+  /** Delivers adjustments that are not settled yet; resolves to how many were. */
+  readonly deliver: () => Promise<number>;
+  /** The ledger gave out a generation that the hot store may never have heard of: makes them meet again. */
+  readonly reconcile: () => Promise<void>;
+}
+
+export interface Flusher {
+  start(): void;
+  /**
+   * Resolves when all votes of the shard that were hot before the call are in the ledger; else throws within
+   * 1 s.
+   */
+  waitForFlush(shard: Shard): Promise<void>;
+  /** Sizes as of the last round, for the vote watermark. */
+  getBacklogSize(): BacklogSize;
+  /** Words for `/readyz`, or `null` when the last round succeeded. */
+  getLastError(): string | null;
+  /** What the store said, with all details, or `null` when the last round succeeded. */
+  failure(): string | null;
+  /** Flushes until nothing is left or the monotonic deadline passes, then stops. */
+  drain(deadlineMs: number): Promise<void>;
+  stop(): void;
+}
+
+interface FlushRequest {
+  readonly shard: Shard;
+  resolve(): void;
+}
+
+type FlusherMode = 'waiting' | 'working' | 'backing off' | 'stopped';
+
+interface FlusherState extends FlusherParts {
+  backlogSize: BacklogSize;
+  flushRequests: FlushRequest[];
+  /** Written by `setMode` alone. */
+  readonly mode: FlusherMode;
+  working: Promise<void>;
+  cancelWait: () => void;
+  failures: number;
+  failure: unknown;
+  /** Monotonic. What waited at this moment, in this node's shards, is in the ledger. */
+  caughtUpMs: number;
+}
+
+export const createFlusher = (parts: FlusherParts): Flusher => {
+  const state: FlusherState = {
+    ...parts,
+    backlogSize: { entities: 0, votes: 0 },
+    flushRequests: [],
+    mode: 'stopped',
+    working: Promise.resolve(),
+    cancelWait: () => {},
+    failures: 0,
+    failure: null,
+    caughtUpMs: parts.clock.monotonicMs(),
+  };
+  return {
+    start: () => {
+      setMode(state, 'waiting');
+      state.caughtUpMs = state.clock.monotonicMs();
+      waitThenWork(state, state.intervalMs);
+    },
+    waitForFlush: (shard) => requestFlush(state, shard),
+    getBacklogSize: () => state.backlogSize,
+    getLastError: () => (state.failure === null ? null : reasonMessages[toReason(state.failure)]),
+    failure: () => (state.failure === null ? null : toMessage(state.failure)),
+    drain: (deadlineMs) => drain(state, deadlineMs),
+    stop: () => {
+      setMode(state, 'stopped');
+      state.cancelWait();
+    },
+  };
+};
+
+const reasonMessages: Readonly<Record<StorageReason, string>> = {
+  unreachable: 'a store does not answer',
+  busy: 'a store is too busy',
+  full: 'a store has no room',
+  row: 'a row is refused',
+  uninitialised: 'the hot store lost what it knew',
+  damaged: 'a store met damaged data',
+  outdated: 'the hot store is behind SQL',
+  closed: 'the stores are closed',
+  bug: 'a store refuses for an unknown reason',
+};
+
+const toReason = (error: unknown): StorageReason => (error instanceof StorageError ? error.reason : 'bug');
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const modesAfter: Readonly<Record<FlusherMode, readonly FlusherMode[]>> = {
+  waiting: ['working', 'stopped'],
+  working: ['waiting', 'backing off', 'stopped'],
+  'backing off': ['working', 'stopped'],
+  stopped: ['waiting', 'stopped'],
+};
+
+/** Changes the mode. Throws on a transition that cannot be: at most one run of rounds is under way. */
+const setMode = (state: FlusherState, mode: FlusherMode): void => {
+  if (!modesAfter[state.mode].includes(mode))
+    assert.fail(`a flusher cannot go from ${state.mode} to ${mode}`);
+  (state as { mode: FlusherMode }).mode = mode;
+};
+
+const waitThenWork = (state: FlusherState, delayMs: number): void => {
+  state.cancelWait = state.clock.after(delayMs, () => startRounds(state));
+};
+
+const startRounds = (state: FlusherState): void => {
+  setMode(state, 'working');
+  state.working = runRounds(state)
+    .catch((error: unknown) => reconcileIfOvertaken(state, error))
+    .finally(() => measureBacklog(state))
+    .then(
+      () => recordSuccess(state),
+      (error: unknown) => recordFailure(state, error),
+    );
+};
+
+/**
+ * A round that was overtaken by a new generation is looked for again. If that is so once more, whoever took
+ * the generation has died before the hot store heard of it.
+ */
+const reconcileIfOvertaken = async (state: FlusherState, error: unknown): Promise<never> => {
+  const overtaken = error instanceof StorageError && error.reason === 'outdated';
+  if (overtaken && state.failures > 0) await state.reconcile();
+  throw error;
+};
+
+const recordSuccess = (state: FlusherState): void => {
+  state.failures = 0;
+  state.failure = null;
+  if (state.mode === 'stopped') return;
+  setMode(state, 'waiting');
+  waitThenWork(state, state.flushRequests.length > 0 ? 0 : state.intervalMs);
+};
+
+const recordFailure = (state: FlusherState, error: unknown): void => {
+  state.meters.recordFlushFailure(toReason(error));
+  state.failures += 1;
+  state.failure = error;
+  if (state.mode === 'stopped') return;
+  setMode(state, 'backing off');
+  const doubled = state.intervalMs * 2 ** Math.min(state.failures, 8);
+  waitThenWork(state, Math.min(limits.flushBackoffMaxMs, doubled));
+};
+
+/** Rounds until one was not full; demanded shards first. */
+const runRounds = async (state: FlusherState): Promise<void> => {
+  let more = true;
+  while (more && state.mode !== 'stopped') {
+    await serveFlushRequests(state);
+    const begunMs = state.clock.monotonicMs();
+    more = await runRound(state);
+    if (!more) state.caughtUpMs = begunMs;
+  }
+  if (state.mode !== 'stopped') await state.deliver();
+};
+
+/**
+ * After a round that failed, too: the backlog grows just then. Nothing that waits is older than the last time
+ * when all there was got away; under load something always waits.
+ */
+const measureBacklog = async (state: FlusherState): Promise<void> => {
+  state.backlogSize = await state.hot.countBacklog();
+  const waiting = state.backlogSize.entities + state.backlogSize.votes;
+  state.meters.recordBacklog(
+    state.backlogSize,
+    waiting === 0 ? 0 : state.clock.monotonicMs() - state.caughtUpMs,
+  );
+};
+
+const runRound = async (state: FlusherState): Promise<boolean> => {
+  const shards = state.listShards();
+  const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
+  const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
+  await flushBacklog(state, backlog);
+  return isFull(backlog);
+};
+
+const isFull = ({ entities, votes }: Backlog): boolean =>
+  entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
+
+/** Serves the demands known now. Those that come meanwhile have their own round. */
+const serveFlushRequests = async (state: FlusherState): Promise<void> => {
+  const requests = state.flushRequests;
+  if (requests.length === 0) return;
+  state.flushRequests = [];
+  try {
+    const shards = [...new Set(requests.map((request) => request.shard))];
+    // With their totals: rows and totals in SQL belong together whenever the store may be lost.
+    const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
+    // A look that is not full shows every vote there was: with it all demands known before are met.
+    let full = true;
+    for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
+      const backlog = await state.hot.peek(limit);
+      await flushBacklog(state, backlog);
+      full = isFull(backlog);
+    }
+    if (full) state.flushRequests = [...requests, ...state.flushRequests];
+    else for (const request of requests) request.resolve();
+  } catch (error) {
+    state.flushRequests = [...requests, ...state.flushRequests];
+    throw error;
+  }
+};
+
+const flushBacklog = async (state: FlusherState, backlog: Backlog): Promise<void> => {
+  if (backlog.entities.length + backlog.votes.length === 0) return;
+  const startedMs = state.clock.monotonicMs();
+  await flushOrHalve(state, backlog);
+  const receipt: FlushReceipt = {
+    entities: backlog.entities.map(({ ref, generation, state: hot }) => ({
+      ref,
+      generation,
+      version: hot.version,
+      flushedVotes: hot.upvotes - hot.downvotes,
+    })),
+    votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
+  };
+  await state.hot.markFlushed(receipt);
+  state.onFlushed(receipt);
+  state.meters.recordFlush(
+    backlog.entities.length,
+    backlog.votes.length,
+    state.clock.monotonicMs() - startedMs,
+  );
+};
+
+/** Flushes a round; when a row of it is refused, its halves, down to the row, which is buried. */
+const flushOrHalve = async (state: FlusherState, whole: Backlog): Promise<void> => {
+  const stack: Backlog[] = [whole];
+  for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
+    try {
+      await state.ledger.flush(part);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.reason !== 'row') throw error;
+      if (part.entities.length + part.votes.length > 1) stack.push(...splitInHalves(part));
+      else await writeDeadLetter(state, part, error.message);
+    }
+  }
+};
+
+const splitInHalves = ({ entities, votes }: Backlog): readonly [Backlog, Backlog] => {
+  if (entities.length > 0 && votes.length > 0)
+    return [
+      { entities, votes: [] },
+      { entities: [], votes },
+    ];
+  const entityCut = entities.length >> 1;
+  const voteCut = votes.length >> 1;
+  return [
+    { entities: entities.slice(0, entityCut), votes: votes.slice(0, voteCut) },
+    { entities: entities.slice(entityCut), votes: votes.slice(voteCut) },
+  ];
+};
+
+const writeDeadLetter = async (state: FlusherState, part: Backlog, reason: string): Promise<void> => {
+  const entity = part.entities[0];
+  const vote = part.votes[0];
+  await state.ledger.writeDeadLetter(
+    entity === undefined ? { vote: vote as NonNullable<typeof vote>, reason } : { entity, reason },
+  );
+  state.meters.recordDeadLetters(1);
+};
+
+const requestFlush = async (state: FlusherState, shard: Shard): Promise<void> => {
+  const open = await state.hot.peek({ entities: 0, votes: 1, shards: [shard] });
+  if (open.votes.length === 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const cancel = state.clock.after(limits.flushWaitMs, () => {
+      state.flushRequests = state.flushRequests.filter((other) => other !== request);
+      reject(createFlushLateError());
+    });
+    const request: FlushRequest = {
+      shard,
+      resolve: () => {
+        cancel();
+        resolve();
+      },
+    };
+    if (state.flushRequests.length >= limits.flushRequestsMax || state.mode === 'stopped') {
+      cancel();
+      return reject(createFlushLateError());
+    }
+    state.flushRequests.push(request);
+    if (state.mode === 'waiting') {
+      state.cancelWait();
+      startRounds(state);
+    }
+  });
+};
+
+const createFlushLateError = (): DomainError =>
+  new DomainError(
+    'store_unavailable',
+    'The newest votes are not in the database yet, and this answer needs them. Try again.',
+    { outcome: 'not_applied' },
+    1,
+  );
+
+/**
+ * Rounds until nothing is left, one fails, or the deadline passes: then a round on its way is left to itself.
+ */
+const drain = async (state: FlusherState, deadlineMs: number): Promise<void> => {
+  setMode(state, 'stopped');
+  state.cancelWait();
+  const leftMs = deadlineMs - state.clock.monotonicMs();
+  if (leftMs <= 0) return;
+  await new Promise<void>((resolve) => {
+    const cancel = state.clock.after(leftMs, resolve);
+    drainRounds(state, deadlineMs)
+      .catch((error: unknown) => {
+        state.failure = error;
+      })
+      .finally(() => {
+        cancel();
+        resolve();
+      });
+  });
+};
+
+const drainRounds = async (state: FlusherState, deadlineMs: number): Promise<void> => {
+  await state.working;
+  while (state.clock.monotonicMs() < deadlineMs) {
+    if (state.listShards() !== null) {
+      // Others live and write on: the backlog need not end. What comes after this is theirs to flush.
+      if (!(await runRound(state))) return;
+      continue;
+    }
+    state.backlogSize = await state.hot.countBacklog();
+    if (state.backlogSize.entities + state.backlogSize.votes === 0) return;
+    await runRound(state);
+  }
+};

@@ -1,0 +1,82 @@
+/**
+ * Small conversions between rows, counters and the wire: timestamps, people, exact integers, maybe-promises.
+ *
+ * Pure. Used by the other files of this folder only.
+ */
+import type { HotState } from '../../engine/entity/state.ts';
+import { DomainError } from '../../engine/errors.ts';
+import type { Permission } from '../../engine/rules/permissions.ts';
+import { parsePermissions } from '../../engine/rules/sessions.ts';
+import type { PersonRow } from '../../storage/catalogue/shared/people.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import type { User } from '../schema/common.ts';
+
+/** Goes on at once with a value, later with a promise: hot requests then create no promise. */
+export const thenMaybe = <Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> => (value instanceof Promise ? value.then(next) : next(value));
+
+export const toTimestamp = (date: Date): string => date.toISOString();
+export const toTimestampOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
+/** JSON text of a time in ms, where 0 is "never". */
+export const renderTimestamp = (atMs: number): string =>
+  atMs === 0 ? 'null' : `"${new Date(atMs).toISOString()}"`;
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): number };
+
+/**
+ * A decimal string as something that serialises to exactly these digits, also beyond 2^53. Only the type
+ * checker takes it for a number: serialise it, never calculate with it.
+ */
+export const toExactInteger = (decimal: string): number => rawJSON(decimal);
+
+/** A person as SQL knows him, else the stand-in of the documents: his id in place of a name. */
+export const toUser = (
+  row: PersonRow | null,
+  standIn: { readonly id: string; readonly bot: boolean },
+): User =>
+  row === null
+    ? {
+        avatar: '',
+        bot: standIn.bot,
+        display_name: standIn.id,
+        extra_data: {},
+        flags: [],
+        id: standIn.id,
+        status: 'offline',
+        username: standIn.id,
+      }
+    : {
+        avatar: row.avatar,
+        bot: row.bot,
+        display_name: row.display_name,
+        extra_data: { ...row.extra_data },
+        flags: [...row.flags],
+        id: row.id,
+        status: row.status,
+        username: row.username,
+      };
+
+export const isPremium = (premiumUntil: Date | null, nowMs: number): boolean =>
+  premiumUntil !== null && premiumUntil.getTime() > nowMs;
+
+export const computeVotes = (state: HotState): number => state.upvotes - state.downvotes;
+
+export const createNotFoundError = (kind: string): DomainError =>
+  new DomainError('not_found', `There is no such ${kind}.`);
+
+/** Permissions by their ids; `pointer` is where the body names them. Throws `validation_failed`. */
+export const parsePermissionIds = (pointer: string, words: readonly string[]): readonly Permission[] => {
+  const permissions = parsePermissions(words);
+  if (permissions !== null) return permissions;
+  throw createValidationError('body', {
+    [pointer]: 'must name known permission ids (see GET /teams/meta/permissions)',
+  });
+};
+
+const emptyList: readonly string[] = [];
+
+/** The words of a comma-separated query value. */
+export const splitList = (list: string | undefined): readonly string[] =>
+  list === undefined ? emptyList : list.split(',').map((word) => word.trim());

@@ -1,0 +1,149 @@
+/**
+ * What the directory offers, as operators write it: tiers, shop, blog. Lists of clients are at most two
+ * seconds behind.
+ */
+import { DomainError } from '../../../engine/errors.ts';
+import type { ShopOutcome } from '../../../storage/catalogue/content/shop.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { type App, type Reply, replyMessage, replyOk } from '../../route.ts';
+import type {
+  BenefitBody,
+  BlogPostBody,
+  CouponBody,
+  ItemBody,
+  TierBody,
+} from '../../schema/operator-content.ts';
+import { createNotFoundError, toTimestamp } from '../convert.ts';
+
+const createFullError = (noun: string): DomainError =>
+  new DomainError('limit_reached', `There are as many ${noun} as there may be: delete one first.`);
+
+/** `written` or `deleted` in words, or the refusal as an error. */
+export const toShopReply = (
+  outcome: ShopOutcome,
+  { noun, id }: { noun: string; id: string },
+  done: string,
+): Reply => {
+  switch (outcome.kind) {
+    case 'done':
+      return replyMessage(`${noun} ${id} is ${done}.`);
+    case 'unknown':
+      throw createValidationError('body', {
+        [noun === 'item' ? '/benefits' : '/applicable_items']: `there is no ${outcome.ids.join(', ')}`,
+      });
+    case 'full':
+      throw createFullError(`${noun}s`);
+    case 'code_taken':
+      throw new DomainError('already_exists', 'Another coupon has this code.', { '/code': 'is taken' });
+    case 'in_use':
+      throw new DomainError('already_exists', `${noun} ${id} is in use: ${outcome.by.join(', ')}.`);
+    case 'not_found':
+      throw createNotFoundError(noun);
+  }
+};
+
+/** A reply for what was there or was not. */
+export const replyRemoved = (removed: boolean, noun: string, id: string): Reply => {
+  if (!removed) throw createNotFoundError(noun);
+  return replyMessage(`${noun} ${id} is deleted.`);
+};
+
+export const listTiers = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.credits.tiers(null);
+  return replyOk({
+    tiers: rows.map(({ created_at: _, ...row }) => ({
+      ...row,
+      votes: Number(row.votes),
+      cents: Number(row.cents),
+    })),
+  });
+};
+
+export const putTier = async (app: App, id: string, body: TierBody): Promise<Reply> => {
+  if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw createFullError('tiers');
+  return replyMessage(`tier ${id} is written.`);
+};
+
+export const putBenefit = async (app: App, id: string, body: BenefitBody): Promise<Reply> => {
+  const fields = {
+    id,
+    name: body.name,
+    description: body.description ?? '',
+    target_types: body.target_types ?? [],
+  };
+  return toShopReply(
+    await app.catalogue.operator.shop.putBenefit(fields),
+    { noun: 'benefit', id },
+    'written',
+  );
+};
+
+export const putItem = async (app: App, id: string, body: ItemBody): Promise<Reply> => {
+  const fields = {
+    id,
+    name: body.name,
+    cents: String(body.cents),
+    description: body.description ?? '',
+    duration_hours: body.duration ?? 0,
+    benefits: body.benefits ?? [],
+    target_types: body.target_types ?? [],
+  };
+  return toShopReply(await app.catalogue.operator.shop.putItem(fields), { noun: 'item', id }, 'written');
+};
+
+export const putCoupon = async (app: App, id: string, body: CouponBody): Promise<Reply> => {
+  const fields = {
+    id,
+    code: body.code,
+    cents: String(body.cents),
+    public: body.public ?? false,
+    usable: body.usable ?? true,
+    expiry_hours: body.expiry ?? 0,
+    max_uses: body.max_uses ?? 0,
+    reuse_wait_hours: body.reuse_wait_duration ?? 0,
+    allowed_users: body.allowed_users ?? [],
+    applicable_items: body.applicable_items ?? [],
+    requirements: body.requirements ?? [],
+    target_types: body.target_types ?? [],
+  };
+  return toShopReply(await app.catalogue.operator.shop.putCoupon(fields), { noun: 'coupon', id }, 'written');
+};
+
+export const listCoupons = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.shop.coupons();
+  return replyOk({
+    coupons: rows.map(({ id, code, cents, public: shown, usable, created_at }) => ({
+      id,
+      code,
+      cents,
+      public: shown,
+      usable,
+      created_at: toTimestamp(created_at),
+    })),
+  });
+};
+
+export const listPosts = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.blog.posts();
+  return replyOk({
+    posts: rows.map(({ slug, title, draft, created_at }) => ({
+      slug,
+      title,
+      draft,
+      created_at: toTimestamp(created_at),
+    })),
+  });
+};
+
+export const putPost = async (app: App, slug: string, body: BlogPostBody): Promise<Reply> => {
+  await app.catalogue.operator.blog.put({
+    slug,
+    title: body.title,
+    description: body.description ?? '',
+    content: body.content,
+    tags: body.tags ?? [],
+    authorId: body.author,
+    draft: body.draft ?? false,
+  });
+  return replyMessage(`post ${slug} is ${body.draft ? 'a draft' : 'published'}.`);
+};

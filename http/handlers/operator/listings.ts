@@ -1,0 +1,165 @@
+/**
+ * What operators decide about listings. After a change is committed the profile is dropped everywhere and the
+ * engine sends the new facts (listed, vote-banned, premium) to the hot store, before the answer goes.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import type { ListingType, Review, ReviewedKind } from '../../../storage/catalogue/bots/listing-edits.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { type App, type Caller, type Reply, replyMessage, replyOk } from '../../route.ts';
+import type { BotBody } from '../../schema/bot-edits.ts';
+import type { AddBotBody, PremiumBody, ServerBody } from '../../schema/operator.ts';
+import { createBot } from '../bot-edits.ts';
+import { createNotFoundError, toTimestamp } from '../convert.ts';
+import { notifyAfterCommit } from '../notify-after-commit.ts';
+import { deletePack } from '../pack-edits.ts';
+import { deleteTeam } from '../team-edits.ts';
+import { parseTimestamp } from './timestamp.ts';
+
+const dropProfile = (app: App, kind: EntityKind, id: string): void => {
+  if (kind === 'bot') app.catalogue.bots.drop(id);
+  if (kind === 'server') app.catalogue.servers.drop(id);
+  if (kind === 'team') app.catalogue.teams.drop(id);
+};
+
+/** Tells everybody who may know the listing. Hot when it resolves. */
+const refreshListing = async (app: App, kind: EntityKind, id: string): Promise<void> => {
+  dropProfile(app, kind, id);
+  await app.engine.refreshFacts(kind, id);
+  await app.catalogue.reminders.lookAgain(kind, id); // A wait may end sooner now.
+};
+
+const replyChanged = async (
+  app: App,
+  { kind, id, found }: { readonly kind: EntityKind; readonly id: string; readonly found: boolean },
+  words: string,
+): Promise<Reply> => {
+  if (!found) throw createNotFoundError(kind);
+  await notifyAfterCommit(refreshListing(app, kind, id));
+  return replyMessage(`${kind} ${id} ${words}.`);
+};
+
+export const reviewListing = async (
+  app: App,
+  target: { readonly kind: ReviewedKind; readonly id: string },
+  verdict: Review,
+): Promise<Reply> => {
+  const { kind, id } = target;
+  const found = await app.catalogue.operator.listings.review(kind, id, verdict);
+  return replyChanged(app, { kind, id, found }, `is ${verdict.type}`);
+};
+
+export const setPremium = async (
+  app: App,
+  target: { readonly kind: ReviewedKind; readonly id: string },
+  body: PremiumBody,
+): Promise<Reply> => {
+  const { kind, id } = target;
+  const startAt = body.start_at === undefined ? null : parseTimestamp('/start_at', body.start_at);
+  const found = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
+  return replyChanged(
+    app,
+    { kind, id, found },
+    body.hours === 0 ? 'is not premium' : `is premium for ${body.hours} h`,
+  );
+};
+
+export const setVoteBan = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  banned: boolean,
+): Promise<Reply> => {
+  const { kind } = target;
+  const id = kind === 'pack' ? target.id.toLowerCase() : target.id;
+  const found = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
+  return replyChanged(app, { kind, id, found }, banned ? 'takes no votes' : 'takes votes again');
+};
+
+/** `''` lets go. */
+export const claimBot = async (app: App, id: string, userId: string): Promise<Reply> => {
+  const found = await app.catalogue.operator.listings.claim(id, userId);
+  return replyChanged(
+    app,
+    { kind: 'bot', id, found },
+    userId === '' ? 'is claimed by nobody' : `is claimed by ${userId}`,
+  );
+};
+
+export const showBotsOfType = async (app: App, type: ListingType, page: number): Promise<Reply> => {
+  const rows = await app.catalogue.operator.listings.listBots(type, page);
+  return replyOk({ bots: rows.map((row) => ({ ...row, created_at: toTimestamp(row.created_at) })) });
+};
+
+/** Adds a server (`pending`), or changes all its fields but the type. */
+export const putServer = async (app: App, id: string, body: ServerBody): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.listings.putServer(id, {
+    teamId: body.team_owner,
+    name: body.name,
+    avatar: body.avatar ?? '',
+    short: body.short,
+    long: body.long ?? '',
+    invite: body.invite ?? '',
+    tags: body.tags ?? [],
+    nsfw: body.nsfw ?? false,
+    state: body.state ?? 'public',
+    totalMembers: body.total_members ?? 0,
+    onlineMembers: body.online_members ?? 0,
+  });
+  if (outcome === 'unknown_team') {
+    throw createValidationError('body', { '/team_owner': 'there is no such team' });
+  }
+  // With another team its sessions ended.
+  app.sessions.forgetTarget('server', id);
+  return replyChanged(app, { kind: 'server', id, found: true }, `is ${outcome}`);
+};
+
+/** Unknown everywhere when this resolves; its votes are void, its tokens dead. */
+export const removeListing = async (
+  app: App,
+  target: { readonly kind: ReviewedKind; readonly id: string },
+): Promise<Reply> => {
+  const { kind, id } = target;
+  await app.engine.waitForFlush(kind, id);
+  if (!(await app.catalogue.operator.listings.remove(kind, id))) throw createNotFoundError(kind);
+  dropProfile(app, kind, id);
+  app.sessions.forgetTarget(kind, id);
+  await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
+  return replyMessage(`${kind} ${id} is deleted.`);
+};
+
+/** Somebody who may do everything he is asked to: whose limits the operator has none of. */
+const createCaller = (kind: 'user' | 'team', id: string): Caller => ({
+  kind,
+  id,
+  limits: [],
+  sessionId: '',
+  sessionType: 'login',
+  voteBanned: false,
+});
+
+const checkOwner = ({ owner = '', team_owner: team = '' }: AddBotBody): void => {
+  if ((owner === '') !== (team === '')) return;
+  throw createValidationError('body', { '/owner': 'must be given, or /team_owner, and not both' });
+};
+
+/** As its owner would add it: pending. Ledger when it resolves. */
+export const addBot = async (app: App, id: string, body: AddBotBody): Promise<Reply> => {
+  checkOwner(body);
+  const { owner, team_owner: team, ...fields } = body;
+  const bot: BotBody = { ...fields, bot_id: id };
+  await createBot(app, team ? createCaller('team', team) : createCaller('user', owner ?? ''), bot);
+  return replyMessage(`bot ${id} is added, pending.`);
+};
+
+/** Refused while it owns bots or servers. Unknown everywhere when this resolves. */
+export const removeTeam = async (app: App, id: string): Promise<Reply> => {
+  await deleteTeam(app, id, createCaller('team', id));
+  return replyMessage(`team ${id} is deleted.`);
+};
+
+/** Unknown everywhere when this resolves. */
+export const removePack = async (app: App, url: string): Promise<Reply> => {
+  const [pack] = (await app.catalogue.packs.find(url)).packs;
+  if (pack === undefined) throw createNotFoundError('pack');
+  await deletePack(app, { uid: pack.owner_id, id: pack.url });
+  return replyMessage(`pack ${pack.url} is deleted.`);
+};

@@ -1,0 +1,93 @@
+/**
+ * Positions, applications, reserved words and the record of operations, as operators see them.
+ */
+import { DomainError } from '../../../engine/errors.ts';
+import { foldVanityCode } from '../../../engine/rules/vanity.ts';
+import type { AppState } from '../../../storage/catalogue/content/applications.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { type App, type Reply, replyMessage, replyOk } from '../../route.ts';
+import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
+import { createNotFoundError, toTimestamp } from '../convert.ts';
+
+export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.positions.put({
+    id,
+    ordinal: body.ordinal ?? 0,
+    name: body.name,
+    info: body.info ?? '',
+    tags: body.tags ?? [],
+    questions: body.questions.map((question) => ({
+      id: question.id,
+      question: question.question,
+      paragraph: question.paragraph ?? '',
+      placeholder: question.placeholder ?? '',
+      short: question.short ?? false,
+    })),
+    closed: body.closed ?? false,
+    hidden: body.hidden ?? false,
+    cooldown_hours: body.cooldown ?? 0,
+  });
+  if (outcome === 'done') return replyMessage(`position ${id} is written.`);
+  if (outcome === 'limit_reached') {
+    throw new DomainError('limit_reached', 'There are as many positions as there may be: delete one first.');
+  }
+  throw createValidationError('body', {
+    '/questions': 'must have a short question with the id bot_id: this position is about a bot',
+  });
+};
+
+export const showApplicationsByState = async (app: App, state: AppState, page: number): Promise<Reply> => {
+  const { count, rows } = await app.catalogue.operator.applications.page(state, page);
+  return replyOk({
+    count,
+    applications: rows.map((row) => ({
+      app_id: row.app_id,
+      user_id: row.user_id,
+      position: row.position,
+      state: row.state,
+      created_at: toTimestamp(row.created_at),
+      answers: row.answers,
+    })),
+  });
+};
+
+export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
+  const verdict = { state: body.state, feedback: body.feedback ?? '' };
+  const outcome = await app.catalogue.operator.applications.review(id, verdict);
+  if (outcome === 'not_found') throw createNotFoundError('application');
+  if (outcome === 'already_reviewed') {
+    throw new DomainError('already_exists', 'This application has been reviewed already.');
+  }
+  return replyMessage(`application ${id} is ${body.state}.`);
+};
+
+export const addReservedName = async (app: App, word: string): Promise<Reply> => {
+  const folded = foldVanityCode(word);
+  const outcome = await app.catalogue.operator.reservedNames.add(folded);
+  if (outcome === 'full') {
+    throw new DomainError('limit_reached', 'There are as many words as there may be: delete one first.');
+  }
+  return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was reserved already.`);
+};
+
+export const removeReservedName = async (app: App, word: string): Promise<Reply> => {
+  const folded = foldVanityCode(word);
+  if (!(await app.catalogue.operator.reservedNames.remove(folded)))
+    throw createNotFoundError('reserved word');
+  return replyMessage(`${folded} is free.`);
+};
+
+export const showAudit = async (app: App, page: number): Promise<Reply> => {
+  const rows = await app.catalogue.operator.audit.page(page);
+  return replyOk({
+    entries: rows.map((row) => ({
+      id: row.id,
+      asked_at: toTimestamp(row.asked_at),
+      operation: row.operation,
+      target: row.target,
+      outcome: row.outcome,
+      took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
+      details: row.details,
+    })),
+  });
+};

@@ -1,0 +1,66 @@
+/**
+ * Reminders as their user sees and sets them. When one is due and what is sent then is ops/jobs' part.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/reminders.ts';
+import { type App, noContent, type Reply, replyOk } from '../route.ts';
+import type { Reminder, ReminderList } from '../schema/reminders.ts';
+import { createNotFoundError, toTimestamp, toTimestampOrNull } from './convert.ts';
+import { parseTargetKind } from './request-values.ts';
+
+interface ReminderPath {
+  readonly uid: string;
+  readonly target_type: string;
+  readonly target_id: string;
+}
+
+/** A pack's url is the same in upper and lower case. Throws `target_type_unsupported`. */
+export const toReminderKey = ({ uid, target_type, target_id }: ReminderPath): ReminderKey => {
+  const kind: EntityKind = parseTargetKind(target_type, entityKinds);
+  return { userId: uid, kind, id: kind === 'pack' ? target_id.toLowerCase() : target_id };
+};
+
+const toReminder = (row: ReminderRow): Reminder => ({
+  created_at: toTimestamp(row.created_at),
+  last_acked: toTimestampOrNull(row.last_acked),
+  resolved: { avatar: row.avatar, name: row.name },
+  target_id: row.target_id,
+  target_type: row.target_type,
+  user_id: row.user_id,
+});
+
+/** `GET /users/{id}/reminders`: oldest first. */
+export const showReminders = async (app: App, userId: string): Promise<Reply> => {
+  const rows = await app.catalogue.reminders.list(userId);
+  const reply: ReminderList = { reminders: rows.map(toReminder) };
+  return replyOk(reply);
+};
+
+/**
+ * `PUT …/reminders`: setting one twice is setting it once. Who does not wait now is looked at once more: a
+ * vote may be on its way.
+ */
+export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  const key = toReminderKey(path);
+  const max = app.settings.remindersPerUserMax;
+  const { waitMs, votedAtMs, freeAtMs } = await app.engine.readVoteStatus(key.kind, key.id, key.userId);
+  const outcome = await app.catalogue.reminders.set(key, {
+    nowMs: app.clock.nowMs(),
+    votedAtMs: waitMs > 0 ? votedAtMs : 0,
+    dueAtMs: freeAtMs,
+    max,
+  });
+  if (outcome === 'not_found') throw createNotFoundError(key.kind);
+  if (outcome === 'limit_reached') {
+    const words = `You have ${max} reminders, which is the most: delete one first.`;
+    throw new DomainError('limit_reached', words, { limit: String(max) });
+  }
+  return showReminders(app, key.userId);
+};
+
+/** `DELETE …/reminders`. */
+export const deleteReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  if (await app.catalogue.reminders.remove(toReminderKey(path))) return noContent;
+  throw createNotFoundError('reminder');
+};

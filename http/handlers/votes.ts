@@ -1,0 +1,147 @@
+/**
+ * Votes as clients cast and see them: the engine's verdicts in words, past votes from the catalogue.
+ *
+ * A read of past votes first asks the engine to flush this entity, so that an acknowledged vote is always
+ * among them; whether a user has to wait comes from the engine alone.
+ */
+import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
+import type { VoteWindow } from '../../engine/entity/windows.ts';
+import { DomainError } from '../../engine/errors.ts';
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
+import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
+import { type App, noContent, type Reply, replyOk } from '../route.ts';
+import type { Vote, VoteInfo, VoteStatusReply } from '../schema/votes.ts';
+import { awaitFirstChunk } from '../server/stream.ts';
+import { toTimestamp, toTimestampOrNull } from './convert.ts';
+
+const hourMs = 3_600_000;
+const voteHoursMax = 65_535;
+const clockRetrySeconds = 1;
+
+type RefusedVote = Extract<VoteOutcome, { kind: 'refused' }>;
+
+const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
+  switch (reason) {
+    case 'wait': {
+      const { hours, minutes, seconds } = toWaitParts(waitMs);
+      return new DomainError(
+        'vote_wait',
+        `You can vote again in ${hours} h ${minutes} min ${seconds} s.`,
+        { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
+        Math.max(1, toWaitSeconds(waitMs)),
+      );
+    }
+    case 'not_listed':
+      return new DomainError('not_votable', 'This entity is not listed, so it cannot be voted on.');
+    case 'vote_banned':
+      return new DomainError('entity_vote_banned', 'This entity may not receive votes.');
+    case 'clock_ahead':
+    case 'clock_behind':
+      return new DomainError(
+        'store_unavailable',
+        'The clocks of this node and its store disagree by seconds, so votes are refused. Try again.',
+        { outcome: 'not_applied' },
+        clockRetrySeconds,
+      );
+  }
+};
+
+const toVoteReply = (outcome: VoteOutcome): Reply => {
+  if (outcome.kind === 'refused') throw toVoteError(outcome);
+  return noContent;
+};
+
+const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
+  await app.engine.read(vote.kind, vote.id);
+  throw new DomainError('vote_banned', 'You may not vote.');
+};
+
+/** `PUT …/votes`. Hot when it resolves. An unknown entity comes before a banned voter (order of checks). */
+export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
+  voterBanned ? refuseVoter(app, vote) : app.engine.vote(vote).then(toVoteReply);
+
+const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
+
+/** VoteInfo of the window in force. */
+export const toVoteInfo = (kind: EntityKind, window: VoteWindow): VoteInfo => ({
+  multiple_votes: true,
+  per_user: window.perUser,
+  supports_downvotes: true,
+  supports_partial_vote_credits_redeem: redeemable.has(kind),
+  supports_upvotes: true,
+  vote_credits: redeemable.has(kind),
+  vote_time: Math.min(voteHoursMax, Math.ceil(window.waitMs / hourMs)),
+});
+
+const toVote = (row: VoteRow): Vote => ({
+  author: row.author,
+  created_at: toTimestamp(row.created_at),
+  credit_redeem: row.credit_redeem,
+  immutable: row.immutable,
+  itag: row.itag,
+  target_id: row.target_id,
+  target_type: row.target_type,
+  upvote: row.upvote,
+  void: row.void,
+  void_reason: row.void_reason,
+  vote_num: row.vote_num,
+  voided_at: toTimestampOrNull(row.voided_at),
+});
+
+/** `GET …/votes`: how a user stands with an entity. */
+export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>): Promise<Reply> => {
+  const { kind, id, user } = vote;
+  const voteStatus = await app.engine.readVoteStatus(kind, id, user);
+  await app.engine.waitForFlush(kind, id);
+  const votes = await app.catalogue.votes.valid({ user, ref: voteStatus.view.ref });
+  const reply: VoteStatusReply = {
+    has_voted: voteStatus.waitMs > 0,
+    valid_votes: votes.map(toVote),
+    vote_info: toVoteInfo(kind, voteStatus.window),
+    wait: toWaitParts(voteStatus.waitMs),
+  };
+  return replyOk(reply);
+};
+
+/** The entity's reference, with every vote acknowledged so far in the ledger. Rejects with `not_found`. */
+const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
+  const { ref } = await app.engine.read(kind, id);
+  await app.engine.waitForFlush(kind, id);
+  return ref;
+};
+
+/** `GET …/votes/@all`. */
+export const showVotes = async (
+  app: App,
+  vote: Omit<VoteRequest, 'upvote'>,
+  page: number,
+): Promise<Reply> => {
+  const ref = await readFlushedRef(app, vote.kind, vote.id);
+  const { count, rows } = await app.catalogue.votes.page({ user: vote.user, ref }, page);
+  return replyOk({ count, per_page: perPage.userVotes, results: rows.map(toVote) });
+};
+
+/** One JSON array in pieces, one piece per step of the list. */
+async function* renderArray(steps: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  let separator = '[';
+  for await (const step of steps) {
+    yield separator + JSON.stringify(step).slice(1, -1);
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+/** `GET …/votes/user-list`: one page, or all of it as a stream when no page is asked for (`null`). */
+export const showVoters = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  page: number | null,
+): Promise<Reply> => {
+  const ref = await readFlushedRef(app, target.kind, target.id);
+  if (page === null) {
+    return { status: 200, stream: await awaitFirstChunk(renderArray(app.catalogue.votes.eachVoters(ref))) };
+  }
+  return replyOk(await app.catalogue.votes.voters(ref, page));
+};

@@ -1,0 +1,107 @@
+/**
+ * The documents of the public listener: `/`, `/docs` with its scripts, and `/openapi.json`.
+ *
+ * Rows like all others, so that the same matcher, limits and deadlines hold; they are not part of the OpenAPI
+ * document. The document is assembled once, the script read once, both on first use. Used by facade.ts.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Type } from 'typebox';
+import { type AnyRoute, defineRoute, type Reply } from '../route.ts';
+import { pageHtml, pagePolicy, startScript } from './docs-page.ts';
+import { buildOpenApiDocument } from './document.ts';
+
+const base = {
+  method: 'GET',
+  section: 'Documents',
+  auth: { kind: 'public' },
+  caching: 'entity',
+  params: Type.Object({}),
+  replies: { 200: Type.String() },
+  errors: [],
+} as const;
+
+const scriptHeaders = {
+  'Content-Type': 'text/javascript; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** The reference's one file, compressed: four megabytes are one. All browsers that run it take gzip. */
+const readReference = async (): Promise<Reply> => {
+  const entry = createRequire(import.meta.url).resolve('@scalar/api-reference');
+  const file = join(dirname(entry), 'browser', 'standalone.js');
+  const bytes = await promisify(gzip)(await readFile(file), { level: 6 });
+  const headers = { ...scriptHeaders, 'Content-Encoding': 'gzip', 'Cache-Control': 'max-age=3600' };
+  return { status: 200, bytes, headers };
+};
+
+const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => {
+  let document = '';
+  const openApi = (): string => {
+    if (document === '') document = JSON.stringify(buildOpenApiDocument(routes));
+    return document;
+  };
+  return [
+    defineRoute({
+      ...base,
+      name: 'root',
+      path: '/',
+      summary: 'Where to begin.',
+      handle: () => ({ status: 200, json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' } }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'openApi',
+      path: '/openapi.json',
+      summary: 'The OpenAPI document.',
+      handle: () => ({ status: 200, text: openApi() }),
+    }),
+  ];
+};
+
+const buildPageRoutes = (): readonly AnyRoute[] => {
+  let reference: Promise<Reply> | null = null;
+  const html = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': pagePolicy,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+  };
+  return [
+    defineRoute({
+      ...base,
+      name: 'docsPage',
+      path: '/docs',
+      summary: 'The interactive documentation.',
+      handle: () => ({ status: 200, text: pageHtml, headers: html }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'docsStart',
+      path: '/docs/start.js',
+      summary: 'Starts the documentation page.',
+      handle: () => ({ status: 200, text: startScript, headers: scriptHeaders }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'docsReference',
+      path: '/docs/reference.js',
+      summary: 'The script of the documentation page.',
+      handle: () => {
+        reference ??= readReference().catch((error: unknown) => {
+          reference = null;
+          throw error;
+        });
+        return reference;
+      },
+    }),
+  ];
+};
+
+export const buildDocsRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
+  ...buildDocumentRoutes(routes),
+  ...buildPageRoutes(),
+];

@@ -1,0 +1,263 @@
+/**
+ * The OpenAPI 3.1 document, assembled from the rows: the same objects that check requests describe them.
+ *
+ * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated; shapes with a name are referred
+ * to. Every status a row can answer is documented: successes with the example of their schema, errors with
+ * one example per code. Pure. Served by docs/rows.ts; tests judge real replies by this document.
+ */
+import type { TObject, TSchema } from 'typebox';
+import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';
+import type { TokenKind } from '../../engine/rules/token.ts';
+import type { AnyRoute } from '../route.ts';
+import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
+
+type Json = Record<string, unknown>;
+
+const schemeNames: Record<TokenKind, string> = { user: 'User', bot: 'Bot', server: 'Server', team: 'Team' };
+
+const listTokenKinds = (route: AnyRoute): readonly TokenKind[] => {
+  const { auth } = route;
+  if (auth.kind === 'public') return [];
+  if ('kinds' in auth) return auth.kinds;
+  return auth.kind === 'bot' ? ['bot'] : ['user'];
+};
+
+const commonErrors: readonly ErrorCode[] = [
+  'malformed_request',
+  'content_encoding_unsupported',
+  'internal',
+  'store_unavailable',
+  'overloaded',
+  'deadline_passed',
+  'draining',
+];
+const tokenErrors: readonly ErrorCode[] = [
+  'token_missing',
+  'token_invalid',
+  'token_kind_unsupported',
+  'tokens_disagree',
+  'banned',
+];
+const bodyErrors: readonly ErrorCode[] = ['malformed_json', 'validation_failed', 'body_too_large'];
+
+const listFields = (schema: TObject | undefined): string[] => Object.keys(schema?.properties ?? {});
+
+const listAuthErrors = (route: AnyRoute): ErrorCode[] => {
+  const { kind: word } = route.auth;
+  if (word === 'public') return [];
+  if (word === 'self') return [...tokenErrors, 'user_mismatch', 'forbidden'];
+  if (word === 'entity') return [...tokenErrors, 'user_mismatch', 'permission_missing', 'not_found'];
+  if (word === 'kinds') return [...tokenErrors, 'permission_missing'];
+  if (word === 'owner') return [...tokenErrors, 'permission_missing', 'forbidden', 'not_found'];
+  return word === 'user' ? [...tokenErrors, 'forbidden'] : [...tokenErrors];
+};
+
+/** Every code a row can answer with: its own, and those its shape brings. */
+export const listErrorCodes = (route: AnyRoute): readonly ErrorCode[] => {
+  const codes = new Set<ErrorCode>([...commonErrors, ...listAuthErrors(route), ...route.errors]);
+  if (route.body !== undefined) for (const code of bodyErrors) codes.add(code);
+  const query = listFields(route.query);
+  if (query.length > 0 || listFields(route.params).length > 0) codes.add('validation_failed');
+  if (query.includes('page')) codes.add('page_invalid');
+  if (route.limit !== undefined) codes.add('rate_limited');
+  return [...codes];
+};
+
+const findExample = (schema: TSchema): unknown => {
+  const { examples } = schema as { examples?: readonly unknown[] };
+  return examples?.[0];
+};
+
+const buildParameter = (place: 'path' | 'query', schema: TObject, name: string): Json => {
+  const field = schema.properties[name] as TSchema & { description?: string };
+  const required = place === 'path' || (schema.required ?? []).includes(name);
+  const described = field.description === undefined ? {} : { description: field.description };
+  return { name, in: place, required, ...described, schema: field };
+};
+
+/** The row's names of path parameters, in the order of the path. */
+const listPathNames = (path: string): string[] =>
+  [...path.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] ?? '');
+
+const buildParameters = (route: AnyRoute, path: string): Json[] => {
+  const params = route.params as TObject;
+  const query = route.query as TObject | undefined;
+  const published = listPathNames(path);
+  return [
+    ...listPathNames(route.path).map((name, index) => ({
+      ...buildParameter('path', params, name),
+      name: published[index],
+    })),
+    ...listFields(query).map((name) => buildParameter('query', query as TObject, name)),
+  ];
+};
+
+const buildContent = (schema: TSchema): Json => {
+  const example = findExample(schema);
+  const published = { schema: toReferencedSchema(schema) };
+  return { 'application/json': example === undefined ? published : { ...published, example } };
+};
+
+const errorContextExamples: Partial<Record<ErrorCode, Json>> = {
+  validation_failed: { '/short': 'must have at least 30 characters' },
+  permission_missing: { permission: 'edit_bots' },
+  vote_wait: { hours: '3', minutes: '20', seconds: '5' },
+  store_unavailable: { outcome: 'not_applied' },
+  overloaded: { outcome: 'not_applied' },
+  deadline_passed: { outcome: 'unknown' },
+};
+
+const buildErrorExample = (code: ErrorCode): Json => ({
+  summary: code,
+  value: {
+    message: 'Words for a person.',
+    context: { ...errorContextExamples[code], code, request_id: '4f1c22aa-00001b' },
+  },
+});
+
+const buildErrorResponses = (codes: readonly ErrorCode[]): Json => {
+  const responses: Record<string, Json> = {};
+  for (const status of new Set(codes.map((code) => errorStatuses[code]))) {
+    const mine = codes.filter((code) => errorStatuses[code] === status);
+    responses[status] = {
+      description: mine.join(', '),
+      headers:
+        status === 429 || status === 503
+          ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+          : {},
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Error' },
+          examples: Object.fromEntries(mine.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        },
+      },
+    };
+  }
+  return responses;
+};
+
+const buildSuccessResponses = (route: AnyRoute): Json =>
+  Object.fromEntries(
+    Object.entries(route.replies).map(([status, schema]) => [
+      status,
+      schema === null
+        ? buildEmptyResponse(Number(status))
+        : {
+            description: 'Success.',
+            headers: { 'X-Request-Id': requestIdHeader },
+            content: buildContent(schema as TSchema),
+          },
+    ]),
+  );
+
+const buildEmptyResponse = (status: number): Json =>
+  status === 302
+    ? {
+        description: 'Redirect; no body.',
+        headers: { 'X-Request-Id': requestIdHeader, Location: { schema: { type: 'string' } } },
+      }
+    : { description: 'Done; no body.', headers: { 'X-Request-Id': requestIdHeader } };
+
+const requestIdHeader = { $ref: '#/components/headers/RequestId' };
+
+const buildOperation = (route: AnyRoute, path: string): Json => {
+  const kinds = listTokenKinds(route);
+  return {
+    operationId: route.name,
+    tags: [route.section],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: kinds.map((kind) => ({ [schemeNames[kind]]: [] })),
+    parameters: buildParameters(route, path),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: { required: true, content: buildContent(route.body) } }),
+    responses: { ...buildSuccessResponses(route), ...buildErrorResponses(listErrorCodes(route)) },
+  };
+};
+
+const securitySchemes = Object.fromEntries(
+  Object.entries(schemeNames).map(([kind, name]) => [
+    name,
+    {
+      type: 'apiKey',
+      in: 'header',
+      name: `${name}-Auth`,
+      description: `A ${kind} token. It may also come as \`Authorization: ${name} <token>\`.`,
+    },
+  ]),
+);
+
+const errorSchema = {
+  type: 'object',
+  required: ['message', 'context'],
+  properties: {
+    message: { type: 'string' },
+    context: {
+      type: 'object',
+      required: ['code', 'request_id'],
+      properties: { code: { enum: Object.keys(errorStatuses) }, request_id: { type: 'string' } },
+      additionalProperties: { type: 'string' },
+    },
+  },
+};
+
+/** What each section of the interface is for. */
+const sectionDescriptions: Readonly<Record<string, string>> = {
+  'Sessions and login': 'Tokens: listing, making and revoking them, logging in, testing one.',
+  Bots: 'Bots, their statistics and their settings.',
+  Servers: 'Chat servers.',
+  Teams: 'Teams, their members and what each of them may do.',
+  Packs: 'Collections of bots and servers.',
+  Votes: 'Votes up and down, and the credits they are worth.',
+  Applications: 'Applying for a position.',
+  Reminders: 'Being told when one can vote again.',
+  Blog: 'Posts of the directory.',
+  Vanity: 'Short addresses.',
+  Shop: 'What credits buy.',
+  Notifications: 'Push subscriptions of browsers.',
+};
+
+const buildTag = (name: string): Json => ({ name, description: sectionDescriptions[name] ?? `${name}.` });
+
+const buildComponents = (codes: ReadonlySet<ErrorCode>): Json => ({
+  securitySchemes,
+  schemas: { ...buildComponentSchemas(), Error: errorSchema },
+  examples: Object.fromEntries([...codes].map((code) => [code, buildErrorExample(code)])),
+  headers: {
+    RequestId: { description: 'Id of this request, also in error bodies.', schema: { type: 'string' } },
+    RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  },
+});
+
+const toPathShape = (path: string): string => path.replace(/\{[^{}]+\}/g, '{}');
+
+/**
+ * The path under which a row is published: OpenAPI wants one name for a parameter in one place (3.1, "Paths
+ * Object"), so `/teams/{tid}` stands under the `/teams/{id}` of the first row of that shape.
+ */
+export const findPublishedPath = (routes: readonly AnyRoute[], route: AnyRoute): string =>
+  routes.find((other) => toPathShape(other.path) === toPathShape(route.path))?.path ?? route.path;
+
+/** Assembles the document. Paths keep the order of the rows. */
+export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = findPublishedPath(routes, route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: buildOperation(route, path) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Rollcall',
+      version: '1',
+      description:
+        'A public listing directory for bots, servers, teams and packs. Errors: `{message, context}`.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map((route) => route.section))].map(buildTag),
+    paths,
+    components: buildComponents(new Set(routes.flatMap(listErrorCodes))),
+  };
+};

@@ -1,0 +1,72 @@
+/**
+ * The shapes that have a name of their own in the OpenAPI document, and the step that puts a reference where
+ * one of them is used: readers and generated clients then meet one `User`, not sixty copies.
+ *
+ * A shape is known by being the same TypeBox object, so nothing here repeats a field. Pure. Used by
+ * openapi.ts.
+ */
+import type { TSchema } from 'typebox';
+import { Bot } from '../schema/bots.ts';
+import { ApiResponse, ExtraLink, Seo, User } from '../schema/common.ts';
+import { VoteCreditTier, VoteRedeem } from '../schema/credits.ts';
+import { IndexBot, IndexServer } from '../schema/index-entities.ts';
+import { Pack } from '../schema/packs.ts';
+import { Server } from '../schema/servers.ts';
+import { Session } from '../schema/sessions.ts';
+import { Coupon, Item, ItemBenefit } from '../schema/shop.ts';
+import { Team, TeamMember, TeamPermission } from '../schema/teams.ts';
+import { Vanity } from '../schema/vanity.ts';
+import { Vote, VoteInfo } from '../schema/votes.ts';
+
+const componentSchemas: Readonly<Record<string, TSchema>> = {
+  ApiResponse,
+  Bot,
+  Coupon,
+  ExtraLink,
+  IndexBot,
+  IndexServer,
+  Item,
+  ItemBenefit,
+  Pack,
+  Seo,
+  Server,
+  Session,
+  Team,
+  TeamMember,
+  TeamPermission,
+  User,
+  Vanity,
+  Vote,
+  VoteCreditTier,
+  VoteInfo,
+  VoteRedeem,
+};
+const componentNames = new Map<unknown, string>(
+  Object.entries(componentSchemas).map(([name, schema]) => [schema, name]),
+);
+
+/** Schemas are a dozen levels deep; this only guards against one that holds itself. */
+const depthMax = 64;
+
+const expand = (node: object, depth: number): object => {
+  if (depth > depthMax) throw new Error('a schema is nested too deeply: does it hold itself?');
+  if (Array.isArray(node)) return node.map((item) => refer(item, depth + 1));
+  const entries = Object.entries(node).map(([key, value]) => [
+    key,
+    key === 'examples' ? value : refer(value, depth + 1),
+  ]);
+  return Object.fromEntries(entries);
+};
+
+const refer = (node: unknown, depth: number): unknown => {
+  if (typeof node !== 'object' || node === null) return node;
+  const name = componentNames.get(node);
+  return name === undefined ? expand(node, depth) : { $ref: `#/components/schemas/${name}` };
+};
+
+/** The schema with references in place of named shapes; itself a reference when it is one. */
+export const toReferencedSchema = (schema: TSchema): unknown => refer(schema, 0);
+
+/** `components.schemas`: every named shape once, with references to the others. */
+export const buildComponentSchemas = (): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(componentSchemas).map(([name, schema]) => [name, expand(schema, 0)]));

@@ -1,0 +1,181 @@
+/**
+ * What the chat platform says about a bot, by the id of its application: from a look-up service, and from the
+ * platform's own public endpoint, which knows less.
+ *
+ * Both are optional, and neither is trusted: texts are cut and cleaned, addresses must be https, and an
+ * answer about another application than the one asked for is a failure. Called by the handlers that add bots
+ * and show their metadata; what a failure means there is theirs to say.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+import type { Clock } from '../../engine/ports.ts';
+import type { OutboundMeters, OutboundService } from '../telemetry/outbound-meters.ts';
+import { type CircuitBreaker, createCircuitBreaker, type LookupResult } from './circuit-breaker.ts';
+import { type FetchResult, fetchJson } from './fetch-json.ts';
+
+export interface BotDetails {
+  readonly name: string;
+  readonly description: string;
+  /** Anybody may add it to a server. */
+  readonly public: boolean;
+  readonly tags: readonly string[];
+  /** The bot of the application; `null` when it has none, or nobody says. */
+  readonly bot: {
+    readonly id: string;
+    readonly username: string;
+    readonly displayName: string;
+    readonly avatar: string;
+    readonly flags: readonly string[];
+    readonly servers: number;
+  } | null;
+}
+
+export interface BotLookup {
+  /** Asks the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
+  readonly queryService: CircuitBreaker<BotDetails>;
+  /** Asks the platform: `bot` is always `null`. At most `lookupMs`. */
+  readonly queryPlatform: CircuitBreaker<BotDetails>;
+}
+
+export interface BotLookupOptions {
+  /** Addresses with `{id}` where the application's id goes; `''` is off. */
+  readonly serviceUrl: string;
+  readonly platformUrl: string;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
+  readonly timeLimitMs?: number;
+  readonly openMs?: number;
+  readonly meters?: OutboundMeters;
+}
+
+/** One look-up, from connecting to the last byte. */
+const lookupMs = 5_000;
+const answerBytesMax = 65_536;
+const cacheMs = 60_000;
+const cacheEntriesMax = 1_000;
+const inFlightMax = 32;
+const failuresMax = 3;
+const openMs = 10_000;
+
+const toOptional = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const Application = Type.Object({
+  id: Type.String(),
+  name: toOptional(Type.String()),
+  description: toOptional(Type.String()),
+  bot_public: toOptional(Type.Boolean()),
+  tags: toOptional(Type.Array(Type.String())),
+});
+const ServiceAnswer = Type.Object({
+  data: Type.Object({
+    application: Application,
+    bot: toOptional(
+      Type.Object({
+        id: Type.String({ pattern: '^[0-9]{15,20}$' }),
+        username: Type.String(),
+        global_name: toOptional(Type.String()),
+        avatarURL: toOptional(Type.String()),
+        public_flags_array: toOptional(Type.Array(Type.String())),
+        approximate_guild_count: toOptional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      }),
+    ),
+  }),
+});
+
+/** At most so many characters, without control characters and halves of pairs, which SQL cannot keep. */
+const clean = (text: string | null | undefined, charactersMax: number): string =>
+  [
+    ...(text ?? '')
+      .toWellFormed()
+      .replace(/\p{Cc}+/gu, ' ')
+      .trim(),
+  ]
+    .slice(0, charactersMax)
+    .join('');
+const cleanList = (list: readonly string[] | null | undefined): readonly string[] =>
+  (list ?? []).slice(0, 32).map((word) => clean(word, 64));
+const toHttpsAddress = (address: string | null | undefined): string =>
+  address && address.length <= 512 && URL.canParse(address) && new URL(address).protocol === 'https:'
+    ? new URL(address).href
+    : '';
+
+const toApplicationDetails = (application: Static<typeof Application>) => ({
+  name: clean(application.name, 128),
+  description: clean(application.description, 4_096),
+  public: application.bot_public ?? false,
+  tags: cleanList(application.tags),
+});
+
+const toBotDetails = ({ data: { application, bot } }: Static<typeof ServiceAnswer>): BotDetails => ({
+  ...toApplicationDetails(application),
+  bot: bot
+    ? {
+        id: bot.id,
+        username: clean(bot.username, 128) || bot.id,
+        displayName: clean(bot.global_name, 128) || clean(bot.username, 128) || bot.id,
+        avatar: toHttpsAddress(bot.avatarURL),
+        flags: cleanList(bot.public_flags_array),
+        servers: bot.approximate_guild_count ?? 0,
+      }
+    : null,
+});
+
+interface LookupSource<Schema extends TSchema> {
+  readonly name: OutboundService;
+  readonly url: string;
+  readonly schema: Schema;
+  readonly readId: (answer: Static<Schema>) => string;
+  readonly toDetails: (answer: Static<Schema>) => BotDetails;
+}
+
+const queryBot = async <Schema extends TSchema>(
+  source: LookupSource<Schema>,
+  clientId: string,
+  timeLimitMs: number,
+): Promise<FetchResult<BotDetails>> => {
+  const url = source.url.replaceAll('{id}', encodeURIComponent(clientId));
+  const answer = await fetchJson(source.schema, { url, timeLimitMs, answerBytesMax });
+  if (answer.kind !== 'ok') return answer;
+  if (source.readId(answer.value) !== clientId) {
+    return { kind: 'malformed', reason: 'the answer is about another application' };
+  }
+  return { kind: 'ok', value: source.toDetails(answer.value) };
+};
+
+const disabledLookup: CircuitBreaker<BotDetails> = () =>
+  Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', words: 'is not configured' });
+
+const createLookup = <Schema extends TSchema>(
+  source: LookupSource<Schema>,
+  { clock, timeLimitMs = lookupMs, openMs: rest = openMs, meters }: BotLookupOptions,
+): CircuitBreaker<BotDetails> =>
+  source.url === ''
+    ? disabledLookup
+    : createCircuitBreaker({
+        clock,
+        query: (clientId) => queryBot(source, clientId, timeLimitMs),
+        recordCall: (outcome, milliseconds) => meters?.recordCall(source.name, outcome, milliseconds),
+        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs: rest },
+      });
+
+/** Wires both. Holds what was told lately, so one per process. */
+export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
+  queryService: createLookup(
+    {
+      name: 'lookup',
+      url: options.serviceUrl,
+      schema: ServiceAnswer,
+      readId: (answer) => answer.data.application.id,
+      toDetails: toBotDetails,
+    },
+    options,
+  ),
+  queryPlatform: createLookup(
+    {
+      name: 'platform',
+      url: options.platformUrl,
+      schema: Application,
+      readId: (answer) => answer.id,
+      toDetails: (answer) => ({ ...toApplicationDetails(answer), bot: null }),
+    },
+    options,
+  ),
+});

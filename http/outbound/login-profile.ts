@@ -1,0 +1,63 @@
+/**
+ * From what a login provider says of a user to what the directory keeps. Pure.
+ *
+ * Which field means what is the operator's to say; names are cut to bounds and freed of control characters,
+ * because they are shown and stored. Called by login-provider.ts.
+ */
+import type { LoginProfile } from '../../storage/catalogue/people/logins.ts';
+
+/** Names of the provider's fields. */
+export interface ProfileFields {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string;
+  readonly avatar: string;
+}
+export interface ProfileMapping {
+  readonly fields: ProfileFields;
+  /** Makes an address of the avatar's field: `{id}` and `{avatar}` are filled in. `''` when it is one. */
+  readonly avatarUrl: string;
+}
+
+/** What a token can carry as an id. */
+const idShape = /^[A-Za-z0-9-]{1,64}$/;
+const nameCharactersMax = 64;
+const avatarLengthMax = 512;
+
+/** `null` when there is no id that we could use. A missing name is the id, a missing avatar is none. */
+export const toLoginProfile = (
+  { fields, avatarUrl }: ProfileMapping,
+  claims: Readonly<Record<string, unknown>>,
+): LoginProfile | null => {
+  const id = toText(claims[fields.id]);
+  if (!idShape.test(id)) return null;
+  const username = toName(claims[fields.username]) || id;
+  return {
+    id,
+    username,
+    displayName: toName(claims[fields.display_name]) || username,
+    avatar: toAvatarUrl(avatarUrl, id, toText(claims[fields.avatar])),
+  };
+};
+
+const toText = (value: unknown): string => {
+  if (typeof value === 'string') return value.trim();
+  return Number.isSafeInteger(value) ? String(value) : '';
+};
+
+const toName = (value: unknown): string => {
+  const plain = toText(value)
+    .replace(/[\p{Cc}\p{Cs}]/gu, '')
+    .trim();
+  return [...plain].slice(0, nameCharactersMax).join('');
+};
+
+const toAvatarUrl = (template: string, id: string, avatar: string): string => {
+  if (avatar === '') return '';
+  const url =
+    template === ''
+      ? avatar
+      : template.replaceAll('{id}', id).replaceAll('{avatar}', encodeURIComponent(avatar));
+  const fits = url.length <= avatarLengthMax && /^https:\/\/[^\s\p{Cc}]+$/u.test(url);
+  return fits && URL.canParse(url) ? url : '';
+};

@@ -1,0 +1,40 @@
+/**
+ * Patterns of text that schemas ask for, and the words for who sent something else: nobody should have to
+ * read an expression to learn what is allowed.
+ *
+ * Every pattern of a row stands here, which a test of explain.ts checks. A new one needs its words.
+ */
+
+/** No control characters: SQL text cannot hold a NUL, and no id or name needs the others. */
+export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
+/** What is an address beyond this is judged by `checkAddresses` in fields.ts. */
+export const httpsText = '^https://[^\\s\\u0000-\\u001f\\u007f]+$';
+export const httpsTextOrEmpty = '^(https://[^\\s]+)?$';
+const platformDigits = '[0-9]{15,20}';
+/** A platform's id of a bot, an application or a server. */
+export const platformId = `^${platformDigits}$`;
+export const platformIdOrEmpty = `^(${platformDigits})?$`;
+export const packUrl = '^[A-Za-z0-9-]{3,20}$';
+export const slug = '^[a-z0-9][a-z0-9_-]{0,63}$';
+const uuid = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+/** Of what a handler judges itself: no field has it. */
+export const uuidText = `^${uuid}$`;
+export const itagText = `^(true|false|${uuid})$`;
+export const pushAuth = '^[A-Za-z0-9_-]{22}(==)?$';
+export const pushPoint = '^[A-Za-z0-9_-]{87}=?$';
+/** The printable characters of ASCII. */
+export const addressText = '^[\\u0021-\\u007e]+$';
+
+export const patternMessages: Readonly<Record<string, string>> = {
+  [plainText]: 'must have no control characters',
+  [httpsText]: 'must be an https address',
+  [httpsTextOrEmpty]: 'must be an https address, or empty',
+  [platformId]: 'must be 15 to 20 digits',
+  [platformIdOrEmpty]: 'must be 15 to 20 digits, or empty',
+  [packUrl]: 'must be 3 to 20 of a-z, 0-9 and -',
+  [slug]: 'must be 1 to 64 of a-z, 0-9, - and _, a letter or digit first',
+  [itagText]: 'must be a UUID, true or false',
+  [pushAuth]: 'must be 16 bytes in base64url',
+  [pushPoint]: 'must be 65 bytes in base64url',
+  [addressText]: 'must be an https address',
+};

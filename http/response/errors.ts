@@ -1,0 +1,100 @@
+/**
+ * The only place that turns an error into a reply.
+ *
+ * `DomainError` is already in the client's words; `StorageError` becomes a 503 that says whether anything was
+ * counted; everything else is a 500 that says nothing but the request id, and is logged with its stack.
+ * No stack, SQL or address ever leaves. Used by dispatch.ts.
+ */
+import {
+  DomainError,
+  type ErrorCode,
+  errorStatuses,
+  StorageError,
+  type StorageOutcome,
+} from '../../engine/errors.ts';
+
+export interface ErrorReply {
+  readonly status: number;
+  readonly code: ErrorCode;
+  /** `{message, context}` as JSON. */
+  readonly text: string;
+  /** Header lines, each beginning with CR LF. */
+  readonly headers: string;
+  /** A fault of ours or of a store: worth a line in the log. */
+  readonly log: boolean;
+}
+
+/** What a client can do, by what is known of the effect. */
+export const outcomeAdvice: Readonly<Record<StorageOutcome, string>> = {
+  not_applied: 'Nothing was changed: try again.',
+  unknown: 'Whether this took effect is not known: look before you send it again.',
+};
+
+const damagedAdvice: Readonly<Record<StorageOutcome, string>> = {
+  not_applied: 'Nothing was changed: try again when the operator has mended it.',
+  unknown: outcomeAdvice.unknown,
+};
+
+/** The adapter logs damage once a minute; a line for each request that meets it would hide the rest. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof StorageError && (error.reason === 'damaged' || isDamage(error.cause));
+
+const convertStorageError = (error: StorageError): DomainError => {
+  const context = { outcome: error.outcome };
+  switch (error.reason) {
+    case 'closed':
+      return new DomainError('draining', 'This node is shutting down. Please try again.', context, 1);
+    case 'full':
+      return new DomainError(
+        'overloaded',
+        `A store has no room for more work at the moment. ${outcomeAdvice[error.outcome]}`,
+        context,
+        5,
+      );
+    case 'unreachable':
+    case 'busy':
+    case 'uninitialised':
+    case 'outdated':
+      return new DomainError(
+        'store_unavailable',
+        `A store cannot be reached at the moment. ${outcomeAdvice[error.outcome]}`,
+        context,
+        1,
+      );
+    case 'damaged':
+      return new DomainError(
+        'store_unavailable',
+        `A store cannot read a part of its data. ${damagedAdvice[error.outcome]}`,
+        context,
+        60,
+      );
+    case 'row':
+    case 'bug':
+      return new DomainError('internal', 'Something went wrong on our side.');
+  }
+};
+
+/** The client's words for any error. */
+export const toDomainError = (error: unknown): DomainError => {
+  if (error instanceof DomainError) return error;
+  if (error instanceof StorageError) return convertStorageError(error);
+  return new DomainError('internal', 'Something went wrong on our side.');
+};
+
+/** Builds the reply of an error. Never throws. */
+export const buildErrorReply = (error: unknown, requestId: string): ErrorReply => {
+  const known = toDomainError(error);
+  const status = errorStatuses[known.code];
+  const context = { ...known.context, code: known.code, request_id: requestId };
+  let headers = '';
+  if (known.retryAfterSeconds > 0) headers += `\r\nRetry-After: ${Math.ceil(known.retryAfterSeconds)}`;
+  else if (status === 503) headers += '\r\nRetry-After: 1';
+  if (known.code === 'token_invalid') headers += '\r\nX-Session-Invalid: true';
+  return {
+    status,
+    code: known.code,
+    text: JSON.stringify({ message: known.message, context }),
+    headers,
+    log: status >= 500 && (status === 500 || !(error instanceof DomainError)) && !isDamage(error),
+  };
+};

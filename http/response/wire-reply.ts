@@ -1,0 +1,112 @@
+/**
+ * From a handler's answer to bytes and header lines: content type, caching, entity tag, CORS, limits.
+ *
+ * All header lines of a reply are one piece of text, because each header written on its own costs time on the
+ * hot path; so every value that is not ours is checked for line breaks here. Pure. Used by dispatch.ts.
+ */
+
+import type { Caching, Reply } from '../route.ts';
+import type { WireReply } from '../server/exchange.ts';
+import type { Cors } from './cors.ts';
+import { computeEtag, matchesEtag } from './etag.ts';
+
+/** What of the request shapes the reply. */
+export interface ReplyContext {
+  readonly isRead: boolean;
+  readonly caching: Caching;
+  /** A token was accepted, or the request counts something: the reply must not be kept. */
+  readonly isPrivate: boolean;
+  readonly ifNoneMatch: string;
+  readonly origin: string;
+  readonly cors: Cors;
+  readonly limitLines: string;
+  readonly close: boolean;
+}
+
+const jsonLine = '\r\nContent-Type: application/json';
+const noStoreLine = '\r\nCache-Control: no-store';
+const cacheLines: Record<Caching, string> = {
+  'no-store': noStoreLine,
+  entity: '\r\nCache-Control: no-cache',
+  list: '\r\nCache-Control: max-age=2',
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
+const unsafeCharacters = /[\u0000-\u001f\u007f]/;
+
+const renderHeaders = (headers: Readonly<Record<string, string>>): string => {
+  let lines = '';
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[A-Za-z-]+$/.test(name) || unsafeCharacters.test(value))
+      throw new Error(`unsafe reply header ${name}`);
+    lines += `\r\n${name}: ${value}`;
+  }
+  return lines;
+};
+
+const hasContentType = (reply: Reply): boolean =>
+  reply.headers !== undefined &&
+  Object.keys(reply.headers).some((name) => name.toLowerCase() === 'content-type');
+
+const toBody = (reply: Reply): string | Uint8Array | null => {
+  if (reply.text !== undefined) return reply.text;
+  if (reply.bytes !== undefined) return reply.bytes;
+  return reply.json === undefined ? null : JSON.stringify(reply.json);
+};
+
+const getEtag = (reply: Reply, body: string): string => {
+  if (reply.tag === undefined) return computeEtag(body);
+  if (reply.tag.etag === '') reply.tag.etag = computeEtag(body);
+  return reply.tag.etag;
+};
+
+/** The cache lines, with a tag when the reply may be revalidated. */
+const decideCaching = (
+  context: ReplyContext,
+  reply: Reply,
+  body: string | Uint8Array | null,
+): { readonly lines: string; readonly etag: string } => {
+  if (reply.headers !== undefined && 'Cache-Control' in reply.headers) return { lines: '', etag: '' };
+  if (!context.isRead || context.isPrivate || context.caching === 'no-store' || reply.status !== 200) {
+    return { lines: noStoreLine, etag: '' };
+  }
+  if (typeof body !== 'string') return { lines: cacheLines[context.caching], etag: '' };
+  const etag = getEtag(reply, body);
+  return { lines: `${cacheLines[context.caching]}\r\nETag: ${etag}`, etag };
+};
+
+const corsLinesOf = (
+  { cors, origin }: { readonly cors: Cors; readonly origin: string },
+  noStore: boolean,
+): string => (noStore && origin === '' ? cors.briefLines : cors.lines);
+
+/** Builds the reply of a handler. Throws when a header would not be safe to write. */
+export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
+  const body = toBody(reply);
+  const caching = decideCaching(context, reply, body);
+  const common =
+    caching.lines +
+    context.limitLines +
+    corsLinesOf(context, caching.lines === noStoreLine) +
+    (reply.headers === undefined ? '' : renderHeaders(reply.headers));
+  const { close } = context;
+  if (caching.etag !== '' && context.ifNoneMatch !== '' && matchesEtag(context.ifNoneMatch, caching.etag)) {
+    return { status: 304, headers: common, body: null, close };
+  }
+  const empty = body === null && reply.stream === undefined;
+  const headers = empty || hasContentType(reply) ? common : jsonLine + common;
+  if (reply.stream !== undefined)
+    return { status: reply.status, headers, body: null, stream: reply.stream, close };
+  return { status: reply.status, headers, body, close };
+};
+
+/** The reply of an error: its text, and the header lines it carries. */
+export const renderErrorReply = (
+  context: { readonly origin: string; readonly cors: Cors; readonly close: boolean },
+  error: { readonly status: number; readonly text: string; readonly headers: string },
+): WireReply => ({
+  status: error.status,
+  headers: jsonLine + noStoreLine + error.headers + corsLinesOf(context, true),
+  body: error.text,
+  close: context.close,
+});

@@ -1,0 +1,369 @@
+/**
+ * The only file that sees uWebSockets.js: sockets in, exchanges out.
+ *
+ * Owns listening, body reading under a cap, writing, streaming with back-pressure, and draining.
+ * Invariants: an exchange is written to at most once and never after its abort; every request that is not
+ * answered at once has an abort handler (the process would die without); a reply that closes its connection
+ * is written outside the parser's call, because uWebSockets.js would otherwise go on to serve the bytes
+ * behind it. Requests that a client pipelines behind one that has to wait cost it the connection: the
+ * parser below drops it. turn.ts makes use of that against clients that pipeline a lot, open-body.ts bounds
+ * what slow bodies hold.
+ */
+import '../header-limit.ts'; // Before the next one, which reads what it sets.
+
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { type OpenBodies, OpenBody } from '../open-body.ts';
+import { Turn } from '../turn.ts';
+import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
+import { findBindFault } from './listen-fault.ts';
+import { RequestHeaders, takeHeader } from './request-headers.ts';
+import { pump, type StreamSink } from './stream.ts';
+
+export interface HttpServer {
+  /** Resolves to the port; rejects with words for the operator (port taken, no such address). */
+  listen(host: string, port: number): Promise<number>;
+  /**
+   * Stops listening, waits for what is in flight, closes every connection. Resolves after `deadlineMs` at
+   * the latest.
+   */
+  drain(deadlineMs: number): Promise<void>;
+  readonly draining: boolean;
+  /** Requests not answered yet. */
+  readonly inFlight: number;
+}
+
+export interface ServerOptions {
+  readonly handle: (exchange: Exchange) => void;
+  /** Several processes may listen on one port. By default it is exclusive. */
+  readonly shared: boolean;
+  /** First part of generated request ids: 8 characters of this process. */
+  readonly requestIdPrefix: string;
+}
+
+interface ServerState extends ServerOptions {
+  readonly app: uws.TemplatedApp;
+  readonly turn: Turn;
+  readonly openBodies: OpenBodies;
+  socket: us_listen_socket | null;
+  draining: boolean;
+  inFlight: number;
+  requests: number;
+  /** Of the ids that are given out now: all but the last two characters. */
+  requestIdStart: string;
+  /** Called when the last request in flight was answered while draining. */
+  onEmpty: (() => void) | null;
+}
+
+const exclusivePort = 1;
+const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
+
+/** True while the parser calls us: writes are corked then, and must not close. */
+let parsing = false;
+let currentHeaders: RequestHeaders = new RequestHeaders();
+const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
+
+const statusLines: readonly string[] = Array.from(
+  { length: 600 },
+  (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
+);
+
+/** The last two digits of a request id, base 36: only every 1,296th id is made from a number. */
+const requestIdEndings: readonly string[] = Array.from({ length: 1_296 }, (_, index) =>
+  index.toString(36).padStart(2, '0'),
+);
+
+const createRequestId = (server: ServerState): string => {
+  const ending = server.requests++ % requestIdEndings.length;
+  if (ending === 0) {
+    const block = Math.floor(server.requests / requestIdEndings.length);
+    server.requestIdStart = server.requestIdPrefix + block.toString(36).padStart(4, '0');
+  }
+  return server.requestIdStart + (requestIdEndings[ending] as string);
+};
+
+/** Half the price of a look at the bytes and a `Buffer` over them (57 ns for a stats post). */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `null` when the bytes are not UTF-8. */
+const decodeText = (bytes: ArrayBuffer | Buffer): string | null => {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+};
+
+class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly queryText: string;
+  readonly headers: RequestHeaders;
+  readonly requestId: string;
+  open = true;
+  readonly #server: ServerState;
+  readonly #response: HttpResponse;
+  #owner: ExchangeOwner | null = null;
+  #aborted = false;
+  #tracked = false;
+  #counted = false;
+  /** What came of a body that did not come at once. */
+  #body: OpenBody | null = null;
+  #bytes = 0;
+  #bytesMax = 0;
+  #sink: StreamSink | null = null;
+
+  constructor(server: ServerState, response: HttpResponse, request: HttpRequest) {
+    this.#server = server;
+    this.#response = response;
+    this.method = request.getCaseSensitiveMethod();
+    this.path = request.getUrl();
+    this.queryText = request.getQuery() ?? '';
+    this.headers = new RequestHeaders();
+    currentHeaders = this.headers;
+    request.forEach(gatherHeader);
+    const given = this.headers.requestId;
+    this.requestId = given !== '' && requestIdShape.test(given) ? given : createRequestId(server);
+  }
+
+  readPeerAddress(): string {
+    return this.#aborted ? '' : utf8.decode(this.#response.getRemoteAddressAsText());
+  }
+
+  setOwner(owner: ExchangeOwner): void {
+    this.#owner = owner;
+  }
+
+  /** Attaches the abort handler, and counts the request as in flight. */
+  trackInFlight(): void {
+    if (this.#tracked) return;
+    this.#tracked = true;
+    this.#counted = true;
+    this.#server.inFlight++;
+    this.#response.onAborted(() => this.#abort());
+  }
+
+  #abort(): void {
+    this.#aborted = true;
+    this.open = false;
+    this.#dropBody();
+    this.#release();
+    this.#sink?.abort();
+    this.#owner?.onClientGone();
+  }
+
+  /** The request no longer holds up a drain. */
+  #release(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
+    const server = this.#server;
+    server.inFlight--;
+    if (server.draining && server.inFlight === 0) server.onEmpty?.();
+  }
+
+  collectBody(bytesMax: number, owner: ExchangeOwner): void {
+    this.#bytesMax = bytesMax;
+    this.#owner = owner;
+    if (this.headers.contentLength > bytesMax) {
+      owner.onBody('', 'too_large');
+      return;
+    }
+    this.#response.onData((chunk, last) => {
+      parsing = true;
+      try {
+        this.#take(chunk, last);
+      } finally {
+        parsing = false;
+      }
+    });
+  }
+
+  #take(chunk: ArrayBuffer, last: boolean): void {
+    if (!this.open || this.#bytes > this.#bytesMax) return;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#bytesMax) {
+      this.#deliver(null, 'too_large');
+      return;
+    }
+    if (last && this.#body === null) {
+      this.#deliver(chunk, null);
+      return;
+    }
+    this.#body ??= new OpenBody(this.#server.openBodies);
+    if (!this.#body.add(chunk)) {
+      this.#bytes = Number.POSITIVE_INFINITY; // What still comes is passed over.
+      this.#deliver(null, 'no_room');
+    } else if (last) this.#deliver(this.#body.whole(), null);
+  }
+
+  #dropBody(): void {
+    this.#body?.drop();
+    this.#body = null;
+  }
+
+  #deliver(bytes: ArrayBuffer | Buffer | null, fault: BodyFault | null): void {
+    this.#dropBody();
+    const text = bytes === null ? '' : decodeText(bytes);
+    if (text === null) this.#owner?.onBody('', 'not_utf8');
+    else this.#owner?.onBody(text, fault);
+  }
+
+  send(reply: WireReply): void {
+    if (!this.open) return;
+    this.open = false;
+    this.#dropBody();
+    const atOnce = parsing && !reply.close && reply.stream === undefined;
+    if (atOnce && this.#server.turn.mayAnswerAtOnce()) {
+      this.#write(reply);
+      return;
+    }
+    this.trackInFlight();
+    if (parsing) setImmediate(() => this.#writeLater(reply));
+    else this.#writeLater(reply);
+  }
+
+  #writeLater(reply: WireReply): void {
+    if (!this.#aborted) this.#response.cork(() => this.#write(reply));
+  }
+
+  #write(reply: WireReply): void {
+    const response = this.#response;
+    if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
+    // One call for all header lines: each call costs time, and uWebSockets.js copies the text as it is.
+    response.writeHeader('X-Request-Id', this.requestId + reply.headers);
+    if (reply.stream !== undefined && this.method !== 'HEAD') {
+      this.#stream(reply.stream);
+      return;
+    }
+    const { body, close } = reply;
+    if (this.method === 'HEAD') this.#writeHead(reply);
+    else if (body !== null) response.end(body, close);
+    else if (close || (reply.status !== 204 && reply.status !== 304)) response.end('', close);
+    else response.endWithoutBody();
+    this.#release();
+  }
+
+  /** The length without the body. Only `end` closes a connection, so a reply that closes says length 0. */
+  #writeHead(reply: WireReply): void {
+    const { body, close } = reply;
+    if (close) {
+      this.#response.end('', true);
+      return;
+    }
+    if (body !== null) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    this.#response.endWithoutBody();
+  }
+
+  #stream(pieces: AsyncIterable<string>): void {
+    const response = this.#response;
+    let writable = (): void => {};
+    response.onWritable(() => {
+      writable();
+      return true;
+    });
+    this.#sink = pump(pieces, {
+      write: (piece) => {
+        let room = true;
+        response.cork(() => {
+          room = response.write(piece);
+        });
+        return room;
+      },
+      onWritable: (task) => {
+        writable = task;
+      },
+      end: () => {
+        response.cork(() => response.end());
+        this.#release();
+      },
+      destroy: () => response.close(),
+    });
+  }
+
+  destroy(): void {
+    if (!this.#aborted) this.#response.close();
+  }
+}
+
+const receive = (state: ServerState, response: HttpResponse, request: HttpRequest): void => {
+  parsing = true;
+  try {
+    const exchange = new UwsExchange(state, response, request);
+    state.handle(exchange);
+    if (exchange.open) exchange.trackInFlight();
+  } finally {
+    parsing = false;
+  }
+};
+
+type Listen = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void;
+
+const listen = (state: ServerState, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    // The four-argument form is missing from the package's types.
+    const bind = state.app.listen.bind(state.app) as unknown as Listen;
+    bind(host, port, state.shared ? 0 : exclusivePort, (socket) => {
+      if (socket === false) return void findBindFault(host, port).then(reject, reject);
+      state.socket = socket;
+      resolve(uws.us_socket_local_port(socket as unknown as uws.us_socket));
+    });
+  });
+
+const waitUntilEmpty = (state: ServerState, deadlineMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    if (state.inFlight === 0) return resolve();
+    const timer = setTimeout(resolve, deadlineMs);
+    state.onEmpty = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+
+/** Time for the kernel to take the last answers before connections are closed, ms. */
+const lastWriteMs = 20;
+
+const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
+  state.draining = true;
+  if (state.socket !== null) uws.us_listen_socket_close(state.socket);
+  state.socket = null;
+  await waitUntilEmpty(state, deadlineMs);
+  await new Promise((resolve) => setTimeout(resolve, lastWriteMs));
+  state.app.close();
+};
+
+/**
+ * Creates a server that hands every request to `handle`, which must answer each exchange once, now or
+ * later.
+ */
+export const createHttpServer = (options: ServerOptions): HttpServer => {
+  // Leaves out the header that names the server software; missing from the package's types.
+  (uws as unknown as { _cfg: (word: string) => void })._cfg('999999990007');
+  const state: ServerState = {
+    ...options,
+    app: uws.App(),
+    turn: new Turn(),
+    openBodies: { bytes: 0 },
+    socket: null,
+    draining: false,
+    inFlight: 0,
+    requests: 0,
+    requestIdStart: '',
+    onEmpty: null,
+  };
+  state.app.any('/*', (response, request) => receive(state, response, request));
+  return {
+    listen: (host, port) => listen(state, host, port),
+    drain: (deadlineMs) => drain(state, deadlineMs),
+    get draining() {
+      return state.draining;
+    },
+    get inFlight() {
+      return state.inFlight;
+    },
+  };
+};

@@ -1,0 +1,70 @@
+/**
+ * Bots in SQL: one bot's profile, and the bots of a team.
+ *
+ * Profiles carry no counters: those come from the engine. Lists carry totals as last flushed. Listed means
+ * `approved` or `certified`. One statement per function; callers are catalogue.ts and its caches.
+ */
+import type { Queryable } from '../../sql/client.ts';
+import { type IndexBotRow, selectIndexBots } from '../shared/index-rows.ts';
+import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
+import {
+  buildIdCondition,
+  buildNameCondition,
+  buildProfileColumns,
+  type Condition,
+  type ListingProfile,
+} from '../shared/profiles.ts';
+
+export interface BotProfile extends ListingProfile {
+  readonly approval_note: string;
+  readonly captcha_opt_out: boolean;
+  readonly cert_reason: string;
+  readonly claimed_by: string;
+  readonly client_id: string;
+  readonly itag: string;
+  readonly last_claimed: Date | null;
+  readonly last_lookup: Date | null;
+  readonly library: string;
+  readonly owner_id: string | null;
+  readonly owner: PersonRow | null;
+  readonly person: PersonRow | null;
+  readonly prefix: string;
+  readonly premium_period_hours: number;
+  readonly start_premium_period: Date | null;
+  readonly team_id: string | null;
+}
+
+const selectBots = (sql: Queryable, condition: Condition): Promise<readonly BotProfile[]> =>
+  sql<BotProfile[]>`
+    select ${buildProfileColumns(sql, 'bot')}, bots.approval_note, bots.captcha_opt_out, bots.cert_reason,
+      bots.claimed_by, bots.client_id, bots.itag, bots.last_claimed, bots.last_lookup, bots.library,
+      bots.owner_id, bots.prefix, bots.premium_period_hours, bots.start_premium_period, bots.team_id,
+      ${buildPersonColumn(sql, 'owner')} as owner, ${buildPersonColumn(sql, 'person')} as person
+    from bots
+    join vanity on vanity.itag = bots.vanity_ref
+    left join users as owner on owner.id = bots.owner_id
+    left join users as person on person.id = bots.bot_id
+    where ${condition}`;
+
+/** By id, else by vanity code. */
+export const findBot = async (sql: Queryable, word: string): Promise<BotProfile | null> => {
+  const rows = await selectBots(sql, buildNameCondition(sql, 'bot', word));
+  return rows[0] ?? null;
+};
+
+/** Those of them that there are, in any order. */
+export const findBots = (sql: Queryable, ids: readonly string[]): Promise<readonly BotProfile[]> =>
+  selectBots(sql, buildIdCondition(sql, 'bot', ids));
+
+/** Every bot of a team, newest first, whatever its type. */
+export const listTeamBots = (
+  sql: Queryable,
+  teamId: string,
+  rowsMax: number,
+): Promise<readonly IndexBotRow[]> =>
+  selectIndexBots(
+    sql,
+    sql`select id, row_number() over () as place from (
+      select bot_id as id from bots where team_id = ${teamId}
+      order by created_at desc, bot_id desc limit ${rowsMax}) as mine`,
+  );

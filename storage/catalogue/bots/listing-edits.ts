@@ -1,0 +1,184 @@
+/**
+ * What only operators decide about listings: type, premium, claims, bans, and servers as a whole.
+ *
+ * Each change is one transaction and raises the listing's revision, so that the engine sees newer facts. The
+ * caller drops caches and has the engine refreshed. Called by catalogue.ts.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import type { EntityKind } from '../../../engine/ids.ts';
+import { deleteListing } from '../../ledger/adjust.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+import { endSessionsOf } from '../people/sessions.ts';
+import { openListing } from '../shared/listings.ts';
+import { giveVanity } from '../shared/vanity.ts';
+import { removeBot } from './bot-edits.ts';
+
+export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
+export type ReviewedKind = 'bot' | 'server';
+export interface Review {
+  readonly type: ListingType;
+  /** The operator's words: `approval_note`, or `cert_reason` for `certified`. Bots only. */
+  readonly note: string;
+}
+export interface PremiumPeriod {
+  /** 0 ends it. */
+  readonly hours: number;
+  /** `null`: now. */
+  readonly startAt: Date | null;
+}
+export interface ServerFields {
+  readonly teamId: string;
+  readonly name: string;
+  readonly avatar: string;
+  readonly short: string;
+  readonly long: string;
+  readonly invite: string;
+  readonly tags: readonly string[];
+  readonly nsfw: boolean;
+  readonly state: 'public' | 'private' | 'unlisted';
+  readonly totalMembers: number;
+  readonly onlineMembers: number;
+}
+export interface BotSummary {
+  readonly bot_id: string;
+  readonly name: string;
+  readonly type: ListingType;
+  readonly owner: string;
+  readonly claimed_by: string;
+  readonly created_at: Date;
+}
+
+/** Each resolves to whether there is such a listing; ledger then. */
+export interface ListingEdits {
+  review(kind: ReviewedKind, id: string, review: Review): Promise<boolean>;
+  setPremium(kind: ReviewedKind, id: string, premium: PremiumPeriod): Promise<boolean>;
+  setVoteBan(kind: EntityKind, id: string, banned: boolean): Promise<boolean>;
+  /** `''` lets go. */
+  claim(botId: string, userId: string): Promise<boolean>;
+  /**
+   * Adds a server, or changes all its fields but the type. `unknown_team` changes nothing. With another team
+   * its sessions end.
+   */
+  putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
+  /** With its sessions, vanity code and reminders; its votes become void. */
+  remove(kind: ReviewedKind, id: string): Promise<boolean>;
+  /** Bots of a type, oldest first: what waits for a review stands on top. */
+  listBots(type: ListingType, page: number): Promise<readonly BotSummary[]>;
+}
+
+const botsPerPage = 50;
+const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
+const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
+
+const listed = ['approved', 'certified'];
+
+const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql`
+  update bots set type = ${type}, revision = revision + 1, updated_at = now(),
+    approval_note = case when ${type} = 'certified' then approval_note else ${note} end,
+    cert_reason = case when ${type} = 'certified' then ${note} else '' end,
+    claimed_by = '', last_claimed = null,
+    listed_since = case when ${type} = any(${listed}) then coalesce(listed_since, now()) end
+  where bot_id = ${id} returning bot_id`;
+
+const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql`
+  update servers set type = ${type}, revision = revision + 1, updated_at = now()
+  where server_id = ${id} returning server_id`;
+
+const addServer = async (transaction: Transaction, id: string, fields: ServerFields): Promise<boolean> => {
+  const incarnation = await openListing(transaction, { kind: 'server', id });
+  if (incarnation === null) return false;
+  const vanity = await giveVanity(transaction, { kind: 'server', id }, fields.name);
+  await transaction`
+    insert into servers (server_id, incarnation, itag, vanity_ref, team_id, name, short)
+    values (${id}, ${incarnation}, ${uuidv7()}, ${vanity}, ${fields.teamId}, ${fields.name},
+      ${fields.short})`;
+  return true;
+};
+
+const putServer = async (
+  transaction: Transaction,
+  id: string,
+  fields: ServerFields,
+): Promise<'added' | 'changed' | 'unknown_team'> => {
+  const teams = await transaction`select from teams where id = ${fields.teamId} for share`;
+  if (teams.length === 0) return 'unknown_team';
+  const added = await addServer(transaction, id, fields);
+  // Locked as for a deletion: a session that is being minted comes wholly before, or sees the new team.
+  const [server] = await transaction<{ team: string }[]>`
+    select team_id as team from servers where server_id = ${id} for update`;
+  if (server !== undefined && server.team !== fields.teamId) {
+    await endSessionsOf(transaction, { kind: 'server', id });
+  }
+  await transaction`
+    update servers set team_id = ${fields.teamId}, name = ${fields.name}, avatar = ${fields.avatar},
+      short = ${fields.short}, long = ${fields.long}, invite = ${fields.invite},
+      tags = ${fields.tags as string[]}, nsfw = ${fields.nsfw}, state = ${fields.state},
+      total_members = ${fields.totalMembers}, online_members = ${fields.onlineMembers},
+      revision = revision + 1, updated_at = now()
+    where server_id = ${id}`;
+  return added ? 'added' : 'changed';
+};
+
+const removeServer = async (transaction: Transaction, id: string): Promise<boolean> => {
+  const [server] = await transaction`select from servers where server_id = ${id} for update`;
+  if (server === undefined) return false;
+  await endSessionsOf(transaction, { kind: 'server', id });
+  const deleted = await deleteListing(transaction, { kind: 'server', id });
+  await transaction`delete from vanity where target_type = 'server' and target_id = ${id}`;
+  return deleted !== null;
+};
+
+const isOneRowChanged = (
+  operation: string,
+  change: () => PromiseLike<readonly unknown[]>,
+): Promise<boolean> => asStorage(operation, async () => (await change()).length === 1);
+
+export const createListingEdits = (sql: Sql): ListingEdits => ({
+  review: (kind, id, review) =>
+    isOneRowChanged('listings.review', () => (kind === 'bot' ? reviewBot : reviewServer)(sql, id, review)),
+  setPremium: (kind, id, { hours, startAt }) =>
+    isOneRowChanged(
+      'listings.setPremium',
+      () => sql`
+        update ${sql(tables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
+          start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
+        where ${sql(keys[kind])} = ${id} returning 1`,
+    ),
+  setVoteBan: (kind, id, banned) =>
+    isOneRowChanged(
+      'listings.setVoteBan',
+      () => sql`
+        update ${sql(tables[kind])} set vote_banned = ${banned}, revision = revision + 1
+        where ${sql(keys[kind])} = ${id} returning 1`,
+    ),
+  claim: (botId, userId) =>
+    isOneRowChanged(
+      'listings.claim',
+      () => sql`
+        update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
+        where bot_id = ${botId} returning 1`,
+    ),
+  putServer: (id, fields) =>
+    asStorage('listings.putServer', () =>
+      retrySerializable(() => sql.begin((transaction) => putServer(transaction, id, fields))),
+    ) as Promise<'added' | 'changed' | 'unknown_team'>,
+  remove: (kind, id) =>
+    asStorage('listings.remove', () =>
+      retrySerializable(() =>
+        sql.begin((transaction) => (kind === 'bot' ? removeBot : removeServer)(transaction, id)),
+      ),
+    ) as Promise<boolean>,
+  listBots: (type, page) =>
+    asStorage(
+      'listings.bots',
+      () => sql<BotSummary[]>`
+        select bots.bot_id, coalesce(users.username, bots.bot_id) as name, bots.type,
+          case when bots.last_claimed > now() - interval '1 hour' then bots.claimed_by else '' end
+            as claimed_by,
+          coalesce(bots.owner_id, 'team ' || bots.team_id) as owner, bots.created_at
+        from bots left join users on users.id = bots.bot_id where bots.type = ${type}
+        order by bots.created_at, bots.bot_id limit ${botsPerPage} offset ${(page - 1) * botsPerPage}`,
+    ),
+});

@@ -1,0 +1,139 @@
+/**
+ * Making, changing and deleting packs. Each is one transaction.
+ *
+ * A pack's key is its url in lower case; two who want the same url at once get one pack, because its totals
+ * row is unique. A pack may keep ids of bots and servers that were deleted since, but takes no new unknown
+ * ones. Called by catalogue.ts; telling the hot store of a deletion is the caller's.
+ */
+import { deleteListing } from '../../ledger/adjust.ts';
+import type { Sql, Transaction } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+import { lockOwner, openListing } from '../shared/listings.ts';
+
+export interface PackFields {
+  readonly name: string;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly bots: readonly string[];
+  readonly servers: readonly string[];
+}
+/** `null` leaves a field as it is. */
+export type PackChange = { readonly [Field in keyof PackFields]: PackFields[Field] | null };
+/** A pack, and the user who acts. */
+export interface PackRequest {
+  readonly url: string;
+  readonly userId: string;
+}
+export type PackOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'taken' | 'limit_reached' | 'not_found' | 'not_owner' | 'would_be_empty' }
+  | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
+
+export interface PackEdits {
+  /** Its owner must have fewer than `ownedMax` packs. */
+  create(request: PackRequest, fields: PackFields, ownedMax: number): Promise<PackOutcome>;
+  edit(request: PackRequest, change: PackChange): Promise<PackOutcome>;
+  /** Its votes become void; the same url later is another pack. */
+  remove(request: PackRequest): Promise<PackOutcome>;
+}
+
+export const createPackEdits = (sql: Sql): PackEdits => {
+  const inOne = (operation: string, task: (transaction: Transaction) => Promise<PackOutcome>) =>
+    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<PackOutcome>;
+  return {
+    create: (request, fields, ownedMax) =>
+      inOne('packs.create', (transaction) => createPack(transaction, { ...request, ownedMax }, fields)),
+    edit: (request, change) => inOne('packs.edit', (transaction) => editPack(transaction, request, change)),
+    remove: (request) => inOne('packs.remove', (transaction) => removePack(transaction, request)),
+  };
+};
+
+interface PackMembers {
+  readonly bots: readonly string[];
+  readonly servers: readonly string[];
+}
+
+const findUnknown = async (transaction: Transaction, named: PackMembers): Promise<PackOutcome | null> => {
+  const rows = await transaction<{ bot: boolean; id: string }[]>`
+    select true as bot, id from unnest(${named.bots as string[]}::text[]) as id
+    where not exists (select from bots where bot_id = id)
+    union all
+    select false, id from unnest(${named.servers as string[]}::text[]) as id
+    where not exists (select from servers where server_id = id)`;
+  if (rows.length === 0) return null;
+  const idsOf = (bot: boolean) => rows.filter((row) => row.bot === bot).map(({ id }) => id);
+  return { kind: 'unknown', bots: idsOf(true), servers: idsOf(false) };
+};
+
+const createPack = async (
+  transaction: Transaction,
+  { url, userId, ownedMax }: PackRequest & { readonly ownedMax: number },
+  fields: PackFields,
+): Promise<PackOutcome> => {
+  const unknown = await findUnknown(transaction, fields);
+  if (unknown !== null) return unknown;
+  await lockOwner(transaction, 'packs', userId);
+  const incarnation = await openListing(transaction, { kind: 'pack', id: url });
+  if (incarnation === null) return { kind: 'taken' };
+  const made = await transaction`
+    insert into packs (url, incarnation, owner_id, name, short, tags, bot_ids, server_ids)
+    select ${url}, ${incarnation}, ${userId}, ${fields.name}, ${fields.short},
+      ${fields.tags as string[]}::text[], ${fields.bots as string[]}::text[],
+      ${fields.servers as string[]}::text[]
+    where (select count(*) from packs where owner_id = ${userId}) < ${ownedMax}
+    returning url`;
+  if (made.length === 1) return { kind: 'done' };
+  await transaction`delete from totals where incarnation = ${incarnation}`;
+  return { kind: 'limit_reached' };
+};
+
+interface LockedPack {
+  readonly owner_id: string;
+  readonly bot_ids: readonly string[];
+  readonly server_ids: readonly string[];
+}
+
+/** The pack, locked; or why this user cannot have it. */
+const lockOwnPack = async (
+  transaction: Transaction,
+  { url, userId }: PackRequest,
+): Promise<LockedPack | PackOutcome> => {
+  const [pack] = await transaction<LockedPack[]>`
+    select owner_id, bot_ids, server_ids from packs where url = ${url} for update`;
+  if (pack === undefined) return { kind: 'not_found' };
+  return pack.owner_id === userId ? pack : { kind: 'not_owner' };
+};
+
+const listNew = (wanted: readonly string[] | null, known: readonly string[]): readonly string[] =>
+  (wanted ?? []).filter((id) => !known.includes(id));
+
+const editPack = async (
+  transaction: Transaction,
+  request: PackRequest,
+  change: PackChange,
+): Promise<PackOutcome> => {
+  const pack = await lockOwnPack(transaction, request);
+  if ('kind' in pack) return pack;
+  const bots = change.bots ?? pack.bot_ids;
+  const servers = change.servers ?? pack.server_ids;
+  if (bots.length + servers.length === 0) return { kind: 'would_be_empty' };
+  const unknown = await findUnknown(transaction, {
+    bots: listNew(change.bots, pack.bot_ids),
+    servers: listNew(change.servers, pack.server_ids),
+  });
+  if (unknown !== null) return unknown;
+  await transaction`
+    update packs set name = coalesce(${change.name}, name), short = coalesce(${change.short}, short),
+      tags = coalesce(${change.tags as string[] | null}::text[], tags),
+      bot_ids = ${bots as string[]}::text[], server_ids = ${servers as string[]}::text[]
+    where url = ${request.url}`;
+  return { kind: 'done' };
+};
+
+const removePack = async (transaction: Transaction, request: PackRequest): Promise<PackOutcome> => {
+  const pack = await lockOwnPack(transaction, request);
+  if ('kind' in pack) return pack;
+  await deleteListing(transaction, { kind: 'pack', id: request.url });
+  return { kind: 'done' };
+};

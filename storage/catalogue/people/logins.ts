@@ -1,0 +1,111 @@
+/**
+ * Logins in SQL: which codes and states were used, who signed in, and the session that came of it.
+ *
+ * A code or state is claimed by one insertion, so of any number of simultaneous requests on any nodes one
+ * wins. Signing in judges the ban, writes the user and the session in one transaction: a refused login
+ * changes nothing. Called by catalogue.ts; `purgeLogins` by a job.
+ */
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+
+export type LoginUse = 'code' | 'state';
+/** What the provider says of a user, in the words of the directory. */
+export interface LoginProfile {
+  readonly id: string;
+  readonly username: string;
+  readonly displayName: string;
+  /** An address, `''` for none. */
+  readonly avatar: string;
+}
+export interface SignIn {
+  readonly profile: LoginProfile;
+  /** Banned users sign in exempt, and only they do. */
+  readonly banExempt: boolean;
+  readonly session: { readonly id: string; readonly tokenHash: Buffer; readonly lastsSeconds: number };
+}
+export type SignInOutcome = 'signed_in' | 'banned' | 'not_banned';
+
+export interface Logins {
+  /** Marks it used, ledger. Resolves to whether it was not before. */
+  claim(kind: LoginUse, hash: Buffer): Promise<boolean>;
+  /** Takes a mark back: the login came to nothing and may be tried again. */
+  release(kind: LoginUse, hash: Buffer): Promise<void>;
+  /** Writes user and session, ledger; unless the ban rule refuses. */
+  signIn(request: SignIn): Promise<SignInOutcome>;
+}
+
+export const createLogins = (sql: Sql): Logins => ({
+  claim: (kind, hash) => asStorage('logins.claim', () => claim(sql, kind, hash)),
+  release: (kind, hash) => asStorage('logins.release', () => release(sql, kind, hash)),
+  signIn: (request) => asStorage('logins.signIn', () => retrySerializable(() => signIn(sql, request))),
+});
+
+const claim = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> => {
+  const rows = await sql`
+    insert into login_uses (kind, hash) values (${kind}, ${hash}) on conflict do nothing returning kind`;
+  return rows.length === 1;
+};
+
+const release = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<void> => {
+  await sql`delete from login_uses where kind = ${kind} and hash = ${hash}`;
+};
+
+const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<SignInOutcome> =>
+  sql.begin(async (transaction) => {
+    // An unknown user is not banned, so nobody new comes in exempt. On conflict the row is locked, and the
+    // ban is judged as it is then.
+    const users = await transaction`
+      insert into users (id, username, display_name, avatar)
+      select ${profile.id}, ${profile.username}, ${profile.displayName}, ${profile.avatar}
+      where not ${banExempt}::boolean or exists (select from users where id = ${profile.id})
+      on conflict (id) do update
+        set username = excluded.username, display_name = excluded.display_name, avatar = excluded.avatar
+        where users.banned = ${banExempt}::boolean
+      returning id`;
+    if (users.length === 0) return banExempt ? 'not_banned' : 'banned';
+    await transaction`
+      insert into sessions (id, target_type, target_id, type, name, token_hash, minted_by, expiry)
+      values (${session.id}, 'user', ${profile.id}, 'login', 'login', ${session.tokenHash}, ${profile.id},
+        now() + make_interval(secs => ${session.lastsSeconds}))`;
+    return 'signed_in';
+  });
+
+/** No code and no state lives as long. */
+const usesKeptMs = 24 * 3_600_000;
+const purgedAtOnceMax = 5_000;
+
+/** Counts of rows that were deleted. */
+export interface PurgedLogins {
+  readonly uses: number;
+  readonly sessions: number;
+}
+
+/**
+ * Deletes used codes and states that are a day old, and sessions that have expired, by `nowMs`. In small
+ * transactions; repeating it is harmless, and so is running it on several nodes at once.
+ */
+export const purgeLogins = (sql: Queryable, nowMs: number): Promise<PurgedLogins> =>
+  asStorage('logins.purge', async () => ({
+    uses: await purge(
+      (rowsMax) => sql`
+        delete from login_uses where (kind, hash) in (
+          select kind, hash from login_uses where used_at < ${new Date(nowMs - usesKeptMs)}
+          limit ${rowsMax} for update skip locked)`,
+    ),
+    sessions: await purge(
+      (rowsMax) => sql`
+        delete from sessions where id in (
+          select id from sessions where expiry <= ${new Date(nowMs)}
+          limit ${rowsMax} for update skip locked)`,
+    ),
+  }));
+
+const purge = async (step: (rowsMax: number) => Promise<{ readonly count: number }>): Promise<number> => {
+  let purged = 0;
+  for (;;) {
+    const { count } = await step(purgedAtOnceMax);
+    purged += count;
+    if (count < purgedAtOnceMax) return purged;
+  }
+};

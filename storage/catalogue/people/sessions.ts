@@ -1,0 +1,238 @@
+/**
+ * Sessions in SQL: the truth about every token.
+ *
+ * Only a token's SHA-256 is stored; the token itself is known to nobody after its creation. Lists leave
+ * out expired sessions. Callers: catalogue.ts, and through it authentication.
+ */
+import type { TokenKind } from '../../../engine/rules/token.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import type { Fragment } from '../shared/index-rows.ts';
+
+export interface SessionTarget {
+  readonly kind: TokenKind;
+  readonly id: string;
+}
+export interface SessionRow {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly expiry: Date;
+  readonly name: string;
+  readonly perm_limits: readonly string[];
+  readonly target_id: string;
+  readonly target_type: TokenKind;
+  readonly type: 'login' | 'api';
+}
+/**
+ * What authentication asks about a token. `banned`: the user it acts for is; of a bot, also its owner; of a
+ * token that is no user's, also the user who minted it. `voteBanned`: the user it acts for is.
+ */
+export interface SessionOfToken {
+  readonly sessionId: string;
+  readonly kind: TokenKind;
+  readonly id: string;
+  readonly sessionType: 'login' | 'api';
+  readonly limits: readonly string[];
+  readonly expiresAtMs: number;
+  readonly banned: boolean;
+  readonly voteBanned: boolean;
+}
+export interface NewSession {
+  readonly id: string;
+  readonly target: SessionTarget;
+  readonly type: 'login' | 'api';
+  readonly name: string;
+  readonly permLimits: readonly string[];
+  readonly tokenHash: Buffer;
+  readonly lastsSeconds: number;
+  /** The user who asks; else `''`, and the session that asks: its minter is then the minter of this one. */
+  readonly mintedBy: string;
+  readonly mintedWith: string | null;
+  /** Nobody asks who could lose the right to it (an operator does), but the entity must be there. */
+  readonly onlyIfThere?: boolean;
+}
+
+/** Living sessions of one entity, newest first. */
+export const listSessions = (sql: Queryable, target: SessionTarget): Promise<readonly SessionRow[]> =>
+  sql<SessionRow[]>`
+    select id, created_at, expiry, name, perm_limits, target_id, target_type, type from sessions
+    where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
+    order by created_at desc, id`;
+
+/** The session of a token's SHA-256, expired or not; `null` when there is none. */
+export const findSessionOfToken = async (
+  sql: Queryable,
+  tokenHash: Buffer,
+): Promise<SessionOfToken | null> => {
+  const rows = await sql<SessionOfToken[]>`
+    select sessions.id as "sessionId", sessions.target_type as kind, sessions.target_id as id,
+      sessions.type as "sessionType", sessions.perm_limits as limits,
+      floor(extract(epoch from sessions.expiry) * 1000)::float8 as "expiresAtMs",
+      coalesce(actor.banned, false) or coalesce(owner.banned, false) as banned,
+      sessions.target_type = 'user' and coalesce(actor.vote_banned, false) as "voteBanned"
+    from sessions
+    left join users as actor on actor.id =
+      case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
+    left join bots on sessions.target_type = 'bot' and bots.bot_id = sessions.target_id
+    left join users as owner on owner.id = bots.owner_id
+    where sessions.token_hash = ${tokenHash}`;
+  return rows[0] ?? null;
+};
+
+/**
+ * Whether these permissions (a `text[]`) cover all that a session with these limits holds. A session without
+ * limits holds all; `owner` covers all.
+ */
+const coversLimits = (
+  sql: Queryable,
+  { held, limits }: { readonly held: Fragment; readonly limits: Fragment },
+) => sql`('owner' = any(${held}) or (cardinality(${limits}) > 0 and ${limits} <@ ${held}))`;
+
+/** Of the team itself, its bots and its servers: sessions that this user minted. */
+const mintedInTeam = (sql: Queryable, teamId: string, userId: string) => sql`
+  minted_by = ${userId} and (
+    (target_type = 'team' and target_id = ${teamId})
+    or (target_type = 'bot' and target_id in (select bot_id from bots where team_id = ${teamId}))
+    or (target_type = 'server' and target_id in (select server_id from servers where team_id = ${teamId})))`;
+
+/**
+ * Ends, of the sessions that a member minted for the team and what it owns, those that hold more than `held`:
+ * all of them when it is `null`. The caller has written the membership in the same transaction, so no session
+ * is minted meanwhile. Resolves to the ids of those that ended.
+ */
+export const endBeyond = async (
+  transaction: Transaction,
+  member: { readonly teamId: string; readonly userId: string },
+  held: readonly string[] | null,
+): Promise<readonly string[]> => {
+  const covered =
+    held === null
+      ? transaction`false`
+      : coversLimits(transaction, {
+          held: transaction`${held as string[]}::text[]`,
+          limits: transaction`perm_limits`,
+        });
+  const rows = await transaction<{ id: string }[]>`
+    delete from sessions where ${mintedInTeam(transaction, member.teamId, member.userId)} and not ${covered}
+    returning id`;
+  return rows.map(({ id }) => id);
+};
+
+/** Ends all sessions of this entity. */
+export const endSessionsOf = async (transaction: Transaction, target: SessionTarget): Promise<void> => {
+  await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
+};
+
+/** Sessions that end or are others when a ban of this user begins or ends: see `SessionOfToken`. */
+export const feltByBan = (sql: Queryable, userId: string) => sql`
+  ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
+    or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
+
+const buildTeam = (sql: Queryable, { kind, id }: SessionTarget) => {
+  if (kind === 'bot') return sql`(select team_id from bots where bot_id = ${id})`;
+  if (kind === 'server') return sql`(select team_id from servers where server_id = ${id})`;
+  return kind === 'team' ? sql`${id}::text` : sql`null::text`;
+};
+
+const buildOwner = (sql: Queryable, { kind, id }: SessionTarget) =>
+  kind === 'bot' ? sql`(select owner_id from bots where bot_id = ${id})` : sql`null::text`;
+
+/** Holds the entity and its team until the end of the transaction. False when there is no such entity. */
+const lockTarget = async (transaction: Transaction, target: SessionTarget): Promise<boolean> => {
+  const teams =
+    await transaction`select from teams where id = ${buildTeam(transaction, target)} for key share`;
+  if (target.kind === 'team') return teams.length === 1;
+  if (target.kind === 'user') return true;
+  const rows =
+    target.kind === 'bot'
+      ? await transaction`select from bots where bot_id = ${target.id} for key share`
+      : await transaction`select from servers where server_id = ${target.id} for key share`;
+  return rows.length === 1;
+};
+
+/** Holds the minter's membership and row until the end of the transaction. The target is held before. */
+const holdMinter = async (transaction: Transaction, session: NewSession): Promise<void> => {
+  const { target, mintedBy, mintedWith } = session;
+  const minter = transaction`
+    coalesce((select minted_by from sessions where id = ${mintedWith}::uuid), ${mintedBy})`;
+  await transaction`
+    select from team_members where team_id = ${buildTeam(transaction, target)} and user_id = ${minter}
+    for share`;
+  await transaction`select from users where id = ${minter} for share`;
+};
+
+/**
+ * Whether the caller may still mint: the session they use lives, the entity was neither deleted nor given
+ * away meanwhile, they are not banned, and as a member of its team they hold all that the new session holds.
+ * All these rows are held until the end of the transaction, so each change to them comes wholly before or
+ * wholly after, and then ends this session too. A session without a minter (a login, an operator's) needs
+ * none of this, or only that the entity is there.
+ */
+const canStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
+  const { target, mintedBy, mintedWith } = session;
+  if (mintedBy === '' && mintedWith === null && session.onlyIfThere !== true) return true;
+  if (!(await lockTarget(transaction, target))) return false;
+  await holdMinter(transaction, session);
+  const rows = await transaction`
+    select from (
+      select ${buildTeam(transaction, target)} as team_id,
+        ${buildOwner(transaction, target)} as owner_id) as owned
+    left join sessions as parent on parent.id = ${mintedWith}::uuid
+    cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
+    where (${mintedWith}::uuid is null or parent.id is not null)
+      and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)
+      and not exists (select from users where users.id = minter.id and users.banned)
+      and (minter.id = '' or (owned.team_id is null and owned.owner_id is null) or owned.owner_id = minter.id
+        or exists (select from team_members as member where member.team_id = owned.team_id
+          and member.user_id = minter.id
+          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')
+          and ${coversLimits(transaction, {
+            held: transaction`member.permissions`,
+            limits: transaction`${session.permLimits as string[]}::text[]`,
+          })}))`;
+  return rows.length === 1;
+};
+
+/** `refused`: the right to create it ended while it was being created. */
+export type SessionCreation = 'created' | 'limit_reached' | 'refused';
+
+/**
+ * Writes the session unless the entity already has `apiSessionsMax` living API sessions (login sessions do
+ * not count, nor are they capped). One transaction: the lock on the entity makes the cap exact under races.
+ */
+export const insertSession = (
+  sql: Sql,
+  session: NewSession,
+  apiSessionsMax: number,
+): Promise<SessionCreation> =>
+  sql.begin(async (transaction) => {
+    const { target } = session;
+    if (!(await canStillMint(transaction, session))) return 'refused';
+    const lock = `sessions ${target.kind} ${target.id}`;
+    await transaction`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+    const rows = await transaction`
+      insert into sessions
+        (id, target_type, target_id, type, name, perm_limits, token_hash, minted_by, expiry)
+      select ${session.id}, ${target.kind}, ${target.id}, ${session.type}, ${session.name},
+        ${session.permLimits as string[]}::text[], ${session.tokenHash},
+        coalesce(
+          (select minted_by from sessions where id = ${session.mintedWith}::uuid), ${session.mintedBy}),
+        now() + make_interval(secs => ${session.lastsSeconds})
+      where ${session.type} = 'login' or (
+        select count(*) from sessions where target_type = ${target.kind} and target_id = ${target.id}
+          and type = 'api' and expiry > now()) < ${apiSessionsMax}
+      returning id`;
+    return rows.length === 1 ? 'created' : 'limit_reached';
+  });
+
+/** Ends a session of this entity. Resolves to whether a living one was there. */
+export const deleteSession = async (
+  sql: Queryable,
+  target: SessionTarget,
+  sessionId: string,
+): Promise<boolean> => {
+  const rows = await sql<{ lived: boolean }[]>`
+    delete from sessions
+    where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
+    returning expiry > now() as lived`;
+  return rows[0]?.lived === true;
+};

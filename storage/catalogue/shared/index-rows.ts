@@ -1,0 +1,85 @@
+/**
+ * Condensed rows of bots and servers with their totals as last flushed, for every list there is.
+ *
+ * A list is first a small query that finds ids in order (`wanted`: columns `id`, `place`), then this one
+ * statement that fills them in: no query per row. Values that may exceed 2^53 are decimal strings.
+ */
+import type { PresenceStatus } from '../../../engine/entity/state.ts';
+import type { Queryable } from '../../sql/client.ts';
+import { buildPersonColumn, type PersonRow } from './people.ts';
+
+/** A piece of a statement. */
+export type Fragment = ReturnType<Queryable>;
+
+export interface IndexBotRow {
+  readonly bot_id: string;
+  readonly created_at: Date;
+  readonly library: string;
+  readonly nsfw: boolean;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly type: string;
+  readonly vanity: string;
+  readonly vanity_ref: string;
+  readonly premium_until: Date | null;
+  readonly person: PersonRow | null;
+  readonly clicks: number;
+  readonly invite_clicks: number;
+  readonly votes: number;
+  readonly servers: string;
+  readonly shards: string;
+  readonly status: PresenceStatus | '';
+  readonly last_stats_post_ms: number;
+}
+
+export interface IndexServerRow {
+  readonly server_id: string;
+  readonly avatar: string;
+  readonly name: string;
+  readonly nsfw: boolean;
+  readonly online_members: number;
+  readonly short: string;
+  readonly state: string;
+  readonly tags: readonly string[];
+  readonly total_members: number;
+  readonly type: string;
+  readonly vanity: string;
+  readonly vanity_ref: string;
+  readonly premium_until: Date | null;
+  readonly clicks: number;
+  readonly invite_clicks: number;
+  readonly votes: number;
+}
+
+/** End of the premium period of the row called `alias`; null when it never had one. */
+export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
+  ${sql(alias)}.start_premium_period + make_interval(hours => ${sql(alias)}.premium_period_hours)`;
+
+/** The ids themselves as `wanted`, in their order. */
+export const buildIdList = (sql: Queryable, ids: readonly string[]): Fragment => sql`
+  select id, place from unnest(${ids as string[]}::text[]) with ordinality as given(id, place)`;
+
+/** Bots that still exist among the wanted, in the order wanted. */
+export const selectIndexBots = (sql: Queryable, wanted: Fragment) => sql<IndexBotRow[]>`
+  select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
+    vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
+    ${buildPersonColumn(sql, 'users')} as person, totals.clicks, totals.invite_clicks, totals.votes,
+    totals.servers, totals.shards, totals.status, totals.last_stats_post_ms
+  from (${wanted}) as wanted
+  join bots on bots.bot_id = wanted.id
+  join totals on totals.incarnation = bots.incarnation
+  join vanity on vanity.itag = bots.vanity_ref
+  left join users on users.id = bots.bot_id
+  order by wanted.place`;
+
+/** Servers that still exist among the wanted, in the order wanted. */
+export const selectIndexServers = (sql: Queryable, wanted: Fragment) => sql<IndexServerRow[]>`
+  select servers.server_id, servers.avatar, servers.name, servers.nsfw, servers.online_members, servers.short,
+    servers.state, servers.tags, servers.total_members, servers.type, vanity.code as vanity,
+    servers.vanity_ref, ${buildPremiumUntil(sql, 'servers')} as premium_until,
+    totals.clicks, totals.invite_clicks, totals.votes
+  from (${wanted}) as wanted
+  join servers on servers.server_id = wanted.id
+  join totals on totals.incarnation = servers.incarnation
+  join vanity on vanity.itag = servers.vanity_ref
+  order by wanted.place`;

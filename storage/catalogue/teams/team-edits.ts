@@ -1,0 +1,134 @@
+/**
+ * Making, changing and deleting teams. Each is one transaction.
+ *
+ * Whoever changes a team or its members locks the team's row first (`lockTeam`), before any other row, and
+ * decides from what he reads then: so rules about owners hold however many ask at once. A bot or server on
+ * its way into a team holds that row too (by its foreign key), so a team is never deleted from under it.
+ * Called by catalogue.ts; caches and the hot store are the caller's to tell.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
+import type { Permission } from '../../../engine/rules/permissions.ts';
+import { deleteListing } from '../../ledger/adjust.ts';
+import type { Sql, Transaction } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+import { endSessionsOf } from '../people/sessions.ts';
+import { lockOwner, openListing } from '../shared/listings.ts';
+import type { LinkRow } from '../shared/profiles.ts';
+import { giveVanity } from '../shared/vanity.ts';
+
+export interface TeamFields {
+  readonly name: string;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly extraLinks: readonly LinkRow[];
+  readonly nsfw: boolean;
+}
+/** `null` leaves a field as it is. */
+export type TeamChange = { readonly [Field in keyof TeamFields]: TeamFields[Field] | null };
+
+export type TeamCreation =
+  | { readonly kind: 'created'; readonly id: string }
+  | { readonly kind: 'limit_reached' };
+export type TeamRefusal =
+  | { readonly kind: 'not_found' | 'not_empty' }
+  | { readonly kind: 'permission_missing'; readonly permission: Permission };
+export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
+
+export interface TeamEdits {
+  /** The user becomes owner, data holder and mentionable. He must own fewer than `ownedMax` teams. */
+  create(userId: string, fields: TeamFields, ownedMax: number): Promise<TeamCreation>;
+  edit(teamId: string, actor: TeamActor, change: TeamChange): Promise<TeamOutcome>;
+  /** Also its members, sessions and vanity code; its votes become void. It must own nothing. */
+  remove(teamId: string, actor: TeamActor): Promise<TeamOutcome>;
+}
+
+export const createTeamEdits = (sql: Sql): TeamEdits => {
+  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
+  return {
+    create: (userId, fields, ownedMax) =>
+      inOne('teams.create', (transaction) => createTeam(transaction, { userId, ownedMax }, fields)),
+    edit: (teamId, actor, change) =>
+      inOne('teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
+    remove: (teamId, actor) => inOne('teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
+  };
+};
+
+interface LockedMember extends Member {
+  readonly mentionable: boolean;
+}
+
+/** The team's members, longest-standing first, and the team locked; `null` when there is no such team. */
+export const lockTeam = async (
+  transaction: Transaction,
+  teamId: string,
+): Promise<readonly LockedMember[] | null> => {
+  const found = await transaction`select id from teams where id = ${teamId} for update`;
+  if (found.length === 0) return null;
+  return transaction<LockedMember[]>`
+    select user_id as "userId", permissions, data_holder as "dataHolder", mentionable from team_members
+    where team_id = ${teamId} order by created_at, user_id`;
+};
+
+const createTeam = async (
+  transaction: Transaction,
+  { userId, ownedMax }: { readonly userId: string; readonly ownedMax: number },
+  fields: TeamFields,
+): Promise<TeamCreation> => {
+  await lockOwner(transaction, 'teams', userId);
+  const [owned] = await transaction<{ count: number }[]>`
+    select count(*) as count from team_members
+    where user_id = ${userId} and 'owner' = any(permissions)`;
+  if ((owned?.count ?? 0) >= ownedMax) return { kind: 'limit_reached' };
+  const id = uuidv7();
+  const incarnation = await openListing(transaction, { kind: 'team', id });
+  const vanityRef = await giveVanity(transaction, { kind: 'team', id }, fields.name);
+  await transaction`
+    insert into teams (id, incarnation, itag, vanity_ref, name, short, tags, extra_links, nsfw)
+    values (${id}, ${incarnation}, ${uuidv7()}, ${vanityRef}, ${fields.name}, ${fields.short},
+      ${fields.tags as string[]}::text[], ${JSON.stringify(fields.extraLinks)}::text::jsonb, ${fields.nsfw})`;
+  await transaction`
+    insert into team_members (team_id, user_id, itag, permissions, data_holder, mentionable)
+    values (${id}, ${userId}, ${uuidv7()}, '{owner}', true, true)`;
+  return { kind: 'created', id };
+};
+
+const editTeam = async (
+  transaction: Transaction,
+  who: { readonly teamId: string; readonly actor: TeamActor },
+  change: TeamChange,
+): Promise<TeamOutcome> => {
+  const members = await lockTeam(transaction, who.teamId);
+  if (members === null) return { kind: 'not_found' };
+  const permission = findMissing(members, who.actor, ['edit_team']);
+  if (permission !== null) return { kind: 'permission_missing', permission };
+  const links = change.extraLinks === null ? null : JSON.stringify(change.extraLinks);
+  await transaction`
+    update teams set name = coalesce(${change.name}, name), short = coalesce(${change.short}, short),
+      tags = coalesce(${change.tags as string[] | null}::text[], tags),
+      extra_links = coalesce(${links}::text::jsonb, extra_links), nsfw = coalesce(${change.nsfw}, nsfw),
+      updated_at = now()
+    where id = ${who.teamId}`;
+  return { kind: 'done' };
+};
+
+const removeTeam = async (
+  transaction: Transaction,
+  teamId: string,
+  actor: TeamActor,
+): Promise<TeamOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'not_found' };
+  const permission = findMissing(members, actor, ['owner']);
+  if (permission !== null) return { kind: 'permission_missing', permission };
+  const owned = await transaction`
+    (select bot_id as id from bots where team_id = ${teamId} limit 1)
+    union all (select server_id from servers where team_id = ${teamId} limit 1)`;
+  if (owned.length > 0) return { kind: 'not_empty' };
+  await endSessionsOf(transaction, { kind: 'team', id: teamId });
+  await deleteListing(transaction, { kind: 'team', id: teamId });
+  await transaction`delete from vanity where target_type = 'team' and target_id = ${teamId}`;
+  return { kind: 'done' };
+};

@@ -1,0 +1,124 @@
+/**
+ * Adding, changing and removing a team's members. Each is one transaction under the team's lock.
+ *
+ * Reads the members, asks engine/rules/members.ts, writes what it says: so there is always an owner and a
+ * data holder where there was one, whoever asks at the same time. In the same transaction end the sessions
+ * that the member minted for the team and for what it owns: with the membership all of them, with
+ * permissions those that hold more than the member is left with. Called by catalogue.ts.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import {
+  decideAddition,
+  decideEdit,
+  decideRemoval,
+  type MemberChange,
+  type MemberRefusal,
+  type Removal,
+  type TeamActor,
+} from '../../../engine/rules/members.ts';
+import type { Permission } from '../../../engine/rules/permissions.ts';
+import type { Sql, Transaction } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+import { endBeyond } from '../people/sessions.ts';
+import { lockTeam } from './team-edits.ts';
+
+/** Whose membership, and who asks. */
+export interface MembershipRequest {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly actor: TeamActor;
+}
+type MembershipRefusal =
+  | MemberRefusal
+  | { readonly kind: 'unknown_team' }
+  | { readonly kind: 'unknown_user' };
+export type MemberOutcome = MembershipRefusal | { readonly kind: 'done' };
+/** `revoked`: ids of the sessions that ended with the permissions. */
+export type EditOutcome = MembershipRefusal | { readonly kind: 'done'; readonly revoked: readonly string[] };
+/** `revoked`: ids of the sessions that ended with the membership. */
+export type RemovalOutcome =
+  | MembershipRefusal
+  | { readonly kind: 'removed'; readonly revoked: readonly string[] };
+
+/** What a new member may, and how many members there may be with him. */
+export interface MemberAddition {
+  readonly permissions: readonly Permission[];
+  readonly membersMax: number;
+}
+
+export interface TeamMembers {
+  add(request: MembershipRequest, added: MemberAddition): Promise<MemberOutcome>;
+  edit(request: MembershipRequest, change: MemberChange): Promise<EditOutcome>;
+  remove(request: MembershipRequest): Promise<RemovalOutcome>;
+}
+
+export const createTeamMembers = (sql: Sql): TeamMembers => {
+  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
+  return {
+    add: (request, added) => inOne('members.add', (transaction) => addMember(transaction, request, added)),
+    edit: (request, change) =>
+      inOne('members.edit', (transaction) => editMember(transaction, request, change)),
+    remove: (request) => inOne('members.remove', (transaction) => removeMember(transaction, request)),
+  };
+};
+
+const addMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+  added: MemberAddition,
+): Promise<MemberOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = decideAddition(members, actor, { userId, ...added });
+  if (verdict.kind === 'refused') return verdict;
+  const rows = await transaction`
+    insert into team_members (team_id, user_id, itag, permissions)
+    select ${teamId}, id, ${uuidv7()}, ${verdict.permissions as string[]}::text[] from users
+    where id = ${userId} and not bot
+    returning user_id`;
+  return rows.length === 0 ? { kind: 'unknown_user' } : { kind: 'done' };
+};
+
+const editMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+  change: MemberChange,
+): Promise<EditOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = decideEdit(members, actor, { userId, change });
+  if (verdict.kind === 'refused') return verdict;
+  const { permissions, dataHolder, mentionable } = verdict.change;
+  await transaction`
+    update team_members set
+      permissions = coalesce(${permissions as string[] | null}::text[], permissions),
+      data_holder = coalesce(${dataHolder}, data_holder), mentionable = coalesce(${mentionable}, mentionable)
+    where team_id = ${teamId} and user_id = ${userId}`;
+  const revoked = permissions === null ? [] : await endBeyond(transaction, { teamId, userId }, permissions);
+  return { kind: 'done', revoked };
+};
+
+const removeMember = async (
+  transaction: Transaction,
+  { teamId, userId, actor }: MembershipRequest,
+): Promise<RemovalOutcome> => {
+  const members = await lockTeam(transaction, teamId);
+  if (members === null) return { kind: 'unknown_team' };
+  const verdict = decideRemoval(members, actor, userId);
+  if (verdict.kind === 'refused') return verdict;
+  await transaction`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
+  await promote(transaction, teamId, verdict);
+  return { kind: 'removed', revoked: await endBeyond(transaction, { teamId, userId }, null) };
+};
+
+const promote = async (transaction: Transaction, teamId: string, verdict: Removal): Promise<void> => {
+  const { nextOwner, nextDataHolder } = verdict;
+  if (nextOwner === null && nextDataHolder === null) return;
+  await transaction`
+    update team_members set data_holder = data_holder or user_id = coalesce(${nextDataHolder}, ''),
+      permissions = case when user_id = coalesce(${nextOwner}, '')
+        then array_prepend('owner', permissions) else permissions end
+    where team_id = ${teamId} and user_id in (coalesce(${nextOwner}, ''), coalesce(${nextDataHolder}, ''))`;
+};

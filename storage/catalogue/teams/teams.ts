@@ -1,0 +1,95 @@
+/**
+ * Teams in SQL: one team's profile, its members, its bots and servers.
+ *
+ * Profiles carry no counters: those come from the engine. Called by catalogue.ts and its caches.
+ */
+import type { Queryable } from '../../sql/client.ts';
+import { listTeamBots } from '../bots/bots.ts';
+import { listTeamServers } from '../lists/servers.ts';
+import type { Cacheable } from '../shared/cache.ts';
+import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
+import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
+import type { LinkRow } from '../shared/profiles.ts';
+
+export interface TeamProfile extends Cacheable {
+  readonly created_at: Date;
+  readonly extra_links: readonly LinkRow[];
+  readonly name: string;
+  readonly nsfw: boolean;
+  readonly service: string;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly updated_at: Date;
+  readonly vanity_ref: string;
+  readonly vote_banned: boolean;
+}
+export interface MemberRow {
+  readonly created_at: Date;
+  readonly data_holder: boolean;
+  readonly flags: readonly string[];
+  readonly itag: string;
+  readonly mentionable: boolean;
+  /** For operators; clients ask for those of one user. */
+  readonly permissions: readonly string[];
+  readonly service: string;
+  readonly team_id: string;
+  readonly user_id: string;
+  readonly person: PersonRow | null;
+}
+/** What of a team is wanted; the other lists stay empty. */
+export interface TeamSelection {
+  readonly members: boolean;
+  readonly bots: boolean;
+  readonly servers: boolean;
+}
+export interface TeamHoldings {
+  readonly members: readonly MemberRow[];
+  readonly bots: readonly IndexBotRow[];
+  readonly servers: readonly IndexServerRow[];
+}
+
+/** Rows of one kind shown with a team: more than any real team owns, and a bound all the same. */
+const teamRowsMax = 1_000;
+
+/** By id, else by vanity code. */
+export const findTeam = async (sql: Queryable, word: string): Promise<TeamProfile | null> => {
+  const rows = await sql<TeamProfile[]>`
+    select teams.id, vanity.code as vanity, 4096 + octet_length(teams.extra_links::text) as "weightBytes",
+      teams.created_at, teams.extra_links, teams.name, teams.nsfw, teams.service, teams.short, teams.tags,
+      teams.updated_at, teams.vanity_ref, teams.vote_banned
+    from teams
+    join vanity on vanity.itag = teams.vanity_ref
+    where teams.id = coalesce(
+      (select id from teams where id = ${word}),
+      (select target_id from vanity where code = lower(${word}) and target_type = 'team'))`;
+  return rows[0] ?? null;
+};
+
+/** The id of the team with this name in any case; of several the oldest. `null` when there is none. */
+export const findTeamIdByName = async (sql: Queryable, name: string): Promise<string | null> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from teams where lower(name) = lower(${name}) order by created_at, id limit 1`;
+  return rows[0]?.id ?? null;
+};
+
+/** Members, the longest-standing first. */
+const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<MemberRow[]>`
+  select team_members.created_at, team_members.data_holder, team_members.flags, team_members.itag,
+    team_members.mentionable, team_members.permissions, team_members.service, team_members.team_id,
+    team_members.user_id,
+    ${buildPersonColumn(sql, 'users')} as person
+  from team_members
+  left join users on users.id = team_members.user_id
+  where team_members.team_id = ${teamId}
+  order by team_members.created_at, team_members.user_id limit ${teamRowsMax}`;
+
+/** One statement for each kind wanted. */
+export const readHoldings = async (
+  sql: Queryable,
+  teamId: string,
+  wishes: TeamSelection,
+): Promise<TeamHoldings> => ({
+  members: wishes.members ? await listMembers(sql, teamId) : [],
+  bots: wishes.bots ? await listTeamBots(sql, teamId, teamRowsMax) : [],
+  servers: wishes.servers ? await listTeamServers(sql, teamId, teamRowsMax) : [],
+});

@@ -1,0 +1,130 @@
+/**
+ * Vote credits in SQL: the tiers, what an entity may still redeem, and its redeems.
+ *
+ * Tiers are the operator's data; redeems are written by storage/catalogue/votes/redeem.ts alone. A redeem
+ * belongs to one listing (incarnation): a later one of the same id starts with nothing. Called by
+ * catalogue.ts, by the redeem and by the operator's side.
+ */
+import type { EntityRef } from '../../../engine/ids.ts';
+import type { CreditTier } from '../../../engine/rules/credits.ts';
+import type { Queryable } from '../../sql/client.ts';
+
+export const creditKinds = ['bot', 'server'] as const;
+/** Kinds of entities whose votes are worth something. */
+export type CreditKind = (typeof creditKinds)[number];
+
+export interface TierRow {
+  readonly id: string;
+  readonly target_type: CreditKind;
+  readonly position: number;
+  readonly votes: number;
+  readonly cents: number;
+  readonly created_at: Date;
+}
+export interface RedeemRow {
+  readonly id: string;
+  /** Decimal, in cents: may pass 2^53. */
+  readonly credits: string;
+  readonly redeemed_credits: string;
+  readonly redeemed_at: Date | null;
+  readonly created_at: Date;
+}
+export interface Redeems {
+  /** Sums over all redeems, decimal, in cents. */
+  readonly credits: string;
+  readonly spent: string;
+  /** Newest first, at most `redeemsShownMax`. */
+  readonly rows: readonly RedeemRow[];
+}
+/** What can be redeemed, but for the totals: those are the engine's. */
+export interface RedeemBalance {
+  readonly tiers: readonly TierRow[];
+  /** Votes redeemed since the last monthly reset. */
+  readonly redeemed: bigint;
+  /** What the ledger decided and the totals do not contain yet. */
+  readonly pendingUpvotes: number;
+  readonly pendingDownvotes: number;
+}
+export interface RedeemRequest {
+  readonly ref: EntityRef;
+  readonly kind: CreditKind;
+  /** From 1. */
+  readonly votes: number;
+}
+export type RedeemOutcome =
+  | { readonly kind: 'redeemed'; readonly id: string; readonly credits: bigint }
+  | { readonly kind: 'too_few'; readonly redeemable: number }
+  | { readonly kind: 'no_tiers' | 'unknown_listing' };
+
+const redeemsShownMax = 2_000;
+
+/** All tiers, or those of one kind, in ascending order. */
+export const listTiers = (sql: Queryable, kind: CreditKind | null = null): Promise<readonly TierRow[]> =>
+  sql<TierRow[]>`
+    select id, target_type, position, votes, cents, created_at from vote_credit_tiers
+    ${kind === null ? sql`` : sql`where target_type = ${kind}`}
+    order by position, target_type, id`;
+
+/** For the rules of engine/rules/credits.ts. */
+export const toTierRule = (row: TierRow): CreditTier => ({
+  votes: BigInt(row.votes),
+  cents: BigInt(row.cents),
+});
+
+/** Tiers of all kinds together. Two that are made at once may pass it by one. */
+const tiersMax = 200;
+
+/** Makes or changes a tier. Ledger when it resolves; false when there are as many as there may be. */
+export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> => {
+  const rows = await sql`
+    insert into vote_credit_tiers (id, target_type, position, votes, cents)
+    select ${tier.id}, ${tier.target_type}, ${tier.position}::integer, ${tier.votes}::bigint,
+      ${tier.cents}::bigint
+    where (select count(*) from vote_credit_tiers where id <> ${tier.id}) < ${tiersMax}
+    on conflict (id) do update set target_type = excluded.target_type, position = excluded.position,
+      votes = excluded.votes, cents = excluded.cents
+    returning id`;
+  return rows.length === 1;
+};
+
+/** False when there is no such tier. */
+export const deleteTier = async (sql: Queryable, id: string): Promise<boolean> => {
+  const gone = await sql`delete from vote_credit_tiers where id = ${id} returning id`;
+  return gone.length > 0;
+};
+
+/** The monthly reset in force for a listing, `-infinity` before the first. */
+export const buildCycleStart = (sql: Queryable, incarnation: number) => sql`(
+  select coalesce(max(at), '-infinity') from vote_resets
+  where reason = 'monthly_reset' and scope in ('all', ${String(incarnation)}))`;
+
+/** `heard` is the last adjustment that the caller's totals contain. */
+export const readRedeemBalance = async (
+  sql: Queryable,
+  { ref, kind }: { readonly ref: EntityRef; readonly kind: CreditKind },
+  heard: number,
+): Promise<RedeemBalance> => {
+  const tiers = await listTiers(sql, kind);
+  const [row] = await sql<{ redeemed: string; upvotes: number; downvotes: number }[]>`
+    select (
+      select coalesce(sum(votes), 0)::text from vote_redeems
+      where incarnation = ${ref.incarnation}
+        and cycle = ${buildCycleStart(sql, ref.incarnation)}) as redeemed,
+      coalesce(sum((payload->>'upvotes')::bigint), 0)::bigint as upvotes,
+      coalesce(sum((payload->>'downvotes')::bigint), 0)::bigint as downvotes
+    from adjustments
+    where incarnation = ${ref.incarnation} and action = 'adjust' and sequence > ${heard}`;
+  const { redeemed = '0', upvotes = 0, downvotes = 0 } = row ?? {};
+  return { tiers, redeemed: BigInt(redeemed), pendingUpvotes: upvotes, pendingDownvotes: downvotes };
+};
+
+/** Everything a listing has redeemed. */
+export const readRedeems = async (sql: Queryable, ref: EntityRef): Promise<Redeems> => {
+  const rows = await sql<RedeemRow[]>`
+    select id, credits::text, redeemed_credits::text, redeemed_at, created_at from vote_redeems
+    where incarnation = ${ref.incarnation} order by created_at desc, id limit ${redeemsShownMax}`;
+  const [sums] = await sql<{ credits: string; spent: string }[]>`
+    select coalesce(sum(credits), 0)::text as credits, coalesce(sum(redeemed_credits), 0)::text as spent
+    from vote_redeems where incarnation = ${ref.incarnation}`;
+  return { credits: sums?.credits ?? '0', spent: sums?.spent ?? '0', rows };
+};

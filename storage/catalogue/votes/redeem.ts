@@ -1,0 +1,105 @@
+/**
+ * Redeeming votes as credits: one SQL transaction per redeem, one at a time per listing.
+ *
+ * The caller has the outbox drained first (`engine.flushed`) and delivers afterwards (`engine.deliver`), as
+ * for every decision about past votes (adjust.ts). Votes used up become void by redemption. They go on
+ * holding their voters back without a word to the hot store: nothing releases them, and a reset, which would,
+ * names them (`findPinned`). So a redeem of any size is one adjustment.
+ */
+import type { EntityRef } from '../../../engine/ids.ts';
+import { computeValueCents } from '../../../engine/rules/credits.ts';
+import { lockListing, writeAdjustment } from '../../ledger/adjustments.ts';
+import { locks } from '../../ledger/locks.ts';
+import type { Sql, Transaction } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { retrySerializable } from '../../sql/retry.ts';
+import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
+
+/** Ledger when it resolves; the hot store hears of it through `engine.deliver`. */
+export const redeemVotes = (sql: Sql, request: RedeemRequest): Promise<RedeemOutcome> =>
+  asStorage('ledger.redeemVotes', () =>
+    retrySerializable(() => sql.begin((transaction) => redeem(transaction, request))),
+  ) as Promise<RedeemOutcome>;
+
+const redeem = async (transaction: Transaction, request: RedeemRequest): Promise<RedeemOutcome> => {
+  const { ref, kind, votes } = request;
+  await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
+  if ((await lockListing(transaction, ref.incarnation)) === null) return { kind: 'unknown_listing' };
+  const tiers = await listTiers(transaction, kind);
+  if (tiers.length === 0) return { kind: 'no_tiers' };
+  const redeemable = await readRedeemable(transaction, ref);
+  if (votes > redeemable.redeemable) return { kind: 'too_few', redeemable: redeemable.redeemable };
+  const credits = computeValueCents(tiers.map(toTierRule), BigInt(votes), BigInt(redeemable.redeemed));
+  const id = await writeRedeem(transaction, { ref, votes, credits, cycle: redeemable.cycle });
+  await useUp(transaction, { ref, votes, id, since: redeemable.since });
+  await writeAdjustment(transaction, ref.incarnation, { upvotes: -votes });
+  return { kind: 'redeemed', id, credits };
+};
+
+interface RedeemableVotes {
+  /** Timestamps as text: a Date would cut microseconds, and cannot be infinite. */
+  readonly cycle: string;
+  /** The last reset of any kind: older votes are void unless immutable. */
+  readonly since: string;
+  readonly redeemed: string;
+  readonly redeemable: number;
+}
+
+/**
+ * Votes of the listing that are not void, the same as `vote_rows` says of a living listing, but found without
+ * looking at the months before the last reset.
+ */
+const selectLiveVotes = (transaction: Transaction, ref: EntityRef, since: string) => transaction`
+  select itag, created_at, upvote, vote_num from votes
+  where target_type = ${ref.kind} and target_id = ${ref.id} and incarnation = ${ref.incarnation}
+    and created_at >= ${since}::text::timestamptz and not void
+  union all
+  select itag, created_at, upvote, vote_num from votes
+  where incarnation = ${ref.incarnation} and immutable
+    and created_at < ${since}::text::timestamptz and not void`;
+
+const readRedeemable = async (transaction: Transaction, ref: EntityRef): Promise<RedeemableVotes> => {
+  const [cycle] = await transaction<{ cycle: string; since: string }[]>`
+    select ${buildCycleStart(transaction, ref.incarnation)}::text as cycle,
+      coalesce(max(at), '-infinity')::text as since
+    from vote_resets where scope in ('all', ${String(ref.incarnation)}) and at < 'infinity'`;
+  const { cycle: at, since } = cycle as { cycle: string; since: string };
+  const [figures] = await transaction<{ redeemed: string; redeemable: number }[]>`
+    select greatest(0, coalesce(sum(case when upvote then 1 else -1 end), 0))::bigint as redeemable, (
+      select coalesce(sum(votes), 0)::text from vote_redeems
+      where incarnation = ${ref.incarnation} and cycle = ${at}::text::timestamptz) as redeemed
+    from (${selectLiveVotes(transaction, ref, since)}) as live`;
+  return { cycle: at, since, redeemed: figures?.redeemed ?? '0', redeemable: figures?.redeemable ?? 0 };
+};
+
+const writeRedeem = async (
+  transaction: Transaction,
+  redeemed: { ref: EntityRef; votes: number; credits: bigint; cycle: string },
+): Promise<string> => {
+  const { ref, votes, credits, cycle } = redeemed;
+  const [row] = await transaction<{ id: string }[]>`
+    insert into vote_redeems (id, incarnation, target_type, target_id, cycle, votes, credits)
+    values (gen_random_uuid(), ${ref.incarnation}, ${ref.kind}, ${ref.id}, ${cycle}::text::timestamptz,
+      ${votes}, ${String(credits)}::text::bigint)
+    returning id`;
+  return (row as { id: string }).id;
+};
+
+/**
+ * The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. They
+ * are found by their key alone: with the target named again, votes of one instant would be compared with each
+ * other.
+ */
+const useUp = async (
+  transaction: Transaction,
+  chosen: { ref: EntityRef; votes: number; id: string; since: string },
+): Promise<void> => {
+  const { ref, votes, id, since } = chosen;
+  const { count } = await transaction`
+    update votes set void = true, void_reason = 'redeemed', voided_at = now(), credit_redeem = ${id}
+    from (
+      select itag, created_at from (${selectLiveVotes(transaction, ref, since)}) as live
+      where upvote order by created_at, vote_num, itag limit ${votes}) as oldest
+    where votes.itag = oldest.itag and votes.created_at = oldest.created_at`;
+  if (count !== votes) throw new Error(`${count} votes of ${votes} could be redeemed`);
+};

@@ -1,0 +1,229 @@
+/**
+ * The order of one entity's voters in SQL: `voters`, and the counted segments it is cut into (migration 008).
+ *
+ * `recount` is the only writer, one at a time per entity: it takes what triggers noted, looks where each of
+ * those voters belongs now, and counts the difference into the segments, in one statement. An order is made
+ * anew when it is new, or when a reset has voided what it holds. Called by voter-order.ts.
+ */
+import type { EntityRef } from '../../../engine/ids.ts';
+import { perPage } from '../../../engine/rules/pages.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+
+/** Voters of a segment when it is cut; it is cut again at twice as many. */
+export const segmentVotersUsual = 1_000;
+/** An order of a million is made in seconds; that is nobody's request that should be cut then. */
+const recountMsMax = 120_000;
+/** What was counted leaves dead rows that every look would pass: swept each time so many recounts. */
+const sweepRecounts = 500;
+
+/** Below and above every itag. */
+const itagMin = '00000000-0000-0000-0000-000000000000';
+const itagMax = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** The last reset that counts for this listing; a listing that was deleted has one at infinity. */
+const buildLastReset = (sql: Queryable, ref: EntityRef) => sql`(
+  select coalesce(max(at), '-infinity') from vote_resets where scope in ('all', ${String(ref.incarnation)}))`;
+
+/**
+ * Votes of the listing since its last reset, and older ones that outlive it: every vote that `vote_rows`
+ * calls valid has `void` false here, and those it does not are left out or have it true.
+ */
+export const buildLiveVotes = (sql: Queryable, ref: EntityRef) => sql`
+  select author, created_at, itag, void from votes
+  where target_type = ${ref.kind} and target_id = ${ref.id} and incarnation = ${ref.incarnation}
+    and created_at >= ${buildLastReset(sql, ref)}
+  union all
+  select author, created_at, itag, void from votes
+  where incarnation = ${ref.incarnation} and immutable
+    and created_at < ${buildLastReset(sql, ref)} and ${buildLastReset(sql, ref)} < 'infinity'`;
+
+/** A page of voters from the place `offset` on, newest first: segments are summed, and one is walked. */
+export const readPositions = async (
+  sql: Queryable,
+  { incarnation }: EntityRef,
+  offset: number,
+): Promise<readonly string[]> => {
+  const rows = await sql<{ author: string }[]>`
+    with sums as (
+      select entries, (sum(entries) over newest_first)::bigint as upto,
+        coalesce(lag(low_at) over newest_first, 'infinity'::timestamptz) as high_at,
+        coalesce(lag(low_itag) over newest_first, ${itagMax}::uuid) as high_itag
+      from voter_segments where incarnation = ${incarnation}
+      window newest_first as (order by low_at desc, low_itag desc rows unbounded preceding)),
+    segment as (
+      select high_at, high_itag, ${offset}::bigint - (upto - entries) as skipped from sums
+      where upto > ${offset}::bigint and upto - entries <= ${offset}::bigint limit 1)
+    select place.author from segment cross join lateral (
+      select author, at, itag from voters
+      where incarnation = ${incarnation} and (at, itag) < (segment.high_at, segment.high_itag)
+      order by at desc, itag desc offset segment.skipped limit ${perPage.voters}) as place
+    order by place.at desc, place.itag desc`;
+  return rows.map((row) => row.author);
+};
+
+export interface VoterRecounter {
+  readonly sql: Sql;
+  readonly segmentVoters: number;
+}
+
+/** Ledger when it resolves: what was noted before the call is counted in. False when there is no order. */
+export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: EntityRef): Promise<boolean> => {
+  const recounts = (await sql.begin(async (transaction): Promise<number> => {
+    await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
+    const [order] = await transaction<{ recounts: number; anew: boolean }[]>`
+      select recounts, recounts = 0 or exists (
+        select from voter_changes where incarnation = ${ref.incarnation} and author = '') as anew
+      from voter_orders where incarnation = ${ref.incarnation} for no key update`;
+    if (order === undefined) return 0;
+    if (order.anew) await rebuildOrder(transaction, ref, segmentVoters);
+    else await moveChanged(transaction, ref);
+    await balanceSegments(transaction, ref, segmentVoters);
+    await transaction`
+      update voter_orders set recounts = recounts + 1 where incarnation = ${ref.incarnation}`;
+    return order.recounts + 1;
+  })) as number;
+  if (recounts % sweepRecounts === 1) await sql`vacuum (skip_locked) voter_changes, voter_segments`;
+  return recounts > 0;
+};
+
+/** What is noted after the first statement has begun is looked at again by the next recount. */
+const rebuildOrder = async (
+  transaction: Transaction,
+  ref: EntityRef,
+  segmentVoters: number,
+): Promise<void> => {
+  const { incarnation } = ref;
+  await transaction`delete from voter_changes where incarnation = ${incarnation}`;
+  await transaction`delete from voters where incarnation = ${incarnation}`;
+  await transaction`delete from voter_segments where incarnation = ${incarnation}`;
+  await transaction`
+    insert into voters (incarnation, author, at, itag)
+    select distinct on (author) ${incarnation}::bigint, author, created_at, itag
+    from (${buildLiveVotes(transaction, ref)}) as live where not void
+    order by author, created_at desc, itag desc`;
+  await transaction`
+    insert into voter_segments (incarnation, low_at, low_itag, entries)
+    select ${incarnation}::bigint, '-infinity'::timestamptz, ${itagMin}::uuid,
+      least(count(*), ${segmentVoters}::bigint)
+    from voters where incarnation = ${incarnation}
+    union all
+    select ${incarnation}::bigint, at, itag, least(${segmentVoters}::bigint, total - place)
+    from (
+      select at, itag, row_number() over (order by at, itag) - 1 as place, count(*) over () as total
+      from voters where incarnation = ${incarnation}) as numbered
+    where place > 0 and place % ${segmentVoters}::bigint = 0`;
+};
+
+/**
+ * A reset noted since the look at the order is left to the next recount. The empty string at the votes'
+ * target keeps planners without statistics off its index: a target has far more votes than an author.
+ */
+const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<void> => {
+  const { incarnation } = ref;
+  await transaction`
+    with noted as (
+      delete from voter_changes where incarnation = ${incarnation} and author <> '' returning author),
+    changed as materialized (select distinct author from noted),
+    newest as materialized (
+      select changed.author, vote.created_at as at, vote.itag
+      from changed left join lateral (
+        select created_at, itag from votes
+        where votes.author = changed.author and votes.target_type || '' = ${ref.kind}
+          and votes.target_id = ${ref.id} and votes.incarnation = ${incarnation} and not votes.void
+          and (votes.immutable or votes.created_at >= ${buildLastReset(transaction, ref)})
+          and ${buildLastReset(transaction, ref)} < 'infinity'
+        order by created_at desc, itag desc limit 1) as vote on true),
+    before as materialized (
+      select voters.at, voters.itag from changed
+      join voters on voters.incarnation = ${incarnation} and voters.author = changed.author),
+    gone as (
+      delete from voters using newest
+      where voters.incarnation = ${incarnation} and voters.author = newest.author and newest.at is null),
+    placed as (
+      insert into voters (incarnation, author, at, itag)
+      select ${incarnation}::bigint, author, at, itag from newest where at is not null
+      on conflict (incarnation, author) do update set at = excluded.at, itag = excluded.itag
+        where (voters.at, voters.itag) <> (excluded.at, excluded.itag)),
+    steps as (
+      select at, itag, -1 as step from before
+      union all select at, itag, 1 from newest where at is not null),
+    sums as (
+      select segment.low_at, segment.low_itag, sum(step) as step
+      from steps cross join lateral (
+        select low_at, low_itag from voter_segments
+        where incarnation = ${incarnation} and (low_at, low_itag) <= (steps.at, steps.itag)
+        order by low_at desc, low_itag desc limit 1) as segment
+      group by segment.low_at, segment.low_itag)
+    update voter_segments set entries = entries + sums.step from sums
+    where incarnation = ${incarnation} and voter_segments.low_at = sums.low_at
+      and voter_segments.low_itag = sums.low_itag and sums.step <> 0`;
+};
+
+/** Cuts what is twice as long as it should be, and joins crumbs when there are many. */
+const balanceSegments = async (
+  transaction: Transaction,
+  ref: EntityRef,
+  segmentVoters: number,
+): Promise<void> => {
+  const [sizes] = await transaction<{ long: number; segments: number; voters: string }[]>`
+    select count(*) filter (where entries >= ${2 * segmentVoters}::bigint) as long, count(*) as segments,
+      coalesce(sum(entries), 0)::text as voters
+    from voter_segments where incarnation = ${ref.incarnation}`;
+  const { long = 0, segments = 0, voters = '0' } = sizes ?? {};
+  if (long > 0) await cutLong(transaction, ref, segmentVoters);
+  const crumbs = segments > (4 * Number(voters)) / segmentVoters + 2;
+  if (crumbs) await joinPairs(transaction, ref, segmentVoters);
+};
+
+const cutLong = async (
+  transaction: Transaction,
+  { incarnation }: EntityRef,
+  segmentVoters: number,
+): Promise<void> => {
+  await transaction`
+    with bounded as (
+      select low_at, low_itag, entries,
+        coalesce(lead(low_at) over oldest_first, 'infinity'::timestamptz) as high_at,
+        coalesce(lead(low_itag) over oldest_first, ${itagMax}::uuid) as high_itag
+      from voter_segments where incarnation = ${incarnation}
+      window oldest_first as (order by low_at, low_itag)),
+    numbered as materialized (
+      select low_at, low_itag, place.at, place.itag,
+        row_number() over (partition by low_at, low_itag order by place.at, place.itag) - 1 as number,
+        count(*) over (partition by low_at, low_itag) as total
+      from bounded cross join lateral (
+        select at, itag from voters
+        where incarnation = ${incarnation} and (at, itag) >= (bounded.low_at, bounded.low_itag)
+          and (at, itag) < (bounded.high_at, bounded.high_itag)) as place
+      where entries >= ${2 * segmentVoters}::bigint),
+    shortened as (
+      update voter_segments set entries = least(${segmentVoters}::bigint, total) from numbered
+      where incarnation = ${incarnation} and number = 0 and voter_segments.low_at = numbered.low_at
+        and voter_segments.low_itag = numbered.low_itag)
+    insert into voter_segments (incarnation, low_at, low_itag, entries)
+    select ${incarnation}::bigint, at, itag, least(${segmentVoters}::bigint, total - number) from numbered
+    where number > 0 and number % ${segmentVoters}::bigint = 0`;
+};
+
+/** Neighbours two by two: what is not joined is longer than a segment in two. */
+const joinPairs = async (
+  transaction: Transaction,
+  { incarnation }: EntityRef,
+  segmentVoters: number,
+): Promise<void> => {
+  await transaction`
+    with numbered as (
+      select low_at, low_itag, entries, row_number() over (order by low_at, low_itag) as number
+      from voter_segments where incarnation = ${incarnation}),
+    pairs as materialized (
+      select older.low_at, older.low_itag, newer.low_at as gone_at, newer.low_itag as gone_itag,
+        older.entries + newer.entries as entries
+      from numbered as older join numbered as newer on newer.number = older.number + 1
+      where older.number % 2 = 1 and older.entries + newer.entries <= ${segmentVoters}::bigint),
+    gone as (
+      delete from voter_segments using pairs where incarnation = ${incarnation}
+        and voter_segments.low_at = pairs.gone_at and voter_segments.low_itag = pairs.gone_itag)
+    update voter_segments set entries = pairs.entries from pairs
+    where incarnation = ${incarnation} and voter_segments.low_at = pairs.low_at
+      and voter_segments.low_itag = pairs.low_itag`;
+};

@@ -1,0 +1,144 @@
+/**
+ * Past votes in SQL: a user's votes on an entity, and the list of voters as a whole (pages: voter-order.ts).
+ *
+ * Whether a vote is void is said by the view `vote_rows` alone. What is on its way from the hot store is not
+ * here yet: callers ask for a flush first. Validity is judged within one listing (incarnation): votes for a
+ * deleted entity never come back.
+ */
+import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
+import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import type { Queryable } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import type { Semaphore } from '../../sql/semaphore.ts';
+
+export interface VoteRow {
+  readonly author: string;
+  readonly created_at: Date;
+  readonly credit_redeem: string | null;
+  readonly immutable: boolean;
+  readonly itag: string;
+  readonly target_id: string;
+  readonly target_type: EntityKind;
+  readonly upvote: boolean;
+  readonly void: boolean;
+  readonly void_reason: string;
+  readonly vote_num: number;
+  readonly voided_at: Date | null;
+}
+/** A user and an entity he may have voted on. */
+export interface VotePair {
+  readonly user: string;
+  readonly ref: EntityRef;
+}
+
+/** Valid votes of one user on one entity shown at once: years of voting without any reset. */
+const validVotesMax = 2_000;
+/** Voters fetched by one statement while the whole list is streamed. */
+const votersPerStep = 1_000;
+/** Such statements at once, of all lists that are being streamed. */
+export const voterStepsAtOnceMax = 2;
+
+/** The empty string keeps planners without statistics off the target's index: a target has far more votes. */
+const buildPairCondition = (sql: Queryable, pair: VotePair) => sql`
+  votes.author = ${pair.user} and votes.target_type || '' = ${pair.ref.kind}
+  and votes.target_id = ${pair.ref.id}`;
+
+const buildVoteColumns = (sql: Queryable) => sql`
+  votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
+  votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at`;
+
+/** The votes of `pair`. */
+const buildVotes = (sql: Queryable, pair: VotePair) => sql`
+  select ${buildVoteColumns(sql)} from vote_rows as votes
+  where ${buildPairCondition(sql, pair)}`;
+
+/** Non-void votes of one user on one entity, newest first. */
+export const listValidVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
+  ${buildVotes(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
+  order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
+
+/**
+ * One page of all votes of one user on one entity, void ones too, newest first. Whether a vote is void is
+ * asked for the rows of the page only; `offset 0` keeps that from being joined with all of the user's votes.
+ */
+export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise<readonly VoteRow[]> =>
+  sql<VoteRow[]>`
+    select votes.* from (
+      select votes.itag, votes.created_at from votes where ${buildPairCondition(sql, pair)}
+      order by votes.created_at desc, votes.vote_num desc, votes.itag
+      limit ${perPage.userVotes} offset ${computeOffset(page, perPage.userVotes)}) as page
+    cross join lateral (
+      select ${buildVoteColumns(sql)} from vote_rows as votes
+      where votes.itag = page.itag and votes.created_at = page.created_at
+      offset 0) as votes
+    order by votes.created_at desc, votes.vote_num desc, votes.itag`;
+
+export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {
+  const rows = await sql<{ count: number }[]>`
+    select count(*) as count from votes where ${buildPairCondition(sql, pair)}`;
+  return rows[0]?.count ?? 0;
+};
+
+interface VoterRow {
+  readonly author: string;
+  /** Text in and out: a Date cuts microseconds, and would repeat or skip rows at a step's border. */
+  readonly cursor_at: string;
+  readonly itag: string;
+}
+type VoterCursor = Pick<VoterRow, 'cursor_at' | 'itag'>;
+
+interface VoterRange {
+  /** The newest vote of the list when its reading began; later ones are as if not there. */
+  readonly top: VoterCursor | null;
+  /** The last row of the step before. */
+  readonly after: VoterCursor | null;
+  readonly limit: number;
+}
+
+const buildCursor = (sql: Queryable, cursor: VoterCursor) =>
+  sql`(${cursor.cursor_at}::text::timestamptz, ${cursor.itag}::uuid)`;
+
+/**
+ * Authors of valid votes by their newest one. Each row is found by the index on the target and checked by the
+ * index on the author, so a step costs its own rows only, however long the list. That plan is nailed down:
+ * without statistics, or as a generic plan, every voter would be compared with all. `offset 0` keeps the
+ * check from becoming a join, and the empty string keeps it off the target's index.
+ */
+const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<VoterRow[]>`
+  select votes.author, votes.created_at::text as cursor_at, votes.itag from vote_rows as votes
+  where votes.target_type = ${ref.kind} and votes.target_id = ${ref.id}
+    and votes.incarnation = ${ref.incarnation} and not votes.void
+    ${range.after ? sql`and (votes.created_at, votes.itag) < ${buildCursor(sql, range.after)}` : sql``}
+    and not exists (
+      select from vote_rows as newer
+      where newer.author = votes.author and newer.target_type || '' = votes.target_type
+        and newer.target_id = votes.target_id and newer.incarnation = votes.incarnation
+        and (newer.created_at, newer.itag) > (votes.created_at, votes.itag)
+        ${range.top ? sql`and (newer.created_at, newer.itag) <= ${buildCursor(sql, range.top)}` : sql``}
+        and not newer.void
+      offset 0)
+  order by votes.created_at desc, votes.itag desc limit ${range.limit}`;
+
+/**
+ * All voters in steps, each its own short statement: a slow reader holds nothing in the database. Steps take
+ * turns, so that many such lists at once leave room for other statements. A voter who votes again while the
+ * list is read stays in his old place.
+ */
+export async function* streamVoters(
+  sql: Queryable,
+  ref: EntityRef,
+  turns: Semaphore,
+): AsyncGenerator<readonly string[]> {
+  let top: VoterCursor | null = null;
+  let after: VoterCursor | null = null;
+  for (;;) {
+    const range: VoterRange = { top, after, limit: votersPerStep };
+    const rows: readonly VoterRow[] = await turns(() =>
+      asStorage('votes.eachVoters', () => selectVoters(sql, ref, range)),
+    );
+    if (rows.length > 0) yield rows.map((row) => row.author);
+    if (rows.length < votersPerStep) return;
+    top ??= rows[0] as VoterCursor;
+    after = rows.at(-1) as VoterCursor;
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The embedded hot store: the `HotStore` port on LMDB, in one process.
+ *
+ * Owns the wiring and the checks at the door. Every call that writes goes through one lane and is one or more
+ * transactions, each synced to disk before its promise resolves; reads never wait for them. The caller must
+ * guard the folder against a second process. Opened by `storage/open.ts`.
+ */
+import assert from 'node:assert/strict';
+import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
+import type { HotState } from '../../../engine/entity/state.ts';
+import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity/votes.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import { allShards, computeShard, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
+import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
+import { unpackSlot } from './codec.ts';
+import { adoptPlan, decide, putPlan, readVotes } from './commit.ts';
+import { toSlotKey, toVisitorsKey, toVoterKey } from './keys.ts';
+import { openTables } from './tables.ts';
+import type { Writer } from './writer.ts';
+import { assertRoom, createWriter, runQueued, write } from './writer.ts';
+
+export interface LmdbOptions {
+  /** A folder of its own; made when missing. */
+  readonly path: string;
+  /** Wall time in ms: the store's clock. */
+  readonly clock: () => number;
+  /** Address space reserved at start; the file grows beyond it by itself. */
+  readonly mapSizeBytes?: number;
+  /** Bytes in use above which commits are refused with reason `full`. */
+  readonly sizeMaxBytes?: number;
+  /** The longest wait of any window ever used; last votes are kept that long. */
+  readonly voteWaitMaxMs?: number;
+}
+
+interface LmdbState {
+  readonly writer: Writer;
+  readonly clock: () => number;
+  readonly voteWaitMaxMs: number;
+  committing: boolean;
+  /** Where the next `peek` over all shards starts, so that no shard is always last. */
+  peekStart: number;
+}
+
+const assertOpen = (store: LmdbState, operation: string): void => {
+  if (store.writer.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+};
+
+/** Before anything is written, so the batch had no effect: the sequence number may be used again. */
+const decideOrThrow = (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
+  const { writer, voteWaitMaxMs } = store;
+  try {
+    assert(
+      computeLongestWaitMs(rules.windows) <= voteWaitMaxMs,
+      'a vote window is longer than last votes are kept',
+    );
+    const { tables, mirror, recent } = writer;
+    return decide(batches, { tables, mirror, recent, rules, nowMs: store.clock() });
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
+};
+
+const commitQueued = async (
+  store: LmdbState,
+  batches: readonly Batch[],
+  rules: CommitRules,
+): Promise<readonly BatchReply[]> => {
+  const { writer } = store;
+  assertRoom(writer, 'commit');
+  const plan = decideOrThrow(store, batches, rules);
+  if (plan.batches.length === 0) return plan.replies;
+  await write(writer, 'commit', () => putPlan(writer.tables, writer.mirror, plan));
+  adoptPlan(writer.mirror, writer.recent, plan);
+  return plan.replies;
+};
+
+const commit = async (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
+  assertOpen(store, 'commit');
+  assert(!store.committing, 'one commit at a time');
+  assert(new Set(batches.map(({ shard }) => shard)).size === batches.length, 'one batch per shard');
+  store.committing = true;
+  try {
+    return await runQueued(store.writer, () => commitQueued(store, batches, rules));
+  } finally {
+    store.committing = false;
+  }
+};
+
+const findVotedAtMs = (
+  store: LmdbState,
+  vote: { readonly listing: string; readonly voter: string },
+  state: HotState,
+): number => {
+  const nowMs = store.clock();
+  const range = {
+    voter: toVoterKey(vote.listing, vote.voter),
+    fromMs: nowMs - store.voteWaitMaxMs,
+    toMs: nowMs + limits.clockAheadMaxMs,
+  };
+  return findHoldingSinceMs(readVotes(store.writer.tables, null, range), state.releasedBeforeMs);
+};
+
+const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
+  const { tables, mirror } = store.writer;
+  const address = toAddress(request.kind, request.id);
+  const shard = computeShard(address);
+  const row = tables.slots.get(toSlotKey(shard, address));
+  const generation = mirror[shard]?.generation ?? 0;
+  if (!row) return { outcome: 'absent', generation };
+  const { incarnation, state } = unpackSlot(row).slot;
+  if (state === null) return { outcome: 'forgotten', incarnation, generation };
+  const listing = toVisitorsKey(shard, address, incarnation);
+  const { voter } = request;
+  const votedAtMs = voter === undefined ? 0 : findVotedAtMs(store, { listing, voter }, state);
+  return { outcome: 'found', ref: parseEntityRef(address, incarnation), state, generation, votedAtMs };
+};
+
+const rotateShards = (store: LmdbState) => {
+  store.peekStart = (store.peekStart + 1) % shardCount;
+  return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
+};
+
+const close = async (store: LmdbState): Promise<void> => {
+  const { writer } = store;
+  if (writer.closed) return;
+  writer.closed = true;
+  await writer.tail;
+  await writer.tables.root.close();
+};
+
+const createReaders = (
+  store: LmdbState,
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
+  const { writer } = store;
+  return {
+    async readGenerations() {
+      assertOpen(store, 'generations');
+      return writer.mirror.map(({ generation }) => generation);
+    },
+    async load(requests) {
+      assertOpen(store, 'load');
+      return requests.map((request) => loadOne(store, request));
+    },
+    async peek(limit) {
+      assertOpen(store, 'peek');
+      return peek(writer, { ...limit, shards: limit.shards ?? rotateShards(store) });
+    },
+    async countBacklog() {
+      assertOpen(store, 'backlog');
+      const { dirty, outbox } = writer.tables;
+      const count = (stats: object) => (stats as { entryCount: number }).entryCount;
+      return { entities: count(dirty.getStats()), votes: count(outbox.getStats()) };
+    },
+    async readVersions(shards) {
+      assertOpen(store, 'versions');
+      return shards.map((shard) => {
+        const { generation = 0, version = 0, mark = 0 } = writer.mirror[shard] ?? {};
+        return { generation, version, chainHash: mark };
+      });
+    },
+  };
+};
+
+/** Opens or creates the store. Rejects with words for the operator when the folder holds another format. */
+export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => {
+  const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30);
+  const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
+  const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
+  const store: LmdbState = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
+  return {
+    durability: 'synced to the disk of this machine',
+    mayLoseTail: false,
+    toCommitQueue: () => 0,
+    ...createReaders(store),
+    commit: (batches, rules) => commit(store, batches, rules),
+    async publish(generations) {
+      assertOpen(store, 'publish');
+      for (const { shard, generation } of generations) {
+        await runQueued(writer, () => publishShard(writer, shard, generation));
+      }
+    },
+    async clear(places) {
+      assertOpen(store, 'clear');
+      for (const { shard, ...place } of places)
+        await runQueued(writer, () => clearShard(writer, shard, place));
+    },
+    async markFlushed(receipt) {
+      assertOpen(store, 'settled');
+      await markFlushed(writer, receipt);
+    },
+    async sweep(nowMs) {
+      assertOpen(store, 'sweep');
+      const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
+      await runQueued(writer, () => sweep(writer, nowMs, Math.max(0, oldestBucket)));
+    },
+    close: () => close(store),
+  };
+};

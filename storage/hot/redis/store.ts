@@ -1,0 +1,320 @@
+/**
+ * The hot store on Redis: the `HotStore` port over versioned functions that decide inside the server.
+ *
+ * Owns the wiring and the checks at the door. On one server a whole tick is one call; on a Cluster every
+ * shard is a call and a lane of its own. Any number of nodes may use the same Redis: it decides, nobody owns.
+ * It never repeats a commit by itself, except where Redis said that it did nothing (a redirect, a missing
+ * library). Opened by `storage/open.ts`.
+ */
+import assert from 'node:assert/strict';
+import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
+import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import {
+  allShards,
+  computeShard,
+  parseEntityRef,
+  type Shard,
+  shardCount,
+  toAddress,
+} from '../../../engine/ids.ts';
+import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
+import { markFlushed, peek, readHeads } from './backlog.ts';
+import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
+import { readDurability } from './durability.ts';
+import { toOpenError, toStorageError } from './errors.ts';
+import { type MemorySettings, readMemorySettings } from './eviction.ts';
+import { dropLibraries, readLibrary } from './library.ts';
+import { type Link, openLink } from './link.ts';
+import { startPulse } from './pulse.ts';
+import { takeSlot } from './slots.ts';
+import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
+
+export interface RedisOptions {
+  /** `redis://` or `rediss://` addresses: one is a server, several are nodes of one Cluster. */
+  readonly urls: readonly string[];
+  /** Before every key, for a Redis that others use too. Must not contain braces. */
+  readonly prefix?: string;
+  /** The store's clock in ms instead of Redis' own: for tests only. */
+  readonly clock?: () => number;
+  /** The longest wait of any window ever used; last votes are kept that long. */
+  readonly voteWaitMaxMs?: number;
+  /** A connection silent for so long while an answer is due is closed and made again. */
+  readonly silenceMaxMs?: number;
+  /** Told about connection errors, which the adapter repairs by itself. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** Versions of the function library: nodes of several may use one Redis. */
+export interface RedisLibraries {
+  /** The one this node calls. */
+  readonly version: string;
+  /** Drops all but this node's and those named. Whoever still needs a dropped one loads it again. */
+  dropOthers(keep: ReadonlySet<string>): Promise<void>;
+}
+
+interface RedisState {
+  readonly link: Link;
+  readonly clock: (() => number) | undefined;
+  readonly voteWaitMaxMs: number;
+  readonly committing: Set<number>;
+  readonly calls: Set<Promise<unknown>>;
+  rules: CommitRules | undefined;
+  rulesPacked: Buffer;
+  closed: boolean;
+  /** Where the next `peek` over all shards starts, so that no shard is always last. */
+  peekStart: number;
+}
+
+/** Requests looked up in one call. */
+const loadStep = 500;
+
+/** Runs one verb: refused when closed, awaited by `close`, its failures translated. */
+const runOperation = async <Result>(
+  store: RedisState,
+  operation: string,
+  task: () => Promise<Result>,
+): Promise<Result> => {
+  if (store.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+  const call = task();
+  store.calls.add(call);
+  try {
+    return await call;
+  } catch (error) {
+    throw toStorageError(operation, error);
+  } finally {
+    store.calls.delete(call);
+  }
+};
+
+const formatNow = (store: RedisState): string => (store.clock ? String(store.clock()) : '');
+
+/** Before anything is sent, so the batch had no effect: the sequence number may be used again. */
+const packOrThrow = (store: RedisState, batches: readonly Batch[], rules: CommitRules): PackedCall => {
+  try {
+    assert(
+      computeLongestWaitMs(rules.windows) <= store.voteWaitMaxMs,
+      'a vote window is longer than last votes are kept',
+    );
+    if (store.rules !== rules) {
+      store.rulesPacked = packRules(rules, store.voteWaitMaxMs);
+      store.rules = rules;
+    }
+    return packCall(batches);
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
+};
+
+const commit = async (
+  store: RedisState,
+  batches: readonly Batch[],
+  rules: CommitRules,
+): Promise<readonly BatchReply[]> => {
+  const call = packOrThrow(store, batches, rules);
+  const shards = batches.map(({ shard }) => shard);
+  const words = [formatNow(store), store.rulesPacked, call.packed];
+  return takeReplies(await store.link.call('commit', shards, words), call);
+};
+
+const assertOnce = ({ link }: RedisState, batches: readonly Batch[], lane: number): void => {
+  const seen = new Uint8Array(shardCount);
+  for (const { shard } of batches) {
+    assert(seen[shard] === 0, 'one batch per shard');
+    assert(link.toCommitQueue(shard) === lane, 'batches of one lane');
+    seen[shard] = 1;
+  }
+};
+
+const commitQueued = async (store: RedisState, batches: readonly Batch[], rules: CommitRules) => {
+  const [first] = batches;
+  if (first === undefined) return [];
+  const lane = store.link.toCommitQueue(first.shard);
+  assert(!store.committing.has(lane), 'one commit at a time in each lane');
+  assertOnce(store, batches, lane);
+  store.committing.add(lane);
+  try {
+    return await runOperation(store, 'commit', () => commit(store, batches, rules));
+  } finally {
+    store.committing.delete(lane);
+  }
+};
+
+interface PendingLoad {
+  readonly request: LoadRequest;
+  readonly shard: Shard;
+  readonly place: number;
+}
+
+const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
+  const generation = takeNumber(cursor);
+  const votedAtMs = takeNumber(cursor);
+  const slot = takeSlot(cursor);
+  if (!slot) return { outcome: 'absent', generation };
+  const { incarnation, state } = slot;
+  if (state === null) return { outcome: 'forgotten', incarnation, generation };
+  const ref = parseEntityRef(toAddress(request.kind, request.id), incarnation);
+  return { outcome: 'found', ref, state, generation, votedAtMs };
+};
+
+const loadSome = async (
+  store: RedisState,
+  asked: readonly PendingLoad[],
+  replies: LoadReply[],
+): Promise<void> => {
+  const shards = [...new Set(asked.map(({ shard }) => shard))];
+  const words = asked.flatMap(({ request, shard }) => [
+    shard,
+    toAddress(request.kind, request.id),
+    request.voter ?? '',
+  ]);
+  const cursor = createCursor(
+    await store.link.call('load', shards, [formatNow(store), store.voteWaitMaxMs, ...words]),
+  );
+  for (const one of asked) replies[one.place] = takeLoad(cursor, one);
+};
+
+const load = async (store: RedisState, requests: readonly LoadRequest[]): Promise<readonly LoadReply[]> => {
+  const asked = requests.map((request, place): PendingLoad => {
+    return { request, shard: computeShard(toAddress(request.kind, request.id)), place };
+  });
+  const shards = [...new Set(asked.map(({ shard }) => shard))];
+  const replies = new Array<LoadReply>(requests.length);
+  const calls: Promise<void>[] = [];
+  for (const group of store.link.groupShards(shards)) {
+    const members = new Set(group);
+    const these = asked.filter(({ shard }) => members.has(shard));
+    for (let first = 0; first < these.length; first += loadStep) {
+      calls.push(loadSome(store, these.slice(first, first + loadStep), replies));
+    }
+  }
+  await Promise.all(calls);
+  return replies;
+};
+
+const rotateShards = (store: RedisState): readonly Shard[] => {
+  store.peekStart = (store.peekStart + 1) % shardCount;
+  return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
+};
+
+const sweep = async (store: RedisState, nowMs: number): Promise<void> => {
+  const { link } = store;
+  await Promise.all(link.groupShards(allShards).map((group) => link.call('sweep', group, [nowMs, ...group])));
+};
+
+const close = async (store: RedisState): Promise<void> => {
+  if (store.closed) return;
+  store.closed = true;
+  await Promise.allSettled(store.calls);
+  store.link.close();
+};
+
+const createReaders = (
+  store: RedisState,
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
+  const { link } = store;
+  return {
+    readGenerations: () =>
+      runOperation(store, 'generations', async () =>
+        (await readHeads(link, allShards)).map(({ generation }) => generation),
+      ),
+    load: (requests) => runOperation(store, 'load', () => load(store, requests)),
+    peek: (limit) =>
+      runOperation(store, 'peek', () =>
+        peek(link, { ...limit, shards: limit.shards ?? rotateShards(store) }),
+      ),
+    countBacklog: () =>
+      runOperation(store, 'backlog', async () => {
+        const heads = await readHeads(link, allShards);
+        const sum = (of: (head: (typeof heads)[number]) => number) =>
+          heads.reduce((total, head) => total + of(head), 0);
+        return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
+      }),
+    readVersions: (shards) =>
+      runOperation(store, 'versions', async () =>
+        (await readHeads(link, shards)).map(({ generation, version, mark }) => ({
+          generation,
+          version,
+          chainHash: mark,
+        })),
+      ),
+  };
+};
+
+export interface RedisHotStore extends HotStore {
+  readonly libraries: RedisLibraries;
+  readonly pulse: Pulse;
+  /** Wall time of each primary, ms. */
+  readClocks(): Promise<readonly number[]>;
+  /** What each primary says of its memory: whether it may evict what is counted. */
+  memorySettings(): Promise<readonly MemorySettings[]>;
+}
+
+const readClocks = (link: Link): Promise<readonly number[]> =>
+  Promise.all(
+    link.listPrimaries().map(async (primary) => {
+      const [seconds, microseconds] = await primary.time();
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    }),
+  );
+
+/** Connects, loads the functions and reads how durable the server is. Rejects with a `StorageError`. */
+export const openRedisStore = async (options: RedisOptions): Promise<RedisHotStore> => {
+  const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
+  assert(!/[{}]/.test(prefix), 'a prefix of keys has no braces');
+  const library = readLibrary();
+  const { link, durability, mayLoseTail } = await openLink({
+    urls: options.urls,
+    prefix,
+    library,
+    silenceMaxMs,
+    onError,
+  })
+    .then(async (opened) => ({ link: opened, ...(await readDurability(opened)) }))
+    .catch((error: unknown) => {
+      throw toOpenError(error);
+    });
+  const store: RedisState = {
+    link,
+    clock: options.clock,
+    voteWaitMaxMs: options.voteWaitMaxMs ?? 12 * 3_600_000,
+    committing: new Set(),
+    calls: new Set(),
+    rules: undefined,
+    rulesPacked: Buffer.alloc(0),
+    closed: false,
+    peekStart: 0,
+  };
+  const pulse = startPulse(link);
+  const { version } = library;
+  const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
+    for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
+  };
+  return {
+    durability,
+    mayLoseTail,
+    pulse,
+    libraries: { version, dropOthers },
+    memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),
+    readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),
+    toCommitQueue: (shard) => link.toCommitQueue(shard),
+    ...createReaders(store),
+    commit: (batches, rules) => commitQueued(store, batches, rules),
+    publish: (generations) =>
+      runOperation(store, 'publish', async () => {
+        for (const { shard, generation } of generations)
+          await link.call('publish', [shard], [shard, generation]);
+      }),
+    markFlushed: (receipt) => runOperation(store, 'settled', () => markFlushed(link, receipt)),
+    clear: (places) =>
+      runOperation(store, 'clear', async () => {
+        for (const { shard, generation, version } of places)
+          await link.call('clear', [shard], [shard, generation, version]);
+      }),
+    sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(store, nowMs)),
+    close: () => {
+      pulse.stop();
+      return close(store);
+    },
+  };
+};

@@ -1,0 +1,95 @@
+/**
+ * The small commands of the signal plane that write or decide, through ioredis: tombstones, claims, rate
+ * limits, heartbeats, and publishing.
+ *
+ * A connection of its own beside the hot store's, so that a small answer never waits behind a large batch.
+ * Nothing waits for a connection and nothing is sent twice: while Redis is away every command fails at
+ * once, and the caller has another way. Opening never waits either; the connection is made, and made again,
+ * in the background.
+ */
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { StorageError } from '../../engine/errors.ts';
+import { patchClusterAsking } from './ioredis-asking.ts';
+
+export interface Commands {
+  /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
+  send(name: string, words: readonly (string | number)[]): Promise<unknown>;
+  close(): void;
+}
+
+export interface CommandsOptions {
+  /** One URL is a server, several are nodes of one Cluster. */
+  readonly urls: readonly string[];
+  /** An answer is waited for this long. */
+  readonly timeoutMs: number;
+  /** Told about connection errors; they are repaired without help. */
+  readonly onError: (error: Error) => void;
+}
+
+const computeRetryDelayMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
+const neverSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
+
+const buildConnectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions => ({
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: timeoutMs,
+  connectTimeout: 2_000,
+  // A Redis that loads is asked again so soon, and not when its own guess of the end has passed.
+  maxLoadingRetryTime: 1_000,
+  connectionName: 'rollcall-signals',
+  lazyConnect: true,
+});
+
+const openCluster = (options: CommandsOptions): Cluster => {
+  const { username, password, protocol } = new URL(options.urls[0] ?? '');
+  const nodes = options.urls.map((url) => {
+    const { hostname, port } = new URL(url);
+    return { host: hostname, port: Number(port || 6379) };
+  });
+  const cluster = new Cluster(nodes, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    slotsRefreshTimeout: options.timeoutMs,
+    slotsRefreshInterval: 5_000,
+    clusterRetryStrategy: computeRetryDelayMs,
+    redisOptions: {
+      ...buildConnectionOptions(options),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  });
+  patchClusterAsking(cluster);
+  return cluster;
+};
+
+const createUnreachableError = (name: string, cause: unknown): StorageError => {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const answered = error.name === 'ReplyError';
+  const outcome = answered || neverSent.test(error.message) ? 'not_applied' : 'unknown';
+  const reason = answered ? 'busy' : 'unreachable';
+  return new StorageError(`redis ${name}`, { outcome, reason, cause, detail: error.message });
+};
+
+/** Starts to connect and returns at once. */
+export const openCommands = (options: CommandsOptions): Commands => {
+  const [first = ''] = options.urls;
+  const single = () =>
+    new Redis(first, { ...buildConnectionOptions(options), retryStrategy: computeRetryDelayMs });
+  const client: Redis | Cluster = options.urls.length === 1 ? single() : openCluster(options);
+  client.on('error', options.onError);
+  client.connect().catch(options.onError);
+  return {
+    send: async (name, words) => {
+      try {
+        return await client.call(name, ...words);
+      } catch (cause) {
+        throw createUnreachableError(name, cause);
+      }
+    },
+    close: () => client.disconnect(),
+  };
+};

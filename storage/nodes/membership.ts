@@ -1,0 +1,108 @@
+/**
+ * The fleet in SQL: which nodes are alive, when nobody was, and values all nodes must share.
+ *
+ * Uptime checks do not count while the whole fleet was down, so that a bot is not blamed for our absence: the
+ * first node that starts after a silence records it as an outage. Clocks are the database's.
+ * Called by the composition root at start and by its heartbeat timer.
+ */
+import { randomBytes } from 'node:crypto';
+import type { UptimeRules } from '../../engine/entity/windows.ts';
+import { limits } from '../../engine/limits.ts';
+import type { Queryable, Sql } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+
+export type Downtimes = UptimeRules['downtimes'];
+
+export interface Membership {
+  /** Marks this node as seen now. To be called at least every `uptime.checkMs`. */
+  writeHeartbeat(): Promise<void>;
+  /** Nodes seen within `withinMs`, sorted by name. */
+  listNodes(withinMs: number): Promise<readonly string[]>;
+  /** Silences of the whole fleet, oldest first; the newest `limits.downtimesMax` of them. */
+  listDowntimes(): Promise<Downtimes>;
+  /** Takes this node off the list of the living; its mark stays for the next start. */
+  leave(): Promise<void>;
+}
+
+export interface MembershipOptions {
+  readonly node: string;
+  /** Time between uptime checks: shorter silences lose no check. */
+  readonly checkMs: number;
+}
+
+/** Fleets change their names (containers do); marks of nodes unseen for this long are swept. */
+const nodeDaysMax = 30;
+
+/** Joins the fleet: records the silence since the newest mark, if there was one, and makes the first mark. */
+export const openMembership = async (sql: Sql, options: MembershipOptions): Promise<Membership> => {
+  await asStorage('fleet.open', () =>
+    sql.begin(async (transaction) => {
+      await transaction`lock table fleet in share row exclusive mode`;
+      await transaction`
+        insert into outages (from_at, to_at)
+        select newest, now() from (select max(seen_at) as newest from fleet) as marks
+        where newest < now() - make_interval(secs => ${options.checkMs / 1000})
+        on conflict (from_at) do update set to_at = greatest(outages.to_at, excluded.to_at)`;
+      await writeHeartbeatRow(transaction, options.node);
+      await transaction`delete from fleet where seen_at < now() - make_interval(days => ${nodeDaysMax})`;
+    }),
+  );
+  return {
+    writeHeartbeat: () => asStorage('fleet.heartbeat', () => writeHeartbeatRow(sql, options.node)),
+    listNodes: (withinMs) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
+    listDowntimes: () => asStorage('fleet.outages', () => readDowntimes(sql)),
+    leave: () => asStorage('fleet.leave', () => leave(sql, options.node)),
+  };
+};
+
+const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> => {
+  await sql`
+    insert into fleet (node, seen_at) values (${node}, now())
+    on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
+};
+
+const readNodes = async (sql: Queryable, withinMs: number): Promise<readonly string[]> => {
+  const rows = await sql<{ node: string }[]>`
+    select node from fleet
+    where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`;
+  return rows.map(({ node }) => node);
+};
+
+const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
+  const rows = await sql<{ from_ms: number; to_ms: number }[]>`
+    select (extract(epoch from from_at) * 1000)::bigint as from_ms,
+      (extract(epoch from to_at) * 1000)::bigint as to_ms
+    from outages order by from_at desc limit ${limits.downtimesMax}`;
+  return rows.reverse().map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms }));
+};
+
+/** The last node to leave keeps its mark: the silence is counted from it. */
+const leave = async (sql: Queryable, node: string): Promise<void> => {
+  await writeHeartbeatRow(sql, node);
+  await sql`
+    delete from fleet where node = ${node} and exists (
+      select from fleet as other
+      where other.node <> ${node} and other.seen_at > now() - interval '10 seconds')`;
+};
+
+/** A value all nodes share: the first to ask decides what `make` gives it; everybody gets the same. */
+export const getOrCreateSetting = (
+  sql: Queryable,
+  name: string,
+  make: () => string | Promise<string>,
+): Promise<string> =>
+  asStorage('fleet.setting', async () => {
+    const read = () => sql<{ value: string }[]>`select value from settings where name = ${name}`;
+    const [present] = await read();
+    if (present) return present.value;
+    await sql`insert into settings (name, value) values (${name}, ${await make()}) on conflict do nothing`;
+    const [made] = await read();
+    return made?.value ?? '';
+  });
+
+/**
+ * A secret of 32 random bytes in hexadecimal, made once per directory (for example the key of the visitors'
+ * hash).
+ */
+export const getOrCreateSecret = (sql: Queryable, name: string): Promise<string> =>
+  getOrCreateSetting(sql, name, () => randomBytes(32).toString('hex'));

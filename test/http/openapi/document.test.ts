@@ -1,0 +1,148 @@
+/**
+ * The published document: complete over the table, resolvable, and with examples that fit their schemas.
+ * Ajv judges it, which shares no code with the checkers that the rows use.
+ */
+
+import { readFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { errorStatuses } from '../../../engine/errors.ts';
+import { buildOpenApiDocument, findPublishedPath, listErrorCodes } from '../../../http/openapi/document.ts';
+import { listParameterNames } from '../../../http/request/match.ts';
+import { routes } from '../../../http/routes/table.ts';
+
+const test = suite('openapi');
+
+interface Content {
+  readonly schema: { readonly $ref?: string };
+  readonly example?: unknown;
+  readonly examples: Readonly<Record<string, unknown>>;
+}
+interface Exchanged {
+  readonly content?: { readonly 'application/json': Content };
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly unknown[];
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: Exchanged;
+  readonly responses: Readonly<Record<string, Exchanged>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly securitySchemes: object;
+    readonly schemas: { readonly Error: object };
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+}
+/** The document as a reader sees it: plain JSON. */
+const document: Document = JSON.parse(JSON.stringify(buildOpenApiDocument(routes)));
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+ajv.addSchema({ $id: 'rollcall', components: document.components });
+/** A schema of the document, its references leading into the document. */
+const compile = (schema: object): ValidateFunction =>
+  ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"rollcall#/')));
+
+const member = (node: unknown, key: string): unknown =>
+  typeof node === 'object' && node !== null ? Reflect.get(node, key) : undefined;
+const resolve = (ref: string): unknown => ref.slice(2).split('/').reduce(member, document);
+
+const references = (node: unknown): string[] => {
+  if (typeof node !== 'object' || node === null) return [];
+  const ref = member(node, '$ref');
+  return [...(typeof ref === 'string' ? [ref] : []), ...Object.values(node).flatMap(references)];
+};
+
+test('every row is there once, under its name', () => {
+  const ids = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map((operation) => operation.operationId),
+  );
+
+  assert.equal(ids.sort(), routes.map((route) => route.name).sort());
+});
+
+test('it is valid by the official schema of OpenAPI 3.1', async () => {
+  const verdict = await new Validator().validate({ ...document });
+
+  assert.ok(verdict.valid, JSON.stringify(verdict.errors));
+});
+
+test('an independent linter finds nothing', async () => {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    rules: { 'operation-2xx-response': 'off' }, // a redirect is the success of `/@{code}`
+  });
+  const source = JSON.stringify(document);
+
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+
+  const told = problems.map(
+    (problem) => `${problem.ruleId} ${problem.location[0]?.pointer} ${problem.message}`,
+  );
+  assert.equal(told, []);
+});
+
+test('docs/openapi.json is this document (npm run document writes it)', () => {
+  const kept: unknown = JSON.parse(
+    readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
+  );
+
+  assert.equal(kept, document);
+});
+
+test('no two paths differ in the names of their parameters only', () => {
+  const shapes = Object.keys(document.paths).map((path) => path.replace(/\{[^}]+\}/g, '{}'));
+
+  assert.is(new Set(shapes).size, shapes.length);
+});
+
+test('every reference leads somewhere', () => {
+  for (const ref of references(document)) assert.ok(resolve(ref), ref);
+});
+
+test('all four kinds of token are described', () => {
+  assert.equal(Object.keys(document.components.securitySchemes), ['User', 'Bot', 'Server', 'Team']);
+});
+
+for (const route of routes) {
+  const path = findPublishedPath(routes, route);
+  const operation = document.paths[path]?.[route.method.toLowerCase()] as Operation;
+
+  test(`${route.method} ${route.path}: path parameters, security and statuses are documented`, () => {
+    const inPath = operation.parameters.filter((each) => each.in === 'path').map((each) => each.name);
+    assert.equal([...inPath].sort(), listParameterNames(path).sort());
+    assert.is(operation.security.length === 0, route.auth.kind === 'public');
+    for (const status of Object.keys(route.replies)) assert.ok(operation.responses[status], status);
+    for (const code of listErrorCodes(route)) {
+      const response = operation.responses[errorStatuses[code]];
+      assert.ok(response?.content?.['application/json'].examples[code], code);
+    }
+  });
+
+  test(`${route.method} ${route.path}: every example fits its schema`, () => {
+    const contents = [operation.requestBody, ...Object.values(operation.responses)]
+      .map((each) => each?.content?.['application/json'])
+      .filter(
+        (each): each is Content => each !== undefined && each.schema.$ref !== '#/components/schemas/Error',
+      );
+    for (const { schema, example } of contents) {
+      const validate = compile(schema);
+      assert.ok(example !== undefined, 'has an example');
+      assert.ok(validate(example), JSON.stringify(validate.errors));
+    }
+  });
+}
+
+test('every error example fits the error schema', () => {
+  const validate = compile(document.components.schemas.Error);
+  for (const example of Object.values(document.components.examples)) assert.ok(validate(example.value));
+});
+
+test.run();

@@ -1,0 +1,157 @@
+/**
+ * Who may ask for operations, where, and what the record of them keeps.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { adminOperations } from '../../../http/routes/admin/table.ts';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { askFrom } from '../from-address.ts';
+import { type OperatedWorld, openOperated, operatorToken } from './world.ts';
+
+const test = suite('the door of operations');
+let world: OperatedWorld;
+test.before(async () => {
+  world = await openOperated();
+  await addUser(world.sql, 'robin');
+  await addBot(world.sql, 'bot1', { type: 'pending' });
+});
+test.after(() => world.close());
+
+const samples: Readonly<Record<string, string>> = {
+  '{target_type}': 'bot',
+  '{itag}': '018f3b7e-0000-7000-8000-000000000001',
+  '{session_id}': '018f3b7e-0000-7000-8000-000000000001',
+  '{app_id}': '018f3b7e-0000-7000-8000-000000000001',
+};
+const sampleOf = (path: string): string =>
+  path.replace(/\{\w+\}/g, (name) => samples[name] ?? '815553000470478850');
+
+test('every operation has a command of its own, of two words', () => {
+  const commands = adminOperations.map(({ command }) => command);
+
+  assert.is(new Set(commands).size, commands.length);
+  for (const command of commands) assert.match(command, /^[a-z-]+ [a-z-]+$/);
+  assert.is(new Set(adminOperations.map(({ route }) => route.name)).size, commands.length);
+});
+
+test('every operation → 401 without the operator’s token, and is not recorded', async () => {
+  const robin = await world.token('user', 'robin');
+  for (const [index, { route }] of adminOperations.entries()) {
+    // Wrong tokens are counted by address.
+    const address = `127.0.1.${index + 1}`;
+    for (const [token, code] of [
+      ['', 'token_missing'],
+      [`${operatorToken}x`, 'token_invalid'],
+      [operatorToken.slice(0, -1), 'token_invalid'],
+      [robin, 'token_invalid'],
+    ] as const) {
+      const to = { port: world.adminPort, method: route.method, path: sampleOf(route.path) };
+      const authorization = token === '' ? '' : `Operator ${token}`;
+      const { status, text } = await askFrom(address, { ...to, authorization });
+      assert.equal([status, JSON.parse(text).context.code], [401, code], route.name);
+    }
+  }
+  assert.equal((await world.operate('GET', '/audit')).json.entries, []);
+});
+
+test('no operation answers at the public port, with or without the operator’s token', async () => {
+  for (const { route } of adminOperations) {
+    const response = await fetch(`http://127.0.0.1:${world.port}${sampleOf(route.path)}`, {
+      method: route.method,
+      headers: { authorization: `Operator ${operatorToken}` },
+      ...(route.method === 'GET' ? {} : { body: '{}' }),
+    });
+    const text = await response.text();
+    // Some paths are an operation of clients too, which knows nothing of the operator's token.
+    assert.ok([400, 401, 404, 405].includes(response.status), `${route.name}: ${response.status} ${text}`);
+  }
+});
+
+test('health pages need no token', async () => {
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    assert.is((await fetch(`http://127.0.0.1:${world.adminPort}${path}`)).status, 200, path);
+  }
+});
+
+const newest = async () => (await world.operate('GET', '/audit')).json.entries[0];
+
+test('what was done is recorded with its words and how it ended', async () => {
+  await world.operate('POST', '/bots/bot1/approve', { note: 'Fine.' });
+  const { operation, target, outcome, details, took_ms } = await newest();
+
+  assert.equal([operation, target, outcome], ['bots approve', 'bot1', 'done']);
+  assert.equal(details, { note: 'Fine.' });
+  assert.type(took_ms, 'number');
+});
+
+test('what was refused is recorded with the code of the refusal', async () => {
+  await world.operate('POST', '/bots/ghost/approve', {});
+  const { operation, target, outcome } = await newest();
+
+  assert.equal([operation, target, outcome], ['bots approve', 'ghost', 'not_found']);
+});
+
+test('what failed stays asked: nobody could say how it ended', async () => {
+  await world.sql`alter table reserved_words rename to words_away`;
+  const { status } = await world.operate('PUT', '/words/owl');
+  await world.sql`alter table words_away rename to reserved_words`;
+  const { operation, outcome, took_ms } = await newest();
+
+  assert.is(status, 500);
+  assert.equal([operation, outcome, took_ms], ['words add', 'asked', null]);
+});
+
+test('reading is not recorded', async () => {
+  const { id } = await newest();
+  await world.operate('GET', '/users');
+  await world.operate('GET', '/bots');
+
+  assert.is((await newest()).id, id);
+});
+
+test('no token is ever in the record', async () => {
+  const { json } = await world.operate('POST', '/user/robin/tokens', { name: 'for the night shift' });
+  const rows = await world.sql<{ text: string }[]>`select audit::text as text from audit`;
+
+  assert.match(json.token, /^rc_user_robin_/);
+  for (const { text } of rows) {
+    assert.not.ok(text.includes(json.token) || text.includes(operatorToken), text);
+  }
+  assert.is((await newest()).details.name, 'for the night shift');
+});
+
+test('long words are cut at whole characters, in lists and objects too', async () => {
+  const owl = '\u{1F989}';
+  const body = {
+    title: 'x',
+    content: `x${owl.repeat(400)}`,
+    author: 'robin',
+  };
+  assert.is((await world.operate('PUT', '/blog/long', body)).status, 200);
+  const { content } = (await newest()).details;
+  assert.ok(content.length < 540, content);
+  assert.ok(content.isWellFormed());
+  assert.match(content, /… \(801 characters\)$/);
+
+  const questions = Array.from({ length: 40 }, (_, index) => ({
+    id: `question-${index}`,
+    question: 'Why?',
+    paragraph: 'y'.repeat(2_000),
+  }));
+  assert.is((await world.operate('PUT', '/positions/long', { name: 'x', questions })).status, 200);
+  const asked = (await newest()).details.questions;
+  assert.is(asked.length, 21);
+  assert.ok(asked[0].paragraph.length < 540);
+});
+
+test('the record has pages of fifty', async () => {
+  await world.sql`insert into audit (operation) select 'old' from generate_series(1, 60)`;
+  const page = async (number: number) =>
+    (await world.operate('GET', `/audit?page=${number}`)).json.entries.length;
+
+  assert.is(await page(1), 50);
+  assert.ok((await page(2)) > 10);
+  assert.is(await page(9), 0);
+});
+
+test.run();

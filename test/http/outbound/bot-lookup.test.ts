@@ -1,0 +1,195 @@
+/**
+ * Looking bots up at services that behave, misbehave, hang, and are not there.
+ *
+ * Servers are real, the clock is the test's: a rest passes when the test says so.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createBotLookup } from '../../../http/outbound/bot-lookup.ts';
+import { createMetrics } from '../../../http/telemetry/metrics.ts';
+import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
+
+const test = suite('bot look-up');
+const clientId = '815553000470478850';
+const botId = '815553000470478851';
+let server: LookupServer;
+let nowMs = 1_000_000;
+const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+
+test.before(async () => {
+  server = await startLookupServer();
+});
+test.before.each(() => {
+  server.asked.length = 0;
+});
+test.after(() => server.close());
+
+const create = (options = {}) =>
+  createBotLookup({
+    serviceUrl: server.serviceUrl,
+    platformUrl: server.platformUrl,
+    clock,
+    timeLimitMs: 20_000,
+    openMs: 10_000,
+    ...options,
+  });
+
+test('an answer is read, cut and cleaned', async () => {
+  server.answer = () =>
+    json(
+      aboutBot(
+        clientId,
+        {
+          id: botId,
+          username: 'x'.repeat(200),
+          global_name: 'Night\u0000 \ud800Lamp',
+          avatarURL: 'http://a/b',
+        },
+        { description: 'y'.repeat(5_000), tags: Array.from({ length: 100 }, () => 'z'.repeat(100)) },
+      ),
+    );
+  const result = await create().queryService(clientId);
+
+  assert.is(result.kind, 'told');
+  if (result.kind !== 'told') return;
+  assert.is(result.atMs, nowMs);
+  const { bot, ...about } = result.value;
+  assert.equal([about.name, about.public], ['Night Lamp', true]);
+  assert.equal([about.description.length, about.tags.length, about.tags[0]?.length], [4_096, 32, 64]);
+  assert.equal([bot?.id, bot?.username.length, bot?.avatar, bot?.servers], [botId, 128, '', 12]);
+  assert.equal([bot?.displayName, bot?.flags], ['Night  \ufffdLamp', ['VERIFIED_BOT']]);
+  assert.equal(server.asked, [`/service/${clientId}`]);
+});
+
+test('an application without a bot is told as such; what is null or absent is unset', async () => {
+  server.answer = () => json({ data: { application: { id: clientId, description: null, icon: null } } });
+  const result = await create().queryService(clientId);
+
+  assert.equal(result, {
+    kind: 'told',
+    atMs: nowMs,
+    value: { name: '', description: '', public: false, tags: [], bot: null },
+  });
+});
+
+test("the platform's endpoint tells about applications only", async () => {
+  server.answer = () => json({ id: clientId, name: 'Night Lamp', bot_public: true, bot: { id: botId } });
+  const result = await create().queryPlatform(clientId);
+
+  assert.is(result.kind === 'told' && result.value.name, 'Night Lamp');
+  assert.is(result.kind === 'told' && result.value.bot, null);
+  assert.equal(server.asked, [`/platform/${clientId}/rpc`]);
+});
+
+for (const [what, answer, words] of [
+  ['a broken gateway', json({ message: 'no' }, 502), /status 502/],
+  ['a redirect', json({}, 302), /status 302/],
+  ['a page that is not there', json('gone', 404), /status 404/],
+  ['a rate limit', json({ retry_after: 3 }, 429), /429/],
+  [
+    'garbage',
+    ((_request, response) => response.end('<h1>hi</h1>')) as ReturnType<typeof json>,
+    /not expected/,
+  ],
+  ['another shape', json({ data: {} }), /not expected/],
+  ['another application', json(aboutBot('815553000470478999', null)), /not expected/],
+  ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /not expected/],
+  ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /not expected/],
+] as const) {
+  test(`${what} is a failure, in words without an address`, async () => {
+    server.answer = () => answer;
+    const result = await create().queryService(clientId);
+
+    assert.is(result.kind, 'failed');
+    assert.match(result.kind === 'failed' ? result.words : '', words);
+    assert.not.match(JSON.stringify(result), /127\.0\.0\.1|http/);
+  });
+}
+
+test('a sure "no such application" is not a failure', async () => {
+  server.answer = () => json({ message: 'Unknown Application' }, 404);
+  assert.is((await create().queryService(clientId)).kind, 'unknown');
+});
+
+test('nobody listening, nobody answering and nothing configured are failures', async () => {
+  server.answer = () => null;
+  const silent = await create({ timeLimitMs: 100 }).queryService(clientId);
+  const nowhere = await create({ serviceUrl: 'http://127.0.0.1:1/{id}' }).queryService(clientId);
+  const off = await create({ serviceUrl: '' }).queryService(clientId);
+
+  assert.equal(silent, { kind: 'failed', words: 'did not answer' });
+  assert.equal(nowhere, { kind: 'failed', words: 'did not answer' });
+  assert.equal(off, { kind: 'failed', words: 'is not configured' });
+});
+
+test('who asks for the same at once shares one question, and the answer is kept', async () => {
+  server.answer = () => json(aboutBot(clientId, { id: botId }));
+  const lookup = create();
+  const told = await Promise.all(Array.from({ length: 20 }, () => lookup.queryService(clientId)));
+  nowMs += 5_000;
+  const later = await lookup.queryService(clientId);
+
+  assert.is(server.asked.length, 1);
+  assert.ok([...told, later].every((one) => one === told[0]));
+});
+
+test('failures are not kept; after three in a row it rests, then one tries', async () => {
+  server.answer = () => json({}, 500);
+  const lookup = create();
+  for (let count = 0; count < 5; count++) assert.is((await lookup.queryService(clientId)).kind, 'failed');
+  assert.is(server.asked.length, 3);
+
+  nowMs += 10_001;
+  const tried = await Promise.all(
+    ['1', '2', '3'].map((end) => lookup.queryService(`81555300047047885${end}`)),
+  );
+  assert.is(server.asked.length, 4);
+  assert.ok(tried.every(({ kind }) => kind === 'failed'));
+  await lookup.queryService(clientId);
+  assert.is(server.asked.length, 4);
+
+  nowMs += 10_001;
+  server.answer = () => json(aboutBot(clientId, { id: botId }));
+  assert.is((await lookup.queryService(clientId)).kind, 'told');
+  await lookup.queryService(botId);
+  assert.is(server.asked.length, 6);
+});
+
+test('a service that says 429 is left alone at once', async () => {
+  server.answer = () => json({}, 429);
+  const lookup = create();
+  await lookup.queryService(clientId);
+  const second = await lookup.queryService(botId);
+
+  assert.match(second.kind === 'failed' ? second.words : '', /left alone/);
+  assert.is(server.asked.length, 1);
+});
+
+test('each question is counted once: answered, failed, or spared; a kept answer is none', async () => {
+  const metrics = createMetrics([]);
+  const lookup = create({ meters: metrics.outside, restMs: 60_000 });
+  server.answer = () => json(aboutBot(clientId, { id: botId }));
+  for (let count = 0; count < 3; count++) await lookup.queryService(clientId);
+  server.answer = () => json({}, 500);
+  for (let end = 1; end <= 5; end++) await lookup.queryPlatform(`81555300047047885${end}`);
+
+  const questions = (await metrics.render()).match(/^rollcall_outside_questions_total.*$/gm);
+  assert.equal(questions, [
+    'rollcall_outside_questions_total{service="lookup",outcome="answered"} 1',
+    'rollcall_outside_questions_total{service="platform",outcome="failed"} 3',
+    'rollcall_outside_questions_total{service="platform",outcome="spared"} 2',
+  ]);
+});
+
+test('questions at once are bounded, however slow the service is', async () => {
+  server.answer = () => null;
+  const lookup = create({ timeLimitMs: 500 });
+  const ids = Array.from({ length: 50 }, (_, index) => String(815_553_000_470_400_000n + BigInt(index)));
+  const told = await Promise.all(ids.map((id) => lookup.queryService(id)));
+
+  const crowded = told.filter((one) => one.kind === 'failed' && /too much/.test(one.words));
+  assert.is(crowded.length, 18);
+  assert.ok(server.asked.length <= 32);
+});
+
+test.run();

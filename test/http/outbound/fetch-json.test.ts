@@ -1,0 +1,123 @@
+/**
+ * The client for services that the operator configured, against real HTTP servers on loopback that behave,
+ * misbehave, and are not there.
+ */
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { Type } from 'typebox';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type FetchRequest, fetchJson } from '../../../http/outbound/fetch-json.ts';
+
+const test = suite('fetch json');
+const Thing = Type.Object({ id: Type.String() });
+let server: Server;
+let base: string;
+let asked: string[] = [];
+let closed = 0;
+
+const json = (status: number, value: unknown): RequestListener => {
+  return (_request, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+};
+const answers: Record<string, RequestListener> = {
+  '/ok': json(200, { id: 'one', more: true }),
+  '/other': json(200, { id: 1 }),
+  '/refusing': json(400, { error: 'invalid_grant' }),
+  '/failing': (_request, response) => response.writeHead(502).end('<h1>bad gateway</h1>'),
+  '/moved': (_request, response) => response.writeHead(302, { location: '/ok' }).end(),
+  '/html': (_request, response) => response.end('<h1>hello</h1>'),
+  '/silent': () => {},
+  '/halting': (_request, response) => response.write('{"id":'),
+  '/breaking': (_request, response) => {
+    response.writeHead(200, { 'content-length': '1000' }).write('{"id":');
+    response.socket?.resetAndDestroy();
+  },
+  '/endless': (_request, response) => {
+    response.on('close', () => closed++);
+    const more = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(10_000)));
+    };
+    response.on('drain', more);
+    more();
+  },
+  '/bomb': (_request, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(' '.repeat(1_000_000))),
+  '/echo': (request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += String(chunk);
+    });
+    request.on('end', () => {
+      response.end(JSON.stringify({ id: `${request.method} ${request.headers.authorization} ${body}` }));
+    });
+  },
+};
+
+test.before(async () => {
+  server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    answers[request.url ?? '']?.(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+test.before.each(() => {
+  asked = [];
+});
+test.after(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+const ask = (path: string, options: Partial<FetchRequest> = {}) =>
+  fetchJson(Thing, { url: `${base}${path}`, timeLimitMs: 10_000, answerBytesMax: 4_096, ...options });
+
+test('an answer that fits the schema comes back whole', async () => {
+  assert.equal(await ask('/ok'), { kind: 'ok', value: { id: 'one', more: true } });
+});
+
+test('method, headers and body are sent', async () => {
+  const answer = await ask('/echo', { method: 'POST', headers: { authorization: 'Bearer a' }, body: 'b' });
+  assert.equal(answer, { kind: 'ok', value: { id: 'POST Bearer a b' } });
+});
+
+test('a status other than 2xx is refused, with the JSON that came along', async () => {
+  assert.equal(await ask('/refusing'), { kind: 'refused', status: 400, answer: { error: 'invalid_grant' } });
+  assert.equal(await ask('/failing'), { kind: 'refused', status: 502, answer: null });
+});
+
+test('a redirect is not followed', async () => {
+  assert.equal(await ask('/moved'), { kind: 'refused', status: 302, answer: null });
+  assert.equal(asked, ['/moved']);
+});
+
+test('what is not JSON, or not of the shape, is malformed', async () => {
+  assert.is((await ask('/html')).kind, 'malformed');
+  assert.is((await ask('/other')).kind, 'malformed');
+});
+
+test('an answer over the cap is not read on, packed or not', async () => {
+  assert.equal(await ask('/endless'), { kind: 'malformed', reason: 'the answer is too large' });
+  assert.equal(await ask('/bomb'), { kind: 'malformed', reason: 'the answer is too large' });
+  for (let wait = 0; closed === 0 && wait < 500; wait++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.is(closed, 1);
+});
+
+test('a service that never begins or never ends its answer is unreachable', async () => {
+  assert.is((await ask('/silent', { timeLimitMs: 50 })).kind, 'unreachable');
+  assert.is((await ask('/halting', { timeLimitMs: 200 })).kind, 'unreachable');
+});
+
+test('a service that breaks off, or is not there, is unreachable', async () => {
+  assert.is((await ask('/breaking')).kind, 'unreachable');
+  assert.is((await ask('', { url: 'http://127.0.0.1:1/' })).kind, 'unreachable');
+});
+
+test.run();

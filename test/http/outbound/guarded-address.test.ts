@@ -1,0 +1,114 @@
+/**
+ * Which addresses a client may make us connect to, and that a name is connected to as it was judged.
+ */
+import type { LookupAddress } from 'node:dns';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  createPinnedLookup,
+  findAddressFault,
+  isPublic,
+  toHost,
+  vetHost,
+} from '../../../http/outbound/guarded-address.ts';
+
+const test = suite('guarded addresses');
+
+test('only addresses of the public internet are public', () => {
+  for (const address of ['8.8.8.8', '93.184.215.14', '2606:4700:4700::1111', '::ffff:8.8.8.8']) {
+    assert.ok(isPublic(address), address);
+  }
+  for (const address of [
+    ...['127.0.0.1', '127.9.9.9', '0.0.0.0', '0.1.2.3', '10.0.0.1', '172.16.0.1', '172.31.255.255'],
+    ...['192.168.1.1', '169.254.169.254', '100.64.0.1', '192.0.0.1', '192.0.2.1', '192.88.99.1'],
+    ...['198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+    ...['::', '::1', '::7f00:1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '64:ff9b::7f00:1', '64:ff9b:1::1'],
+    ...['2002:7f00:1::', '2001::1', '2001:db8::1', '2001:2::1', '2001:10::1', '3fff::1', '5f00::1'],
+    ...['100::1', 'fc00::1', 'fd12::1', 'fe80::1', 'fec0::1', 'ff02::1', '4000::1', 'fe80::1%eth0'],
+    ...['', 'localhost', '8.8.8.8.8', '8.8.8.8/32'],
+  ]) {
+    assert.not.ok(isPublic(address), address);
+  }
+});
+
+test('an address is https without a user, at port 443, and not one of ours in any spelling', () => {
+  for (const fine of [
+    'https://push.example.org/a?b=c',
+    'https://push.example.org:443/',
+    'https://8.8.8.8/',
+  ]) {
+    assert.is(findAddressFault(fine, 'public'), null, fine);
+  }
+  for (const [bad, words] of [
+    ['', /https/],
+    ['push.example.org', /https/],
+    ['http://push.example.org', /https/],
+    ['javascript:alert(1)', /https/],
+    ['https://user@push.example.org/', /user/],
+    ['https://:secret@push.example.org/', /user/],
+    ['https://push.example.org:80/', /port/],
+    ['https://push.example.org:8443/', /port/],
+    ['https://127.0.0.1/', /public/],
+    ['https://0x7f.1/', /public/],
+    ['https://2130706433/', /public/],
+    ['https://017700000001/', /public/],
+    ['https://127.1/', /public/],
+    ['https://[::1]/', /public/],
+    ['https://[::ffff:169.254.169.254]/', /public/],
+    ['https://[64:ff9b::10.0.0.1]/', /public/],
+    ['https://１２７.０.０.１/', /public/],
+  ] as const) {
+    assert.match(findAddressFault(bad, 'public') ?? '', words, bad);
+  }
+});
+
+test('with reach any, other ports and private addresses pass, and bad words still do not', () => {
+  assert.is(findAddressFault('https://127.0.0.1:8443/', 'any'), null);
+  assert.match(findAddressFault('http://127.0.0.1/', 'any') ?? '', /https/);
+  assert.match(findAddressFault('https://me@127.0.0.1/', 'any') ?? '', /user/);
+});
+
+const vet = (text: string, addresses: readonly string[]) =>
+  vetHost(new URL(text), 'public', async () => addresses);
+
+test('one address that is not public condemns the whole name', async () => {
+  const name = 'https://push.example.org/';
+  assert.equal(await vet(name, ['8.8.8.8', '2606:4700::1']), {
+    kind: 'vetted',
+    addresses: ['8.8.8.8', '2606:4700::1'],
+  });
+  assert.is((await vet(name, ['8.8.8.8', '10.0.0.1'])).kind, 'refused');
+  assert.is((await vet(name, ['::ffff:127.0.0.1'])).kind, 'refused');
+  assert.is((await vet(name, [])).kind, 'unresolved');
+});
+
+test('a literal is judged without asking anybody, a name that cannot be resolved is no verdict', async () => {
+  const nobody = async (): Promise<never> => {
+    throw Object.assign(new Error('asked'), { code: 'ENOTFOUND' });
+  };
+  assert.equal(await vetHost(new URL('https://[2606:4700::1]/'), 'public', nobody), {
+    kind: 'vetted',
+    addresses: ['2606:4700::1'],
+  });
+  const unresolved = await vetHost(new URL('https://push.example.org/'), 'public', nobody);
+  assert.is(unresolved.kind, 'unresolved');
+  assert.match('words' in unresolved ? unresolved.words : '', /ENOTFOUND/);
+  assert.is(toHost(new URL('https://[2606:4700::1]:443/')), '2606:4700::1');
+});
+
+test('a pinned look-up hands out what was judged, whatever the name', () => {
+  const lookup = createPinnedLookup(['8.8.8.8', '2606:4700::1']);
+  const seen: unknown[] = [];
+  lookup('rebound.example.org', { all: true }, (_error, found) => seen.push(found as LookupAddress[]));
+  lookup('rebound.example.org', {}, (_error, address, family) => seen.push([address, family]));
+
+  assert.equal(seen, [
+    [
+      { address: '8.8.8.8', family: 4 },
+      { address: '2606:4700::1', family: 6 },
+    ],
+    ['8.8.8.8', 4],
+  ]);
+});
+
+test.run();

@@ -1,0 +1,152 @@
+/**
+ * One message to one browser, through a push service over TLS that decrypts it and checks its signature.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import webPush from 'web-push';
+import { createPushClient, type PushOptions } from '../../../http/outbound/push.ts';
+import { type Browser, type PushService, startPushService, vapidClaims } from '../../support/push-service.ts';
+
+const test = suite('push client');
+let service: PushService;
+const keys = webPush.generateVAPIDKeys();
+
+test.before(async () => {
+  service = await startPushService();
+});
+test.after(() => service.close());
+test.before.each(() => service.answer(() => ({ status: 201 })));
+
+const clientOf = (options: Partial<PushOptions> = {}) =>
+  createPushClient({
+    keys,
+    contact: 'mailto:operator@example.org',
+    reach: 'any',
+    ca: service.ca,
+    // The service listens on IPv4 alone, whatever the machine takes "localhost" for.
+    resolve: async () => ['127.0.0.1'],
+    ...options,
+  });
+const deliveryTo = ({ endpoint, auth, p256dh }: Omit<Browser, 'messages'>) => ({
+  endpoint,
+  auth,
+  p256dh,
+  payload: JSON.stringify({ message: 'You can vote again: lighthouse \u{1F989}' }),
+  topic: 'a-topic_1',
+  ttlSeconds: 3_600,
+});
+
+test('a message arrives decrypted, with topic, urgency, time to live and our signature', async () => {
+  const browser = service.browser();
+
+  assert.equal(await clientOf().send(deliveryTo(browser)), { kind: 'delivered' });
+
+  assert.equal(browser.messages(), [{ message: 'You can vote again: lighthouse \u{1F989}' }]);
+  const request = service.received.at(-1);
+  assert.ok(request);
+  const { headers } = request;
+  assert.equal(
+    [headers.topic, headers.urgency, headers.ttl, headers['content-encoding']],
+    ['a-topic_1', 'normal', '3600', 'aes128gcm'],
+  );
+  const claims = vapidClaims(request, clientOf().publicKey);
+  assert.equal(
+    [claims.aud, claims.sub],
+    [`https://localhost:${service.port}`, 'mailto:operator@example.org'],
+  );
+});
+
+test('a status means gone, later (when asked for) or refused; a redirect is not followed', async () => {
+  const outcomeOf = async (status: number, headers: Record<string, string> = {}) => {
+    service.answer(() => ({ status, headers }));
+    return clientOf().send(deliveryTo(service.browser()));
+  };
+  for (const status of [200, 201, 202, 204]) assert.is((await outcomeOf(status)).kind, 'delivered');
+  for (const status of [404, 410]) assert.is((await outcomeOf(status)).kind, 'gone');
+  for (const status of [400, 401, 403, 413]) assert.is((await outcomeOf(status)).kind, 'refused');
+  for (const status of [429, 500, 502, 503]) assert.is((await outcomeOf(status)).kind, 'later');
+
+  const asked = await outcomeOf(429, { 'retry-after': '120' });
+  assert.is('afterMs' in asked ? asked.afterMs : -1, 120_000);
+  const dated = { 'retry-after': 'Wed, 01 Jul 2026 12:01:00 GMT', date: 'Wed, 01 Jul 2026 12:00:00 GMT' };
+  const until = await outcomeOf(503, dated);
+  assert.is('afterMs' in until ? until.afterMs : -1, 60_000);
+  const nonsense = await outcomeOf(503, { 'retry-after': 'soon' });
+  assert.is('afterMs' in nonsense ? nonsense.afterMs : -1, 0);
+
+  assert.is((await outcomeOf(307, { location: '/elsewhere' })).kind, 'refused');
+  assert.not.ok(service.received.some(({ path }) => path === '/elsewhere'));
+});
+
+test('a service that does not answer, is not there or shows a false certificate is for later', async () => {
+  service.answer(() => null);
+  const slow = await clientOf({ timeLimitMs: 200 }).send(deliveryTo(service.browser()));
+  assert.is(slow.kind, 'later');
+
+  const stopping = new AbortController();
+  const held = clientOf().send({ ...deliveryTo(service.browser()), signal: stopping.signal });
+  stopping.abort();
+  assert.is((await held).kind, 'later');
+
+  const untrusting = createPushClient({
+    keys,
+    contact: 'mailto:operator@example.org',
+    reach: 'any',
+    resolve: async () => ['127.0.0.1'],
+  });
+  const browser = service.browser();
+  assert.is((await untrusting.send(deliveryTo(browser))).kind, 'later');
+  assert.equal(browser.messages(), []);
+  const other = await startPushService();
+  const gone = other.browser();
+  await other.close();
+  assert.is((await clientOf().send(deliveryTo(gone))).kind, 'later');
+});
+
+test('nothing leads inside: not the words, not the name, not what the name becomes later', async () => {
+  const trap = await startPushService();
+  const browser = trap.browser();
+  const public443 = { ...browser, endpoint: 'https://push.example.org/1' };
+  const rebound = ['8.8.8.8', '127.0.0.1'];
+  const client = clientOf({ reach: 'public', resolve: async () => [rebound.shift() ?? ''] });
+
+  assert.is(await client.findEndpointFault(public443.endpoint), null);
+  assert.match((await client.findEndpointFault(public443.endpoint)) ?? '', /public/);
+  for (const endpoint of [browser.endpoint, 'https://127.0.0.1/', 'https://[::1]/', 'http://8.8.8.8/']) {
+    const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
+    assert.is(outcome.kind, 'refused', endpoint);
+  }
+  const inside = clientOf({ reach: 'public', resolve: async () => ['8.8.8.8', '10.0.0.1'] });
+  assert.is((await inside.send(deliveryTo(public443))).kind, 'refused');
+  const nowhere = clientOf({ reach: 'public', resolve: async () => [] });
+  assert.is((await nowhere.send(deliveryTo(public443))).kind, 'later');
+  const connections = trap.connections();
+  await trap.close();
+  assert.is(connections, 0);
+});
+
+test('a connection goes where the name led when it was judged, and nobody is asked again', async () => {
+  const browser = service.browser();
+  let asked = 0;
+  const client = clientOf({
+    resolve: async () => {
+      asked += 1;
+      return ['127.0.0.1'];
+    },
+  });
+  const endpoint = browser.endpoint.replace('localhost', 'no-such-name.invalid');
+
+  // The certificate is for "localhost": that it was shown proves that the connection was made.
+  const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
+
+  assert.is(asked, 1);
+  assert.match('reason' in outcome ? outcome.reason : '', /certificate|altname/i);
+});
+
+test('keys that cannot be encrypted for are refused, not thrown', async () => {
+  const outcome = await clientOf().send(deliveryTo({ ...service.browser(), p256dh: 'AAAA' }));
+
+  assert.is(outcome.kind, 'refused');
+});
+
+test.run();

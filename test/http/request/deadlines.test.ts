@@ -1,0 +1,91 @@
+/**
+ * The queues of waiting requests: whoever waits too long is told so once, whoever leaves never, in any order
+ * of coming and going.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Clock } from '../../../engine/ports.ts';
+import { createDeadlines, type Waiter } from '../../../http/request/deadlines.ts';
+
+const test = suite('deadlines');
+const times = { readingMs: 30, workingMs: 20, outboundMs: 50, sweepMs: 1 };
+type Queue = 'startReading' | 'startWorking' | 'startOutbound';
+const limitsMs: Readonly<Record<Queue, number>> = { startReading: 30, startWorking: 20, startOutbound: 50 };
+
+/** A clock that is moved by hand; each step of a millisecond runs what is due. */
+const steppedClock = () => {
+  let nowMs = 0;
+  let due: (() => void) | null = null;
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    after: (_delayMs, task) => {
+      due = task;
+      return () => {
+        due = null;
+      };
+    },
+    endOfTick: (task) => task(),
+  };
+  const step = (): void => {
+    nowMs += 1;
+    const task = due;
+    due = null;
+    task?.();
+  };
+  return { clock, step };
+};
+
+const newWaiter = (told: string[], name: string): Waiter => ({
+  waitingSinceMs: 0,
+  queue: null,
+  previous: null,
+  next: null,
+  onExpired: (during) => void told.push(`${name} ${during}`),
+});
+
+const moves = fc.array(
+  fc.record({
+    who: fc.nat({ max: 5 }),
+    what: fc.constantFrom<Queue | 'finish'>('startReading', 'startWorking', 'startOutbound', 'finish'),
+    thenSteps: fc.nat({ max: 15 }),
+  }),
+  { maxLength: 60 },
+);
+
+test('each waiter is told when its own time is over, once, and none that left or moved on', () => {
+  fc.assert(
+    fc.property(moves, (all) => {
+      const { clock, step } = steppedClock();
+      const deadlines = createDeadlines(clock, times);
+      const told: string[] = [];
+      const expected: string[] = [];
+      const waiters = Array.from({ length: 6 }, (_, index) => newWaiter(told, String(index)));
+      const waits = new Map<number, { readonly queue: Queue; readonly sinceMs: number }>();
+      for (const { who, what, thenSteps } of all) {
+        const waiter = waiters[who] as Waiter;
+        deadlines[what](waiter);
+        waits.delete(who);
+        if (what !== 'finish') waits.set(who, { queue: what, sinceMs: clock.monotonicMs() });
+        for (let count = 0; count < thenSteps; count++) {
+          step();
+          for (const [index, { queue, sinceMs }] of waits) {
+            if (clock.monotonicMs() - sinceMs < limitsMs[queue]) continue;
+            expected.push(`${index} ${queue === 'startReading' ? 'reading' : 'working'}`);
+            waits.delete(index);
+          }
+        }
+        assert.is(deadlines.countWaiting(), waits.size);
+        assert.equal([...told].sort(), [...expected].sort());
+      }
+      for (const [index, { queue: waitsIn, previous, next }] of waiters.entries()) {
+        if (!waits.has(index)) assert.ok(waitsIn === null && previous === null && next === null);
+      }
+      deadlines.close();
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.run();

@@ -1,0 +1,397 @@
+/**
+ * The way of a request through the facade, and the order of its checks, against a real server with sample
+ * rows.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { limits } from '../../../engine/limits.ts';
+import { formatToken } from '../../../engine/rules/token.ts';
+import { defaultDeadlines } from '../../../http/facade.ts';
+import { ask, openWorld, type World } from '../world.ts';
+
+const test = suite('dispatch');
+const world = await openWorld();
+test.after(() => world.close());
+
+const bot = world.token('bot', 'b1');
+const user = world.token('user', 'u1');
+const auth = (token: string): Record<string, string> => ({ Authorization: token });
+
+test('GET /things/:id → 200 with a request id, a tag and its checked query', async () => {
+  const fine = await ask(world, 'GET', '/things/a%20b?size=3&unknown=1');
+
+  assert.is(fine.status, 200);
+  assert.equal(fine.json, { id: 'a b', query: { size: 3, page: 1 } });
+  assert.match(fine.headers.get('x-request-id') ?? '', /^[a-z0-9-]{8,64}$/);
+  assert.match(fine.headers.get('etag') ?? '', /^"[^"]+"$/);
+  assert.is(fine.headers.get('cache-control'), 'no-cache');
+});
+
+test('POST /things/stats → 200 for a bot token, with one limit header and no more', async () => {
+  const body = '{"servers": 18446744073709551557}';
+
+  const answer = await ask(world, 'POST', '/things/stats', { headers: auth(bot), body });
+
+  assert.is(answer.status, 200);
+  assert.equal(answer.json, { message: 'Recorded.', context: {} });
+  assert.equal(world.seen.at(-1)?.value, {
+    body: { servers: 18446744073709552000 },
+    bodyText: body,
+    caller: 'b1',
+  });
+  assert.match(answer.headers.get('ratelimit') ?? '', /^"stats";r=1999;t=1$/);
+  assert.is(answer.headers.get('ratelimit-policy'), null);
+  assert.is(answer.headers.get('access-control-allow-origin'), '*');
+  assert.is(answer.headers.get('access-control-expose-headers'), null);
+});
+
+test('a query that came before is read again as it was, and a bad one is refused again', async () => {
+  for (let round = 0; round < 2; round++) {
+    assert.equal((await ask(world, 'GET', '/things/a?size=3')).json, {
+      id: 'a',
+      query: { size: 3, page: 1 },
+    });
+    assert.equal((await ask(world, 'GET', '/things/b?size=4')).json, {
+      id: 'b',
+      query: { size: 4, page: 1 },
+    });
+    assert.is((await ask(world, 'GET', '/things/a?size=9')).status, 400);
+  }
+});
+
+test('a public row ignores tokens, even bad ones', async () => {
+  assert.is((await ask(world, 'GET', '/things/a', { headers: auth('rubbish') })).status, 200);
+});
+
+interface Refusal {
+  readonly title: string;
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly status: number;
+  readonly code: string;
+}
+const banned = world.token('user', 'u1', { banned: true });
+const limited = world.token('user', 'u1', { limits: ['edit_bots'] });
+const limitedBot = world.token('bot', 'b1', { limits: ['edit_bots'] });
+const stats = { method: 'POST', path: '/things/stats' } as const;
+const refusals: readonly Refusal[] = [
+  { title: 'unknown path', path: '/nothing', status: 404, code: 'route_not_found' },
+  { title: 'other method', method: 'DELETE', path: '/things/a', status: 405, code: 'method_not_allowed' },
+  { ...stats, title: 'no token', body: '{}', status: 401, code: 'token_missing' },
+  { ...stats, title: 'bad token', headers: auth('rubbish'), body: '{}', status: 401, code: 'token_invalid' },
+  {
+    ...stats,
+    title: 'other kind',
+    headers: auth(user),
+    body: '{}',
+    status: 401,
+    code: 'token_kind_unsupported',
+  },
+  {
+    ...stats,
+    title: 'wrong kind word',
+    headers: auth(`User ${bot}`),
+    body: '{}',
+    status: 401,
+    code: 'token_kind_unsupported',
+  },
+  {
+    ...stats,
+    title: 'two tokens',
+    headers: { ...auth(bot), 'User-Auth': user },
+    body: '{}',
+    status: 401,
+    code: 'tokens_disagree',
+  },
+  { ...stats, title: 'not JSON', headers: auth(bot), body: '{', status: 400, code: 'malformed_json' },
+  { ...stats, title: 'no body', headers: auth(bot), status: 400, code: 'malformed_json' },
+  {
+    ...stats,
+    title: 'a bad field',
+    headers: auth(bot),
+    body: '{"servers":-1}',
+    status: 400,
+    code: 'validation_failed',
+  },
+  {
+    ...stats,
+    title: 'a huge body',
+    headers: auth(bot),
+    body: `{"a":"${'x'.repeat(5_000)}"}`,
+    status: 413,
+    code: 'body_too_large',
+  },
+  {
+    ...stats,
+    title: 'gzip',
+    headers: { ...auth(bot), 'Content-Encoding': 'gzip' },
+    body: '{}',
+    status: 415,
+    code: 'content_encoding_unsupported',
+  },
+  { title: 'a bad query', path: '/things/a?size=9', status: 400, code: 'validation_failed' },
+  { title: 'a bad page', path: '/things/a?page=0', status: 400, code: 'page_invalid' },
+  { title: 'a malformed query', path: '/things/a?target=%zz', status: 400, code: 'validation_failed' },
+  { title: 'a long path value', path: `/things/${'a'.repeat(65)}`, status: 400, code: 'validation_failed' },
+  { title: 'unknown entity', path: '/things/unknown', status: 404, code: 'not_found' },
+  { title: 'a bug', path: '/things/broken', status: 500, code: 'internal' },
+  {
+    method: 'PUT',
+    title: 'banned',
+    path: '/users/u1/slow',
+    headers: auth(banned),
+    status: 403,
+    code: 'banned',
+  },
+  {
+    method: 'PUT',
+    title: 'banned and other user',
+    path: '/users/u2/slow',
+    headers: auth(banned),
+    status: 403,
+    code: 'banned',
+  },
+  {
+    method: 'PUT',
+    title: 'other user',
+    path: '/users/u2/slow',
+    headers: auth(user),
+    status: 403,
+    code: 'user_mismatch',
+  },
+  {
+    method: 'PUT',
+    title: 'a limited session',
+    path: '/users/u1/slow',
+    headers: auth(limited),
+    status: 403,
+    code: 'forbidden',
+  },
+  {
+    title: 'a limited session on an entity',
+    path: '/bot/b1/guarded',
+    headers: auth(limited),
+    status: 403,
+    code: 'permission_missing',
+  },
+  {
+    title: 'a limited session of the entity itself',
+    path: '/bot/b1/guarded',
+    headers: auth(limitedBot),
+    status: 403,
+    code: 'permission_missing',
+  },
+  {
+    title: 'another user as entity',
+    path: '/user/u2/guarded',
+    headers: auth(user),
+    status: 403,
+    code: 'user_mismatch',
+  },
+  {
+    title: 'a stranger',
+    path: '/bot/b1/guarded',
+    headers: auth(user),
+    status: 403,
+    code: 'permission_missing',
+  },
+  {
+    title: 'a stranger on nothing',
+    path: '/bot/absent/guarded',
+    headers: auth(user),
+    status: 404,
+    code: 'not_found',
+  },
+  {
+    title: 'another bot',
+    path: '/bot/b2/guarded',
+    headers: auth(bot),
+    status: 403,
+    code: 'permission_missing',
+  },
+  {
+    title: 'a bot on its server',
+    path: '/server/b1/guarded',
+    headers: auth(bot),
+    status: 403,
+    code: 'permission_missing',
+  },
+  {
+    title: 'an unknown kind',
+    path: '/thing/1/guarded',
+    headers: auth(user),
+    status: 400,
+    code: 'target_type_unsupported',
+  },
+];
+for (const refusal of refusals) {
+  const method = refusal.method ?? 'GET';
+  const { title, path, status, code } = refusal;
+  test(`${title}: ${method} ${path.slice(0, 30)} → ${status} ${code}`, async () => {
+    const { headers = {}, body } = refusal;
+
+    const answer = await ask(
+      world,
+      method,
+      refusal.path,
+      body === undefined ? { headers } : { headers, body },
+    );
+
+    assert.is(answer.status, refusal.status, answer.text);
+    assert.is(answer.json.context?.code, refusal.code);
+    assert.is(answer.json.context?.request_id, answer.headers.get('x-request-id'));
+    assert.type(answer.json.message, 'string');
+    assert.is(answer.headers.get('x-session-invalid'), refusal.code === 'token_invalid' ? 'true' : null);
+  });
+}
+
+test('what is no whole token is told from a token that is unknown', async () => {
+  const answerTo = async (authorization: string): Promise<string> =>
+    String(
+      (await ask(world, 'POST', '/things/stats', { headers: auth(authorization), body: '{}' })).json.message,
+    );
+
+  for (const mistake of [`Bearer ${bot}`, bot.slice(0, -1), `${bot}x`]) {
+    assert.match(await answerTo(mistake), /This is no whole token/, mistake);
+  }
+  const stranger = formatToken({ kind: 'bot', id: 'b1' }, Buffer.alloc(32, 255));
+  assert.match(await answerTo(stranger), /unknown, revoked or expired/);
+});
+
+test('a 500 says nothing of its cause, which is logged with the request id', async () => {
+  const answer = await ask(world, 'GET', '/things/broken');
+
+  assert.not.match(answer.text, /passwd|secret/);
+  const line = world.logged.at(-1) as { request_id: string; row: string; err: Error };
+  assert.is(line.request_id, answer.headers.get('x-request-id'));
+  assert.is(line.row, 'getThing');
+  assert.match(line.err.message, /passwd/);
+});
+
+test('no token is ever logged', () => {
+  const lines = JSON.stringify(world.logged);
+  for (const token of [bot, user, banned]) assert.not.ok(lines.includes(token));
+});
+
+for (const [title, path, token] of [
+  ['a user on himself', '/users/u1/guarded', user],
+  ['a bot on itself', '/bots/b1/guarded', bot],
+  ['an owner', '/bot/b9/guarded', world.token('user', 'owner')],
+  [
+    'a limited owner with the permission',
+    '/bot/b9/guarded',
+    world.token('user', 'owner', { limits: ['view_sessions'] }),
+  ],
+  ['a team on what it owns', '/bot/owned/guarded', world.token('team', 'team1')],
+] as const) {
+  test(`${title}: GET ${path} → 200, a trailing s on the kind is dropped`, async () => {
+    const answer = await ask(world, 'GET', path, { headers: auth(token) });
+
+    assert.is(answer.status, 200, answer.text);
+    assert.not.match(String(answer.json.target_type), /s$/);
+  });
+}
+
+test('a team on what it does not own → 403', async () => {
+  const answer = await ask(world, 'GET', '/bot/b1/guarded', { headers: auth(world.token('team', 'team1')) });
+
+  assert.is(answer.json.context?.code, 'permission_missing');
+});
+
+test('when sessions cannot be looked up the answer is 503, never 401', async () => {
+  const token = world.token('bot', 'b7');
+  world.sql.away = true;
+
+  const answer = await ask(world, 'POST', '/things/stats', { headers: auth(token), body: '{}' });
+  world.sql.away = false;
+  const again = await ask(world, 'POST', '/things/stats', { headers: auth(token), body: '{}' });
+
+  assert.is(answer.status, 503);
+  assert.is(answer.json.context?.code, 'store_unavailable');
+  assert.is(answer.json.context?.outcome, 'not_applied');
+  assert.not.match(answer.text, /ECONNREFUSED/);
+  assert.is(again.status, 200);
+});
+
+test('every answer is metered by row and status', async () => {
+  world.answered.length = 0;
+
+  await ask(world, 'GET', '/things/a');
+  await ask(world, 'GET', '/nothing');
+  await ask(world, 'POST', '/things/stats', { headers: auth(bot), body: '{' });
+
+  assert.equal(
+    world.answered.map(({ index, status }) => [index, status]),
+    [
+      [0, 200],
+      [-1, 404],
+      [3, 400],
+    ],
+  );
+});
+
+test('a client that leaves is metered as 499, once', async () => {
+  world.answered.length = 0;
+  const leaving = new AbortController();
+  const asking = fetch(`http://127.0.0.1:${world.port}/users/u1/slow`, {
+    method: 'PUT',
+    headers: auth(user),
+    signal: leaving.signal,
+  }).catch(() => 'left');
+  while (world.facade.inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+
+  leaving.abort();
+  await asking;
+  while (world.facade.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  world.release();
+  await ask(world, 'GET', '/nothing');
+
+  assert.equal(
+    world.answered.map(({ status }) => status),
+    [499, 404],
+  );
+});
+
+const brief = { readingMs: 50, workingMs: 50, sweepMs: 5 };
+
+test('a request that asks the outside outlives the deadline of others, and has its own', async () => {
+  const patient = await openWorld({ deadlines: { ...brief, outboundMs: 60_000 } });
+  const hasty = await openWorld({ deadlines: { ...brief, workingMs: 60_000, outboundMs: 50 } });
+  const put = (world: World, name: string) =>
+    ask(world, 'PUT', `/users/u1/${name}`, { headers: auth(world.token('user', 'u1')) });
+
+  const asking = put(patient, 'asking');
+  while (patient.facade.inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  const slow = await put(patient, 'slow');
+  patient.release();
+  const answers = [await asking, slow, await put(hasty, 'asking')];
+  hasty.release();
+  await patient.close();
+  await hasty.close();
+
+  assert.equal(
+    answers.map(({ status }) => status),
+    [204, 503, 503],
+  );
+});
+
+test('a bug that shows after the deadline is still logged', async () => {
+  const other = await openWorld({ deadlines: { ...brief, outboundMs: 50 } });
+  const headers = auth(other.token('user', 'u1'));
+
+  const answer = await ask(other, 'PUT', '/users/u1/slow', { headers });
+  other.break(new Error('late'));
+  await ask(other, 'GET', '/nothing');
+  await other.close();
+
+  assert.is(answer.status, 503);
+  assert.match(String((other.logged[0] as { err: Error }).err), /late/);
+});
+
+test('the engine speaks first at a deadline: it knows whether something was counted', () => {
+  assert.ok(defaultDeadlines.workingMs > limits.requestDeadlineMs + 2 * limits.deadlineSweepMs);
+});
+
+test.run();

@@ -1,0 +1,152 @@
+/**
+ * The matcher: which path finds which row, and what no path can do.
+ *
+ * By table and by property; the same matcher serves requests and `npm run routes`.
+ */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createMatcher, listParameterNames } from '../../../http/request/match.ts';
+import type { Method } from '../../../http/route.ts';
+
+const test = suite('match');
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what no parameter may hold.
+const refused = /[\u0000-\u001f\u007f/]/;
+
+const table: readonly [Method, string][] = [
+  ['GET', '/'],
+  ['GET', '/bots/@all'],
+  ['GET', '/bots/{id}'],
+  ['DELETE', '/bots/{id}'],
+  ['GET', '/bots/{client_id}/meta'],
+  ['POST', '/bots/stats'],
+  ['PUT', '/bots'],
+  ['GET', '/@{code}'],
+  ['GET', '/users/notifications/info'],
+  ['GET', '/users/{id}/notifications'],
+  ['PUT', '/users/{uid}/{target_type}/{target_id}/votes'],
+  ['GET', '/{target_type}/{target_id}/sessions'],
+  ['GET', '/votes/credit-tiers'],
+];
+const matcher = createMatcher(table.map(([method, path]) => ({ method, path, route: `${method} ${path}` })));
+
+const found: readonly [string, string, string, string[]][] = [
+  ['GET', '/', 'GET /', []],
+  ['HEAD', '/', 'GET /', []],
+  ['GET', '/bots/@all', 'GET /bots/@all', []],
+  ['GET', '/bots/%40all', 'GET /bots/@all', []],
+  ['GET', '/bots/1', 'GET /bots/{id}', ['1']],
+  ['GET', '/bots/@allx', 'GET /bots/{id}', ['@allx']],
+  ['GET', '/bots/%2540all', 'GET /bots/{id}', ['%40all']],
+  ['GET', '/bots/a%20b', 'GET /bots/{id}', ['a b']],
+  ['GET', '/bots/..x', 'GET /bots/{id}', ['..x']],
+  ['GET', '/bots/stats/meta', 'GET /bots/{client_id}/meta', ['stats']],
+  ['POST', '/bots/stats', 'POST /bots/stats', []],
+  ['GET', '/@abc', 'GET /@{code}', ['abc']],
+  ['GET', '/%40abc', 'GET /@{code}', ['abc']],
+  ['GET', '/users/notifications/info', 'GET /users/notifications/info', []],
+  ['GET', '/users/notifications/notifications', 'GET /users/{id}/notifications', ['notifications']],
+  ['PUT', '/users/1/bot/2/votes', 'PUT /users/{uid}/{target_type}/{target_id}/votes', ['1', 'bot', '2']],
+  ['GET', '/bots/1/sessions', 'GET /{target_type}/{target_id}/sessions', ['bots', '1']],
+];
+for (const [method, path, row, values] of found) {
+  test(`${method} ${path} → ${row}`, () => {
+    const match = matcher.find(method, path);
+
+    assert.is(match?.route, row);
+    assert.equal(match?.values, values);
+  });
+}
+
+const unknown = [
+  '',
+  'bots/1',
+  '//',
+  '/bots/',
+  '/bots//meta',
+  '//bots/1',
+  '/bots/.',
+  '/bots/..',
+  '/bots/../users/5/notifications',
+  '/bots/%2e%2e/meta',
+  '/bots/%2E',
+  '/bots/a%2fb',
+  '/bots/a%2Fmeta',
+  '/bots/a%00',
+  '/bots/a%0d%0aX-A:1',
+  '/bots/%',
+  '/bots/%zz',
+  '/bots/%c3',
+  '/bots/%ff%fe',
+  '/Bots/1',
+  '/@',
+  '/%40',
+  '/nothing',
+  '/bots/1/2/3/4/5/6/7/8/9/10/11/12/13/14',
+  `/${'a/'.repeat(3_000)}b`,
+];
+for (const path of unknown) {
+  test(`GET ${path.slice(0, 60)} → unknown path`, () => {
+    assert.is(matcher.find('GET', path), null);
+  });
+}
+
+test('a known path with another method says which are allowed', () => {
+  assert.equal(matcher.find('POST', '/bots/1'), {
+    route: undefined,
+    values: ['1'],
+    allow: 'GET, DELETE, HEAD, OPTIONS',
+  });
+  assert.is(matcher.find('GET', '/bots/stats')?.allow, 'POST, OPTIONS');
+  assert.is(matcher.find('HEAD', '/bots')?.route, undefined);
+});
+
+test('two rows of one method and path are refused', () => {
+  const entry = { method: 'GET', path: '/a/{x}', route: 1 } as const;
+
+  assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two rows/);
+  assert.throws(() => createMatcher([{ ...entry, path: 'a' }]), /slash/);
+  assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /bad segment/);
+});
+
+test('every row is found by its own path with any text in its parameters, and gets that text back', () => {
+  const text = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' }).filter((word) => {
+    const plain = word.isWellFormed() && !refused.test(word) && word !== '.' && word !== '..';
+    return (
+      plain && !['@all', 'stats', 'notifications', 'votes', 'bots', 'users'].includes(word) && word[0] !== '@'
+    );
+  });
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...table),
+      fc.array(text, { minLength: 3, maxLength: 3 }),
+      ([method, path], words) => {
+        const names = listParameterNames(path);
+        const used = words.slice(0, names.length);
+        let index = 0;
+        const real = path.replaceAll(/\{[a-z_]+\}/g, () => encodeURIComponent(used[index++] as string));
+        const match = matcher.find(method, real);
+        assert.is(match?.route, `${method} ${path}`);
+        assert.equal(match?.values, used);
+      },
+    ),
+  );
+});
+
+test('no path makes the matcher throw, and no parameter ever holds a slash, a NUL or nothing', () => {
+  const piece = fc.oneof(
+    fc.constantFrom('/', '.', '..', '%2f', '%2e', '%00', '%', '@', 'bots', 'users', ';', '\\'),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const match = matcher.find('GET', `/${pieces.join('')}`);
+      for (const value of match?.values ?? [])
+        assert.not.ok(refused.test(value) || ['', '.', '..'].includes(value), value);
+    }),
+    { examples: [[['@', '.']], [['@', '..']]] },
+  );
+});
+
+test.run();

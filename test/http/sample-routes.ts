@@ -1,0 +1,174 @@
+/**
+ * Sample rows for tests of the facade: one of each kind of row, with handlers that only note what they saw.
+ *
+ * They reach no engine and no catalogue. Their order is their index in the meters.
+ */
+import { Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import { type AnyRoute, defineRoute, noContent, replyMessage, replyOk } from '../../http/route.ts';
+
+const IdParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) });
+const StatsBody = Type.Object({
+  servers: Type.Optional(Type.Integer({ minimum: 0, maximum: 18_446_744_073_709_552_000 })),
+  status: Type.Optional(Type.Enum(['online', 'idle', 'dnd', 'offline'])),
+  shard_list: Type.Optional(Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 4 })),
+});
+const base = { section: 'Samples', summary: 'A sample.', errors: [], caching: 'no-store' } as const;
+const Empty = Type.Object({});
+
+/** What the sample rows saw, newest last. */
+export interface Seen {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+async function* pieces(seen: Seen[], count: number, breaks: boolean): AsyncGenerator<string> {
+  try {
+    yield '[';
+    for (let index = 0; index < count; index++) yield `${index === 0 ? '' : ','}"${'x'.repeat(1_000)}"`;
+    if (breaks) throw new Error('the store went away');
+    yield ']';
+  } finally {
+    seen.push({ name: 'streamEnded', value: null });
+  }
+}
+
+const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'getThing',
+    method: 'GET',
+    path: '/things/{id}',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: IdParams,
+    query: Type.Object({
+      target: Type.Optional(Type.String()),
+      size: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
+      page: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
+    }),
+    replies: { 200: Empty },
+    handle: (_app, request) => {
+      const { params, query, clientAddress, head } = request;
+      seen.push({ name: 'getThing', value: { params, query, clientAddress, head } });
+      if (params.id === 'unknown') throw new DomainError('not_found', 'There is no such thing.');
+      if (params.id === 'broken') throw new Error('secret detail of /etc/passwd');
+      return replyOk({ id: params.id, query });
+    },
+  }),
+  defineRoute({
+    ...base,
+    name: 'listThings',
+    method: 'GET',
+    path: '/things/@all',
+    auth: { kind: 'public' },
+    caching: 'list',
+    params: Empty,
+    replies: { 200: Empty },
+    handle: () => replyOk({ results: [] }),
+  }),
+  defineRoute({
+    ...base,
+    name: 'streamThings',
+    method: 'GET',
+    path: '/things/@stream',
+    auth: { kind: 'public' },
+    params: Empty,
+    query: Type.Object({ pieces: Type.Integer({ minimum: 0 }), break: Type.Optional(Type.Boolean()) }),
+    replies: { 200: Empty },
+    handle: (_app, { query }) => ({ status: 200, stream: pieces(seen, query.pieces, query.break === true) }),
+  }),
+];
+
+const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'postStats',
+    method: 'POST',
+    path: '/things/stats',
+    auth: { kind: 'bot' },
+    limit: 'stats',
+    params: Empty,
+    body: StatsBody,
+    replies: { 200: Empty },
+    handle: (_app, { body, bodyText, caller }) => {
+      seen.push({ name: 'postStats', value: { body, bodyText, caller: caller?.id } });
+      return replyMessage('Recorded.');
+    },
+  }),
+  defineRoute({
+    ...base,
+    name: 'echo',
+    method: 'POST',
+    path: '/echo',
+    auth: { kind: 'public' },
+    params: Empty,
+    body: Type.Unknown(),
+    replies: { 200: Empty },
+    handle: (_app, { body }) => replyOk({ body }),
+  }),
+  defineRoute({
+    ...base,
+    name: 'limited',
+    method: 'POST',
+    path: '/limited',
+    auth: { kind: 'public' },
+    limit: 'login',
+    params: Empty,
+    replies: { 204: null },
+    handle: () => noContent,
+  }),
+];
+
+const guardedRows = (barrier: () => Promise<void>): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'slow',
+    method: 'PUT',
+    path: '/users/{uid}/slow',
+    auth: { kind: 'self', user: 'uid' },
+    params: Type.Object({ uid: Type.String() }),
+    replies: { 204: null },
+    handle: async () => {
+      await barrier();
+      return noContent;
+    },
+  }),
+  defineRoute({
+    ...base,
+    name: 'asking',
+    method: 'PUT',
+    path: '/users/{uid}/asking',
+    auth: { kind: 'self', user: 'uid' },
+    callsOutbound: true,
+    params: Type.Object({ uid: Type.String() }),
+    replies: { 204: null },
+    handle: async () => {
+      await barrier();
+      return noContent;
+    },
+  }),
+  defineRoute({
+    ...base,
+    name: 'guarded',
+    method: 'GET',
+    path: '/{target_type}/{target_id}/guarded',
+    auth: {
+      kind: 'entity',
+      kinds: ['user', 'bot', 'server', 'team'],
+      permission: 'view_sessions',
+      type: 'target_type',
+      id: 'target_id',
+    },
+    params: Type.Object({ target_type: Type.String(), target_id: Type.String() }),
+    replies: { 200: Empty },
+    handle: (_app, { params }) => replyOk(params),
+  }),
+];
+
+/** All rows; `barrier` holds back the slow ones. */
+export const sampleRows = (seen: Seen[], barrier: () => Promise<void>): readonly AnyRoute[] => [
+  ...readingRows(seen),
+  ...writingRows(seen),
+  ...guardedRows(barrier),
+];

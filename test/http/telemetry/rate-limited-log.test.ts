@@ -1,0 +1,48 @@
+/**
+ * The log of failed requests under a flood of them.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRateLimitedLog, failuresPerSecondMax } from '../../../http/telemetry/rate-limited-log.ts';
+
+const test = suite('sparing log');
+
+interface Line {
+  readonly id?: number;
+  readonly left_out?: number;
+}
+const open = () => {
+  const lines: Line[] = [];
+  const time = { nowMs: 5_000 };
+  const target = { error: (fields: Line) => void lines.push(fields), info: () => {} };
+  const log = createRateLimitedLog(target as never, { monotonicMs: () => time.nowMs });
+  const fail = (count: number): void => {
+    for (let id = 0; id < count; id++) log.error({ id }, 'request failed');
+  };
+  return { lines, time, fail };
+};
+
+test('a few failures are all written', () => {
+  const { lines, fail } = open();
+
+  fail(failuresPerSecondMax);
+
+  assert.is(lines.length, failuresPerSecondMax);
+  assert.not.ok(lines.some((line) => 'left_out' in line));
+});
+
+test('of a flood a second writes so many, and the next line says how many were left out', () => {
+  const { lines, time, fail } = open();
+
+  fail(failuresPerSecondMax + 1_000);
+  time.nowMs += 1_000;
+  fail(2);
+
+  assert.is(lines.length, failuresPerSecondMax + 2);
+  assert.equal(
+    lines.slice(-2).map((line) => line.left_out),
+    [1_000, undefined],
+  );
+});
+
+test.run();
