@@ -197,7 +197,7 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'a mode follows any other',
-    file: 'engine/shard.ts',
+    file: 'engine/lane.ts',
     find: `if (!modesAfter[lane.mode].includes(mode))`,
     replace: `if (!(mode in modesAfter))`,
     killers: [assertionsTest],
