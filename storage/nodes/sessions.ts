@@ -100,7 +100,7 @@ const recordNotice = (state: MirrorState, hash: string): void => {
   state.doubted.set(hash, {});
 };
 
-  /** Hashes that ended or changed lately: a Redis that lost writes may show an old copy again. */
+/** A key also changes when it expires: a changed key is read again; only a message invalidates for good. */
 const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) =>
   pubsub.subscribe({
     onKeyChanged: (key) => {
