@@ -155,7 +155,7 @@ test('a flusher is started once, and an engine that drains is not started', asyn
 
 test('a generation that the ledger gives out is greater than any before', async () => {
   const kit = await createKit();
-  const ledger = { ...kit.ledger.port, nextGeneration: async () => 1 };
+  const ledger = { ...kit.ledger.port, takeGeneration: async () => 1 };
 
   const refusal = await kit.until(renewGenerations(kit.hot, ledger, [ref.shard]).catch(String));
 

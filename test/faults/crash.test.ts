@@ -9,7 +9,7 @@ import { printFigures } from './figures.ts';
 import { seed } from './plans.ts';
 
 const test = suite('crash points, a few');
-const few = ['after-hot.settled', 'after-hot.commit.adjust'];
+const few = ['after-hot.markFlushed', 'after-hot.commit.adjust'];
 
 let folders: CrashFolders;
 test.before(async () => {

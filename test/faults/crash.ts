@@ -104,7 +104,7 @@ export const runCrash = async (folders: CrashFolders, point: CrashPoint, seed: n
 };
 
 /** Passed once per life, or a few times at most: the first passage is the one. */
-const seldom = /generations|publish|nextGeneration|adjust|forget|bury|init|facts|editsTold/i;
+const seldom = /generations|publish|takeGeneration|adjust|forget|deadLetter|init|facts|markEditsSent/i;
 /** Passed many times a second. */
 const often = /commit/;
 const passageOf = (name: string, { dice: random }: Run): number =>

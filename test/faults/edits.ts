@@ -28,7 +28,7 @@ const program = fileURLToPath(new URL('./crash-main.ts', import.meta.url));
 /** Around the telling: committed in SQL and nothing else; told, and SQL does not know that. */
 export const points = ['before-hot.commit.facts', 'after-hot.commit.facts'];
 /** Where nobody else can tell it first. */
-export const pointsAlone = [...points, 'before-ledger.editsTold'];
+export const pointsAlone = [...points, 'before-ledger.markEditsSent'];
 
 interface Edit extends Operation {
   /** What votes are answered with when it is told. */

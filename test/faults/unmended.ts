@@ -21,8 +21,8 @@ const waitMs = Number(settings.VOTE_WAIT_HOURS) * 3_600_000;
 
 /** From the first look at both stores to the first totals written anew. */
 export const points = [
-  'before-hot.generations',
-  'before-ledger.nextGeneration',
+  'before-hot.readGenerations',
+  'before-ledger.takeGeneration',
   'before-hot.publish',
   'after-hot.publish',
   'before-ledger.flush',
