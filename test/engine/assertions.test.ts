@@ -64,12 +64,12 @@ test('a lane has sealed batches exactly while a call is out or is to be sent aga
   const commitQueue = laneWithClick();
   setMode(commitQueue, 'gathering');
 
-  assert.throws(() => setMode(commitQueue, 'in flight'), /in flight with 0 batches/);
+  assert.throws(() => setMode(commitQueue, 'in flight'), /in flight with 0 sealed batches/);
   sealQueues(commitQueue, limits.batchItemsMax);
-  assert.throws(() => setMode(commitQueue, 'quiet'), /quiet with 1 batches/);
+  assert.throws(() => setMode(commitQueue, 'quiet'), /quiet with 1 sealed batches/);
   setMode(commitQueue, 'in flight');
   takeSealed(commitQueue);
-  assert.throws(() => setMode(commitQueue, 'resending'), /resending with 0 batches/);
+  assert.throws(() => setMode(commitQueue, 'resending'), /resending with 0 sealed batches/);
   setMode(commitQueue, 'quiet');
 });
 
@@ -155,7 +155,7 @@ test('a flusher is started once, and an engine that drains is not started', asyn
 
 test('a generation that the ledger gives out is greater than any before', async () => {
   const kit = await createKit();
-  const ledger = { ...kit.ledger.port, nextGeneration: async () => 1 };
+  const ledger = { ...kit.ledger.port, takeGeneration: async () => 1 };
 
   const refusal = await kit.until(renewGenerations(kit.hot, ledger, [ref.shard]).catch(String));
 

@@ -33,7 +33,7 @@ export const createWorld = async (): Promise<World> => {
       await kit.ledger.port.flush(round);
       rounds.push({ atMs: kit.driver.nowMs(), round });
     },
-    bury: kit.ledger.port.writeDeadLetter,
+    writeDeadLetter: kit.ledger.port.writeDeadLetter,
   };
   const world: World = {
     ...kit,

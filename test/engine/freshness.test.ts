@@ -216,9 +216,9 @@ test('in doubt the answer to an earlier question says nothing', async () => {
   read.then(() => {
     answered = true;
   });
-  await world.pass(limits.doubtPollMs);
+  await world.pass(limits.recheckPollMs);
   early();
-  await world.pass(limits.doubtPollMs);
+  await world.pass(limits.recheckPollMs);
   assert.not(answered);
   late();
   await world.until(read);
@@ -340,7 +340,7 @@ test('what was being looked up while its shard moved answers who waits, and is n
   const { totals, facts } = initOf(ref);
   const registry = createRegistry({
     actorsMax: 10,
-    meters: { actors: () => {} } as never,
+    meters: { recordActors: () => {} } as never,
     activate: () =>
       new Promise((resolve) => {
         answer = () =>

@@ -30,7 +30,7 @@ const createWorld = (actorsMax = 100): World => {
     find: async (_kind, id) => foundAt(id),
     registry: createRegistry({
       actorsMax,
-      meters: { actors: () => {} } as never,
+      meters: { recordActors: () => {} } as never,
       activate: (kind, id) => {
         world.asked.push(id);
         return world.find(kind, id);
