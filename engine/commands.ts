@@ -1,10 +1,10 @@
 /**
- * What each call of the engine's door does: `createCommands` has one entry per call, in the order of
+ * Implements the calls of the engine's interface: `createCommands` has one entry per call, in the order of
  * `engine.ts`.
  *
- * A read answers from an actor's committed state. A write is a command that `turns.ts` runs: nothing is
- * decided on what was read here, so nothing can change between the check and the write. Start, drain and
- * health are in `create.ts`, which is the only caller.
+ * A read answers from an actor's committed state. A write is a command that `turns.ts` runs: the store
+ * decides it, not this file, so nothing can change between a check and its write. Start, drain and health are
+ * in `create.ts`, which is the only caller.
  */
 import type { Loader } from './actors/activation.ts';
 import type { Actor } from './actors/actor.ts';
@@ -42,16 +42,16 @@ import {
   toFailureError,
 } from './turns.ts';
 
-/** What commands use beside the way of a turn. */
+/** The parts of the engine that commands use. */
 export interface CommandCore extends Core {
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'rechecking' | 'suspectStale'>;
   readonly load: Loader;
   readonly rules: () => CommitRules;
   readonly newId: () => string;
-  /** The number of a client address. */
+  /** Hashes a client address to a visitor number. */
   readonly computeVisitor: (clientAddress: string) => string;
-  /** The outbox passed its high mark and has not come under the low one. */
+  /** The outbox passed `outboxVotesHigh` and has not yet fallen to `outboxVotesLow`. */
   votesPaused: boolean;
 }
 
@@ -98,7 +98,7 @@ class StatsCommand implements Command<EntityView> {
     this.post = post;
   }
 
-  /** Fields that were not posted stay `undefined`: all items of this kind have one shape. */
+  /** Fields that were not posted are `undefined`, so that all items of this kind share one object shape. */
   makeItem(target: EntityRef): StatsItem {
     const { servers, shards, users, shardList, status } = this.post;
     const atMs = this.core.clock.nowMs();
@@ -111,14 +111,14 @@ class StatsCommand implements Command<EntityView> {
   }
 }
 
-/** A view whose state is unpacked on first use: most clients that post never look at it. */
+/** A view that unpacks its state on first use: most clients that post never read it. */
 class PostedView implements EntityView {
   readonly ref: EntityRef;
   private readonly lazyState: LazyState;
 
-  constructor(ref: EntityRef, held: LazyState) {
+  constructor(ref: EntityRef, lazyState: LazyState) {
     this.ref = ref;
-    this.lazyState = held;
+    this.lazyState = lazyState;
   }
 
   get state(): HotState {
@@ -129,9 +129,11 @@ class PostedView implements EntityView {
 /* ------------------------------------------------------------------ votes */
 
 const vote = (core: CommandCore, request: VoteRequest): Promise<VoteOutcome> =>
-  isOutboxFull(core) ? Promise.reject(outboxFull()) : runCommand(core, new VoteCommand(core, request));
+  isOutboxFull(core)
+    ? Promise.reject(createOutboxFullError())
+    : runCommand(core, new VoteCommand(core, request));
 
-/** Votes are rows to be: above the high mark they are refused until the outbox is below the low one (I15). */
+/** Each vote becomes a row: a full outbox refuses votes until it is down to `outboxVotesLow` (I15). */
 const isOutboxFull = (core: CommandCore): boolean => {
   const { votes } = core.flusher.getBacklogSize();
   if (votes >= limits.outboxVotesHigh) core.votesPaused = true;
@@ -139,14 +141,14 @@ const isOutboxFull = (core: CommandCore): boolean => {
   return core.votesPaused;
 };
 
-const outboxFull = (): DomainError => {
+const createOutboxFullError = (): DomainError => {
   const message = 'Too many votes wait for the database; nothing was counted. Try again later.';
   return new DomainError('overloaded', message, { outcome: 'not_applied' }, 30);
 };
 
 /**
- * A vote. While its turn is in the gate it is the user's pending vote on that actor, and the user's later
- * votes wait behind it.
+ * A vote. While its turn is in the output gate it is the user's pending vote on that actor, and the user's
+ * later votes wait behind it.
  */
 class VoteCommand implements Command<VoteOutcome>, PendingVote {
   readonly kind: EntityKind;
@@ -219,7 +221,7 @@ const readVoteStatus = async (core: CommandCore, target: Target, user: string): 
   const view = await read(core, kind, id);
   const reply = await core.load({ kind, id, voter: user });
   const nowMs = core.clock.nowMs();
-  // The store's facts, not the actor's: another node may have delivered an edit that this one has not seen.
+  // Uses the store's facts: another node may have delivered an edit that this node's actor has not seen.
   const { facts } = reply.outcome === 'found' ? reply.state : view.state;
   const window = selectWindow(facts, nowMs, core.rules().windows);
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
@@ -231,8 +233,8 @@ const readVoteStatus = async (core: CommandCore, target: Target, user: string): 
 /* -------------------------------------------------- decisions of the ledger */
 
 /**
- * Where the store does not know the entity, that is initialised first: a concurrent activation may still
- * insert the facts from before the edit.
+ * Initialises an entity that the store does not know before it sends the facts: a concurrent activation may
+ * still insert the facts from before the edit.
  */
 const refreshFacts = async (core: CommandCore, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
@@ -240,10 +242,10 @@ const refreshFacts = async (core: CommandCore, target: Target): Promise<void> =>
   await sendOrInitialise(core, toFactsItem(row, core.clock.nowMs()));
 };
 
-/** Delivers what is open for the entity; for one that is gone from the ledger, everything that is open. */
+/** Delivers the entity's open adjustments; if the ledger does not have the entity, all open ones. */
 const deliverOpenAdjustments = async (core: CommandCore, target: Target): Promise<void> => {
   const [row] = await core.ledger.find([target]);
   const parts = toDeliveryParts(core);
-  let settled: number = limits.adjustmentsPerRound;
-  while (settled === limits.adjustmentsPerRound) settled = await deliverAdjustments(parts, row?.ref);
+  let delivered: number = limits.adjustmentsPerRound;
+  while (delivered === limits.adjustmentsPerRound) delivered = await deliverAdjustments(parts, row?.ref);
 };

@@ -1,8 +1,8 @@
 /**
- * Wires the engine: registry, gate, flusher, delivery; and its start and drain order.
+ * Builds the engine from its parts (registry, output gate, flusher, delivery), starts it and drains it.
  *
- * Start: compare the stores' generations, then flush. Drain is the reverse: no new work, answers out, the
- * gate shut, the backlog flushed. Only the composition root and tests call this.
+ * Start compares the stores' generations, then starts the flusher. Drain refuses new work, sends the answers
+ * that are due, stops the output gate and flushes the backlog. Only the composition root and tests call this.
  */
 import assert from 'node:assert/strict';
 import { activate, createLoader } from './actors/activation.ts';
@@ -27,20 +27,20 @@ export interface EngineParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly meters: EngineMeters;
-  /** Unique for the life of this process, e.g. node name and a boot UUID. */
+  /** Unique per process start, e.g. node name and a boot UUID. */
   readonly producer: string;
   readonly rules: () => CommitRules;
   /** 32 random bytes, the same for the whole fleet and for ever. */
   readonly visitorSecret: Uint8Array;
-  /** UUIDs for votes; version 7 keeps their index dense. */
+  /** Creates the UUIDs of votes; version 7 keeps their index dense. */
   readonly newId: () => string;
   readonly flushIntervalMs: number;
   readonly actorsMax: number;
-  /** Other nodes use the same stores. Default: alone. */
+  /** Other nodes use the same stores. Default: false. */
   readonly shared?: boolean;
-  /** The shards this node flushes now, `null` for all (it is alone). Default: all. */
+  /** The shards that this node flushes now, `null` for all (it is alone). Default: all. */
   readonly flushShards?: () => readonly Shard[] | null;
-  /** The ledger came back from an older copy: send it all totals again. */
+  /** The ledger was restored from an older copy: sends it all totals again. */
   readonly reflush: boolean;
 }
 
@@ -57,7 +57,7 @@ interface WiredEngine {
   readonly phase: Phase;
 }
 
-/** Builds an engine that is not started. It owns neither store: closing them is the caller's. */
+/** Builds an engine that is not started. The caller owns the stores and closes them. */
 export const createEngine = (parts: EngineParts): Engine => {
   const wired = wireParts(parts);
   return {
@@ -152,12 +152,12 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   const notes: string[] = [];
   if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
   const { pulse } = parts.hot;
-  const away = pulse?.listSilent() ?? [];
+  const silentServers = pulse?.listSilent() ?? [];
   const healthy = outputGate.isHealthy(pulse?.getAnsweredMs());
-  if (away.length > 0) notes.push(...away);
+  if (silentServers.length > 0) notes.push(...silentServers);
   else if (!healthy) notes.push('the hot store does not answer');
-  const trouble = flusher.getLastError();
-  if (trouble !== null) notes.push(`flushing to SQL fails: ${trouble}`);
+  const flushError = flusher.getLastError();
+  if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
-  return { ready: phase === 'started' && healthy && away.length === 0, notes };
+  return { ready: phase === 'started' && healthy && silentServers.length === 0, notes };
 };

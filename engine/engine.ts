@@ -1,8 +1,8 @@
 /**
- * The engine's only door. Routes, jobs and the operator's side call these functions and nothing below them.
+ * The engine's public interface. Routes, jobs and operator commands call these functions and nothing below.
  *
  * Every function that changes a number promises *hot* when its promise resolves. Failures are `DomainError`s
- * in the client's words: `not_found`, `overloaded`, `deadline_passed`, `store_unavailable`, `draining` (the
+ * that clients may see: `not_found`, `overloaded`, `deadline_passed`, `store_unavailable`, `draining` (the
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
 
@@ -11,7 +11,7 @@ import type { HotState, PresenceStatus } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
 
-/** What readers see: committed state only, uptime folded to now. */
+/** What readers see: committed state only, with uptime computed up to now. */
 export interface EntityView {
   readonly ref: EntityRef;
   readonly state: HotState;
@@ -37,8 +37,8 @@ export type VoteOutcome =
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly waitMs: number };
 
 /**
- * A user's standing with an entity: the window in force now, the time left (0 when he may vote), and when he
- * may: a shorter window may begin before this one is over.
+ * Whether a user may vote for an entity: the window in force now, the wait it leaves (`waitMs`, 0 if the user
+ * may vote), and when the wait really ends (`freeAtMs`), since a shorter window may begin earlier.
  */
 export interface VoteStatus {
   readonly view: EntityView;
@@ -50,49 +50,47 @@ export interface VoteStatus {
 
 export interface EngineHealth {
   readonly ready: boolean;
-  /** Short words for `/readyz`: what is wrong, or what is weaker than it should be. */
+  /** Short messages for `/readyz`: what is wrong or degraded. */
   readonly notes: readonly string[];
 }
 
 export interface Engine {
-  /** The committed view: at once when the actor is live, else after its activation. */
+  /** The committed view: at once if the actor is live, otherwise a promise that activates it. */
   read(kind: EntityKind, id: string): EntityView | Promise<EntityView>;
-  /** Hot when it resolves. Resolves to the view that contains the post. */
+  /** Merges a stats post. Resolves to the view that contains it. Hot. */
   postStats(botId: string, post: StatsPost): Promise<EntityView>;
   /**
-   * Counts a page view of an entity just read; returns at once, the click is in the next batch (a tick
-   * behind, under load `limits.gatherUnawaitedMs`).
+   * Counts a page view of an entity just read. Returns at once; the click joins the next batch, one tick
+   * later or under load up to `limits.gatherUnawaitedMs`.
    */
   countClick(view: EntityView, clientAddress: string): void;
-  /** Counts an invite click, as `countClick` does. */
+  /** Counts an invite click. Returns at once, like `countClick`. */
   countInvite(view: EntityView): void;
+  /** Casts a vote; a refusal by the rules is an outcome, not an error. Hot. */
   vote(request: VoteRequest): Promise<VoteOutcome>;
+  /** Reads a user's vote status from the hot store. */
   readVoteStatus(kind: EntityKind, id: string, user: string): Promise<VoteStatus>;
-  /** Resolves when every vote hot before the call is in the ledger; `deadline_passed` after 1 s. */
+  /** Resolves when the votes that were hot before the call are in the ledger; rejects after 1 s. */
   waitForFlush(kind: EntityKind, id: string): Promise<void>;
-  /**
-   * After an edit changed what counting depends on: sends the ledger's facts. Hot. A no-op for entities never
-   * activated.
-   */
+  /** Sends the ledger's facts to the hot store, after an edit that counting depends on. Hot. */
   refreshFacts(kind: EntityKind, id: string): Promise<void>;
-  /**
-   * After the ledger recorded adjustments (void, delete, reset): delivers what is open for this entity. Hot.
-   */
+  /** Delivers this entity's open adjustments, after the ledger recorded some (void, delete, reset). Hot. */
   deliverAdjustments(kind: EntityKind, id: string): Promise<void>;
   /**
-   * This process did not run for a while, so other nodes may have changed what is in memory here: every read
-   * from now on waits until the hot store has said what they changed, for `limits.recheckMsMax` at the most.
-   * Does nothing on stores of its own.
+   * To be called after this process did not run for a while: other nodes may have changed what it caches.
+   * Reads then wait until the hot store has reported what changed, at most `limits.recheckMsMax`. Does
+   * nothing on a node that shares its stores with no other.
    */
   suspectStale(): void;
   readHealth(): EngineHealth;
   /**
-   * Loads generations, publishes missing ones, starts the flusher. Throws words for the operator when stores
-   * contradict each other.
+   * Compares generations, publishes missing ones and starts the flusher. Throws `StoresDisagree`, with a
+   * message for the operator, if the stores contradict each other.
    */
   start(): Promise<void>;
   /**
-   * Refuses new work, answers what is in flight, flushes the backlog to the ledger. Resolves by `deadlineMs`.
+   * Refuses new work, answers what is in flight and flushes the backlog to the ledger. Resolves by the
+   * monotonic `deadlineMs`.
    */
   drain(deadlineMs: number): Promise<void>;
 }

@@ -1,15 +1,13 @@
 /**
- * The closed list of errors, and the two classes that carry them.
+ * The closed list of error codes, and the two error classes.
  *
- * `DomainError` is what a client is told: a code of this list and words that say what to do. `StorageError`
- * is what a store's adapter throws: operation, outcome, reason and cause; it never leaves the process.
- * `http/response/errors.ts` alone maps both to replies. Refusals that are part of normal life (a vote inside
- * its window) are returned values, not errors.
+ * A `DomainError` goes to the client: a code of this list and a message that says what to do. A
+ * `StorageError` comes from a store's adapter: operation, outcome, reason and cause; it never leaves the
+ * process. Only `http/response/errors.ts` maps both to replies. Expected refusals (a vote inside its window)
+ * are return values, not errors.
  */
 
-/**
- * Every machine word that may stand in `context.code`, with its HTTP status. Documented in docs/behaviour.md.
- */
+/** Every error code that `context.code` may have, with its HTTP status. Documented in docs/behaviour.md. */
 export const errorStatuses = {
   validation_failed: 400,
   malformed_json: 400,
@@ -60,7 +58,7 @@ export const errorStatuses = {
 } as const;
 export type ErrorCode = keyof typeof errorStatuses;
 
-/** A reply other than success, in the words a client reads. `context` values are strings (contract §2.1). */
+/** An error reply; the client reads its message. `context` values are strings (contract §2.1). */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly context: Readonly<Record<string, string>>;
@@ -81,8 +79,8 @@ export type StorageOutcome = 'not_applied' | 'unknown';
 /**
  * `unreachable`: no answer; `busy`: answered, try again later (lock, deadlock, loading, read-only);
  * `full`: no room; `row`: a row can never be stored as it is; `uninitialised`: the store lost its data;
- * `damaged`: it met data that it cannot read; `outdated`: what was sent belongs to a generation that is over;
- * `closed`: we are shutting down; `bug`: everything else.
+ * `damaged`: it found data that it cannot read; `outdated`: the call belongs to an earlier generation;
+ * `closed`: this process is shutting down; `bug`: everything else.
  */
 export type StorageReason =
   | 'unreachable'
@@ -95,6 +93,7 @@ export type StorageReason =
   | 'closed'
   | 'bug';
 
+/** A failed call of a store; `outcome` says whether it may have had an effect. */
 export class StorageError extends Error {
   readonly operation: string;
   readonly outcome: StorageOutcome;

@@ -1,22 +1,19 @@
 /**
- * Names of things: entity kinds, branded identifiers, hot keys and shards.
+ * Identifiers: entity kinds, branded types, addresses and shards.
  *
- * Owns the fixed mapping from an entity to its logical shard and its hot key. The mapping never
- * changes: a store written by one version is read by all later ones. Identifiers are minted here
- * and nowhere else, so a raw string from a request cannot be mistaken for one.
+ * Defines the fixed mapping from an entity to its address (its key in the hot store) and its logical shard.
+ * The mapping never changes: every later version reads a store that an earlier one wrote. Branded identifiers
+ * are created only here, so a raw string from a request cannot be mistaken for one.
  */
 
 export const entityKinds = ['bot', 'server', 'team', 'pack'] as const;
 export type EntityKind = (typeof entityKinds)[number];
 
-/**
- * The number given to one listing of an entity by an SQL sequence; a listing deleted and made again gets a
- * new one.
- */
+/** The listing id, from an SQL sequence: an entity that is deleted and listed again gets a new one. */
 export type Incarnation = number & { readonly __brand: 'incarnation' };
 /** A logical shard, 0 to 127. */
 export type Shard = number & { readonly __brand: 'shard' };
-/** `<letter>:<encoded id>`: one address of an entity, whatever its incarnation. */
+/** `<letter>:<encoded id>`: the address of an entity, the same for all its incarnations. */
 export type EntityAddress = string & { readonly __brand: 'address' };
 
 export const shardCount = 128;
@@ -32,8 +29,8 @@ export interface EntityRef {
 
 const kindLetters: Record<EntityKind, string> = { bot: 'b', server: 's', team: 't', pack: 'p' };
 
-export const isEntityKind = (word: string): word is EntityKind =>
-  (entityKinds as readonly string[]).includes(word);
+export const isEntityKind = (text: string): text is EntityKind =>
+  (entityKinds as readonly string[]).includes(text);
 
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
@@ -41,15 +38,15 @@ export const toShard = (value: number): Shard => value as Shard;
 export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
 
 /**
- * Nearly all ids: digits, UUIDs, slugs. They encode to themselves, and a test is ten times cheaper than that.
+ * Nearly all ids: digits, UUIDs, slugs. They need no encoding, and this test is ten times cheaper than one.
  */
 const plainId = /^[A-Za-z0-9_-]*$/;
 
-/** Encodes an id so that it holds no brace, colon or NUL: those carry meaning in keys. */
+/** Builds the address. Encodes the id so that it has no brace, colon or NUL: those have a meaning in keys. */
 export const toAddress = (kind: EntityKind, id: string): EntityAddress =>
   `${kindLetters[kind]}:${plainId.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
 
-/** FNV-1a over the address with a final mix; stable for ever (see the module header). */
+/** FNV-1a over the address with a final mix; never changes (see the header). */
 export const computeShard = (address: EntityAddress): Shard => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < address.length; index++) {
@@ -65,7 +62,7 @@ export const createEntityRef = (kind: EntityKind, id: string, incarnation: numbe
   return { kind, id, incarnation: incarnation as Incarnation, shard: computeShard(address), address };
 };
 
-/** The reference of a listing known by its address, as stores keep it: the inverse of `toAddress`. */
+/** Builds the reference of a listing from its address as stored: the inverse of `toAddress`. */
 export const parseEntityRef = (address: EntityAddress, incarnation: Incarnation): EntityRef => {
   const kind = entityKinds.find((candidate) => kindLetters[candidate] === address[0]);
   if (kind === undefined) throw new Error(`no entity kind has the address ${address}`);

@@ -1,15 +1,11 @@
 /**
- * What the engine tells about itself while it works. Types only.
+ * The engine's port for metrics. Types only.
  *
- * Whoever listens must be quick: calls come from the middle of every batch. Implemented by
- * http/telemetry/metrics.ts.
+ * Implementations must be fast, because every batch calls them. Implemented by `http/telemetry/metrics.ts`.
  */
 import type { BacklogSize } from './ports.ts';
 
-/**
- * Counters and timings the engine reports; the admin listener publishes them. All calls are cheap and never
- * throw.
- */
+/** Counters and timings that the engine reports; the admin listener publishes them. Calls never throw. */
 export interface EngineMeters {
   recordCommit(items: number, milliseconds: number): void;
   recordGateWait(milliseconds: number): void;
@@ -21,12 +17,12 @@ export interface EngineMeters {
   recordBacklog(size: BacklogSize, oldestAgeMs: number): void;
   recordDeadLetters(rows: number): void;
   recordContinuityLoss(reason: string): void;
-  /** Bytes of confirmed work that is kept in case the store loses it. */
+  /** Bytes in the retransmit buffer. */
   recordRetransmitBytes(bytes: number): void;
-  /** Confirmed items that the store lost and that are sent again. */
+  /** Confirmed items that the store lost and that are resent. */
   recordResends(items: number): void;
-  /** One of them is done with: counted; `merged` into a newer vote of the same user; its listing `gone`. */
+  /** Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `gone`. */
   recordResendOutcome(how: 'applied' | 'merged' | 'gone'): void;
-  /** One look at the versions of so many shards; so many had been moved by other nodes. */
+  /** One poll of the versions of `shards` shards, of which other nodes had changed `moved`. */
   recordVersionPoll(shards: number, moved: number): void;
 }

@@ -2,7 +2,7 @@
  * The engine's ports, one per consumer: the hot store, the ledger, the clock. Types only; the data that is
  * committed through them is in `entity/items.ts`.
  *
- * Words used for durability, here and in all doc comments:
+ * Durability terms, here and in all doc comments:
  * - *applied*: in the answering store's memory, may be lost with it;
  * - *hot*: as durable as the hot store promises (embedded, or Redis `appendfsync always`: synced to disk);
  * - *ledger*: committed in SQL.
@@ -40,19 +40,19 @@ export interface Clock {
 export interface LoadRequest {
   readonly kind: EntityKind;
   readonly id: string;
-  /** Also read this user's last vote that still makes them wait. */
+  /** Also reads this user's last vote that still makes them wait. */
   readonly voter?: string;
 }
 export type LoadReply =
   | { readonly outcome: 'absent'; readonly generation: number }
-  /** The newest incarnation known is dead; a later one must come from SQL. */
+  /** The newest known incarnation is deleted (a tombstone); a later one must come from SQL. */
   | { readonly outcome: 'forgotten'; readonly incarnation: Incarnation; readonly generation: number }
   | {
       readonly outcome: 'found';
       readonly ref: EntityRef;
       readonly state: HotState;
       readonly generation: number;
-      /** Time of the voter's last vote that is not released, 0 for none, whatever the window is. */
+      /** Time of the voter's last vote that is not released, whatever the window; 0 for none. */
       readonly votedAtMs: number;
     };
 
@@ -80,10 +80,10 @@ export interface BacklogSize {
   readonly votes: number;
 }
 /**
- * What was flushed: an entity leaves the dirty set iff its version is still the one flushed and the shard's
- * generation the one it was flushed under (a version alone may be given twice); else it goes to the end of
- * the queue. `flushedVotes` is recorded in its state either way, without a new version. Entities
- * that are gone are skipped, and so are clean ones: another node has settled a later flush of them.
+ * What was flushed. An entity leaves the dirty set if its version and its shard's generation are still those
+ * that were flushed (a version alone may be used twice); otherwise it goes to the end of the dirty queue.
+ * Either way the store records `flushedVotes` in its state, without a new version. The store skips deleted
+ * entities, and clean ones: another node has already acknowledged a later flush of them.
  */
 export interface FlushReceipt {
   readonly entities: readonly {
@@ -95,73 +95,77 @@ export interface FlushReceipt {
   readonly votes: readonly { readonly itag: string; readonly shard: Shard }[];
 }
 
-/** Whether the servers of a hot store answer, known without traffic. */
+/** Whether the servers of a hot store answer, as known without sending anything. */
 export interface Pulse {
-  /** Words for each that does not answer now. */
+  /** One message for each server that does not answer now, for `/readyz`. */
   listSilent(): readonly string[];
-  /** When the one that has been silent for longest last answered, monotonic ms. */
+  /** When the server that has been silent longest last answered, monotonic ms. */
   getAnsweredMs(): number;
 }
 
-/** Reads of the hot store. They change nothing, and nothing is ever decided on what they return. */
+/** Reads of the hot store. They change nothing, and no decision about counted facts uses their results. */
 export interface HotReader {
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
-  /** The current position of each shard asked for (freshness between nodes). */
+  /** The current version of each given shard; the staleness poller compares them. */
   readVersions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
 }
 
-/** The only way to change counted facts: `commit`, and what its callers must know of the store. */
+/** The only way to change counted facts: `commit`, and what its callers must know about the store. */
 export interface HotWriter {
-  /** A confirmed commit may be lost by a crash or failover of the store: the engine keeps what is young. */
+  /** A crash or failover may lose confirmed commits, so the engine buffers the recent ones to resend them. */
   readonly mayLoseTail: boolean;
-  /** Absent where the store is inside this process. */
+  /** Absent when the store runs inside this process. */
   readonly pulse?: Pulse;
   /**
-   * Batches of shards on different lanes may be in flight at once; within a lane there is one call at a time.
+   * The number of the shard's commit queue. Each queue has one call in flight at a time; calls of different
+   * queues may overlap.
    */
   toCommitQueue(shard: Shard): number;
   /**
-   * At most one batch per shard, all of one lane. A batch numbered 0 is a question: it changes nothing, and
-   * `lastSequence` of its `duplicate` is the answer. Replies in order. Hot when it resolves.
+   * Commits at most one batch per shard, all of one commit queue; replies come in the order of the batches.
+   * A batch with sequence number 0 is a query: it changes nothing and its reply is a `duplicate` with the
+   * producer's `lastSequence`. Hot when it resolves.
    */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
 }
 
-/** Where the flusher takes its work from, and reports what is flushed. */
+/** Where the flusher reads its work from, and acknowledges what is flushed. */
 export interface FlushSource {
   /**
-   * Per shard: entities dirty longest first, votes by itag. At most the given numbers; `shards` narrows to
-   * those. Totals and votes of a shard are of one moment: an entity comes with all its votes that wait. Where
-   * there is no room for all votes of a shard its entities stay behind, and where there is none for all its
-   * entities, the votes of the others do. (Asked for votes only, or entities only, it gives just those.)
+   * Reads up to the given numbers of dirty entities (per shard: longest dirty first) and outbox votes (by
+   * itag); `shards` limits the read to those. Totals and votes of a shard are a consistent snapshot: an
+   * entity comes with all its waiting votes. If not all votes of a shard fit, its entities are left out; if
+   * not all its entities fit, the votes of the missing ones are left out. A limit of 0 reads the other kind
+   * only.
    */
   peek(limit: {
     readonly entities: number;
     readonly votes: number;
     readonly shards?: readonly Shard[];
   }): Promise<Backlog>;
+  /** Acknowledges a flush that is in the ledger; see `FlushReceipt`. */
   markFlushed(receipt: FlushReceipt): Promise<void>;
   countBacklog(): Promise<BacklogSize>;
 }
 
-/** The hot store's generations: one per shard, which says whether the shard's versions can be compared. */
+/** The hot store's generations, one per shard. Versions of a shard compare only within one generation. */
 export interface GenerationStore {
-  /** Generation per shard, 0 where the shard was never published. */
+  /** Generation per shard, 0 for a shard that was never published. */
   readGenerations(): Promise<readonly number[]>;
   /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */
   publish(generations: readonly { readonly shard: Shard; readonly generation: number }[]): Promise<void>;
   /**
-   * Empties shards that are still at the given position, as if they had never been published; others stay.
-   * Visitors and votes may be kept. Hot.
+   * Empties the shards that are still at the given position, as if they had never been published; leaves the
+   * others alone. The store may keep their visitors and votes. Hot.
    */
-  clear(places: readonly (ShardPosition & { readonly shard: Shard })[]): Promise<void>;
+  clear(positions: readonly (ShardPosition & { readonly shard: Shard })[]): Promise<void>;
 }
 
-/** What the process that opened the hot store does with it. */
+/** Maintenance by the process that opened the hot store. */
 export interface HotUpkeep {
-  /** What a confirmed commit survives, in words for the start message and `/readyz`. */
+  /** What a confirmed commit survives, as text for the start message and `/readyz`. */
   readonly durability: string;
-  /** Removes last votes older than the longest window and other expired entries, a bounded step. */
+  /** Removes last votes older than the longest window and other expired entries, in one bounded step. */
   sweep(nowMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -183,12 +187,12 @@ export interface LedgerEntity {
   readonly generation: number;
   readonly version: number;
 }
-/** A vote that still holds its voter back, as the ledger's rows tell. */
+/** A vote that still makes its voter wait, according to the ledger's rows. */
 export interface LedgerVote extends CastVote {
-  /** It does so whatever is released. */
+  /** It does so whatever is released, before or after. */
   readonly pinned: boolean;
 }
-/** Facts that were edited and may not have reached the hot store. */
+/** An edit of facts that may not have reached the hot store. */
 export interface Edit {
   readonly target: { readonly kind: EntityKind; readonly id: string };
   readonly incarnation: Incarnation;
@@ -202,29 +206,29 @@ export interface Adjustment {
 /** One flush round, in one transaction. Entities and votes come sorted by the ledger itself. */
 export interface FlushRound extends Backlog {}
 
-/** Reads of the ledger: what an entity needs to become active. */
+/** Reads of the ledger that activating an entity needs. */
 export interface LedgerReader {
-  /** The living listing of each address, `null` for none. */
+  /** The current listing of each target, in order; `null` for none. */
   find(
     targets: readonly { readonly kind: EntityKind; readonly id: string }[],
   ): Promise<readonly (LedgerEntity | null)[]>;
-  /** Votes of a listing since an instant that hold their voters back, oldest first, after the one given. */
+  /** One page of a listing's votes since `sinceMs` that make their voters wait, oldest first. */
   listVoters(
     target: EntityRef,
     page: { readonly sinceMs: number; readonly after: CastVote | null; readonly limit: number },
   ): Promise<readonly LedgerVote[]>;
 }
 
-/** Edited facts on their way to the hot store. */
+/** Edits of facts that the ledger must deliver to the hot store. */
 export interface EditLedger {
-  /** Edits of facts that are not marked as delivered, oldest first. */
+  /** Edits that are not marked as delivered, oldest first. */
   listEdits(limit: number): Promise<readonly Edit[]>;
   markEditsSent(edits: readonly Edit[]): Promise<void>;
 }
 
-/** Decisions about past votes on their way to the hot store. */
+/** Decisions about past votes that the ledger must deliver to the hot store. */
 export interface AdjustmentLedger {
-  /** Adjustments not yet settled, oldest first; `target` narrows to one listing. */
+  /** Adjustments that are not marked as delivered, oldest first; `target` selects one listing. */
   listAdjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
   markAdjustmentsDelivered(ids: readonly number[]): Promise<void>;
 }
@@ -232,12 +236,12 @@ export interface AdjustmentLedger {
 /** Where flush rounds go. */
 export interface FlushSink {
   /**
-   * Absolute totals guarded by (generation, version); votes by itag. Repeating it is harmless. Refused with
-   * reason `outdated` when a newer generation of one of its shards was given out: what it carries may be lost
-   * to the hot store by now. Ledger when it resolves.
+   * Writes absolute totals, guarded by (generation, version), and votes by itag; repeating it is harmless.
+   * Rejects with reason `outdated` if the ledger has issued a newer generation for one of the shards: the hot
+   * store may have lost what the round carries. Ledger when it resolves.
    */
   flush(round: FlushRound): Promise<void>;
-  /** Keeps one row that SQL refuses in the dead-letter table, with the reason. */
+  /** Stores one row that SQL refuses in the dead-letter table, with the reason. */
   writeDeadLetter(row: {
     readonly entity?: DirtyEntity;
     readonly vote?: OutboxVote;
@@ -245,18 +249,18 @@ export interface FlushSink {
   }): Promise<void>;
 }
 
-/** The ledger's side of generations: it alone gives new ones out. */
+/** The ledger's side of generations: only the ledger issues new ones. */
 export interface GenerationLedger {
-  /** Highest generation SQL has seen or given out, per shard; 0 where none. */
+  /** Highest generation per shard that SQL has seen or issued; 0 for none. */
   readGenerations(): Promise<readonly number[]>;
-  /** The newest place flushed of each shard, (0, 0) where none is known. */
+  /** The newest flushed position of each shard, (0, 0) for none. */
   readFlushedPositions(): Promise<readonly ShardPosition[]>;
-  /** Gives out a generation greater than any before and than `atLeast`. Ledger when it resolves. */
+  /** Issues a generation greater than every earlier one and than `atLeast`. Ledger when it resolves. */
   takeGeneration(shards: readonly Shard[], atLeast: number): Promise<number>;
 }
 
 /**
  * The ledger as `storage/` provides it; each part of the engine takes only the port it uses. Rejections are
- * `StorageError`s; `reason: 'row'` means a row in the round can never be stored as it is.
+ * `StorageError`s; `reason: 'row'` means that a row of the round can never be stored as it is.
  */
 export interface Ledger extends LedgerReader, EditLedger, AdjustmentLedger, FlushSink, GenerationLedger {}

@@ -1,11 +1,11 @@
 /**
- * How a command's turn travels: one attempt per command, the only retry loop, and the adoption of replies.
+ * Runs commands: one attempt per command, the only retry loop, and the adoption of replies.
  *
- * The way of a write: find or activate the actor → make the item → submit a turn to the gate → the store
- * decides → the actors adopt the reply → the command concludes. Where the store does not know the entity,
- * nothing was counted, so the attempt begins again. Never decides anything about counted facts. Invariant: an
- * actor adopts a reply's state before any answer of that reply goes out, so a client that was answered finds
- * its change (I9). Used by `commands.ts` and the wiring.
+ * A write takes these steps: find or activate the actor → create the item → submit a turn to the output gate
+ * → the store decides → the actors adopt the reply → the command returns its result. If the store does not
+ * know the entity, nothing was counted and the attempt starts again. This file decides nothing about counted
+ * facts. Invariant: an actor adopts a reply's state before any answer to that reply is sent, so a client that
+ * has its answer can read its change (I9). Used by `commands.ts` and `create.ts`.
  */
 import assert from 'node:assert/strict';
 import { toInitItem } from './actors/activation.ts';
@@ -34,36 +34,36 @@ export interface Target {
   readonly id: string;
 }
 
-/** One call of the engine's door: what it sends about one entity, and what the decision means. */
+/** One write of the engine's interface: the item it sends about one entity, and how the decision is read. */
 export interface Command<Result> extends Target {
   makeItem(ref: EntityRef): Item;
-  /** Turns the decision into the result. Not called for an entity that the store does not know. */
+  /** Converts the decision to the result. Not called for an entity that the store does not know. */
   toResult(decided: ItemReply, actor: Actor): Result;
-  /** Has the attempt wait for another one of the same actor instead of sending an item. */
+  /** May queue the attempt behind a pending one of the same actor; returns whether it did. */
   joinPending?(actor: Actor, attempt: Attempt<Result>): boolean;
-  /** The turn left the gate; `toResult` or `onFailed` may follow. */
+  /** The turn left the output gate; `toResult` or `onFailed` may follow. */
   onLeft?(actor: Actor): void;
-  /** The turn had no decision, or one that sent the attempt back to its beginning. */
+  /** The turn got no decision, or one that restarts the attempt. */
   onFailed?(failure: TurnFailure): void;
 }
 
 /**
- * Runs a command: one turn of an active entity. Hot when it resolves; rejects with a `DomainError` when no
- * decision comes in time, or the entity does not exist.
+ * Runs a command: one turn of an active entity. Hot when it resolves; rejects with a `DomainError` if no
+ * decision comes in time or the entity does not exist.
  */
 export const runCommand = <Result>(core: Core, command: Command<Result>): Promise<Result> =>
   new Attempt(core, command).start();
 
 /**
- * A command on its way, and the waiter of its turns: one at a time, at most `limits.reactivationsMax`.
- * A class, as every stats post makes one.
+ * A running command, and the waiter of its turns: one turn at a time, at most `limits.reactivationsMax`.
+ * A class, because every stats post creates one.
  */
 export class Attempt<Result> implements Waiter {
   private readonly core: Core;
   private readonly command: Command<Result>;
   private actor: Actor | null;
   private attemptsLeft: number;
-  /** Settles the promise of `start`; the attempt is over. */
+  /** Resolves the promise of `start` and ends the attempt. */
   resolve: (result: Result) => void;
   private reject: (error: unknown) => void;
 
@@ -140,9 +140,7 @@ export class Attempt<Result> implements Waiter {
 
 const ignore = (): void => {};
 
-/** The store did not take the item: nothing was counted. */
-
-/** The message for a turn without a decision. */
+/** The error for a turn without a decision. */
 export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
   const message =
     outcome === 'unknown'
@@ -152,8 +150,8 @@ export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
 };
 
 /**
- * The actor of something that was not sent yet: where its activation fails nothing of it was counted, also
- * when the outcome of the load or the `init` is unknown.
+ * Finds or activates the actor of an item that is not sent yet. If that fails, the item was not counted, even
+ * when the outcome of the load or the `init` is unknown; so the error says `not_applied`.
  */
 const activateForWrite = ({ registry }: Core, { kind, id }: Target): Promise<Actor> =>
   registry.getOrActivate(kind, id).catch((error: unknown) => {
@@ -165,23 +163,20 @@ const toNotApplied = (error: unknown): unknown => {
     const { operation, reason } = error;
     return new StorageError(operation, { outcome: 'not_applied', reason, cause: error });
   }
-  const isOpen = error instanceof DomainError && error.context.outcome === 'unknown';
-  return isOpen ? toFailureError({ outcome: 'not_applied', code: error.code }) : error;
+  const isUnknown = error instanceof DomainError && error.context.outcome === 'unknown';
+  return isUnknown ? toFailureError({ outcome: 'not_applied', code: error.code }) : error;
 };
 
-/** Whether the store says that it does not hold this listing. */
+/** Whether the store says that it does not have this listing. */
 const isGone = ({ kind }: Decision): boolean => kind === 'absent' || kind === 'forgotten';
 
-/**
- * Sends an item without a waiter: it is in the next batch, lost only with the whole process or a refused
- * batch.
- */
+/** Sends an item without a waiter in the next batch. Only a crash or a refused batch loses it. */
 export const sendUnawaited = (core: Core, item: Item): void =>
   core.outputGate.submit(new Turn(item, Number.POSITIVE_INFINITY, null));
 
 /**
- * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` when no decision
- * comes in time.
+ * Sends one item that needs no actor. Hot when it resolves; rejects with a `DomainError` if no decision comes
+ * in time.
  */
 export const sendItem = (core: Core, item: Item): Promise<ItemReply> =>
   new Promise((resolve, reject) => {
@@ -191,8 +186,8 @@ export const sendItem = (core: Core, item: Item): Promise<ItemReply> =>
   });
 
 /**
- * Sends a decision of the ledger. An entity that the store does not know is initialised first; one that the
- * ledger does not know either needs nothing.
+ * Sends a decision of the ledger. Initialises an entity that the store does not know first; resolves to
+ * `forgotten` if the ledger does not know it either. Hot.
  */
 export const sendOrInitialise = async (core: Core, item: Item): Promise<Decision> => {
   const { decision } = await sendItem(core, item);
@@ -206,13 +201,13 @@ export const sendOrInitialise = async (core: Core, item: Item): Promise<Decision
   return (await sendItem(core, item)).decision;
 };
 
-/** What brings the ledger's decisions to the store. */
+/** The parts that `flush/delivery.ts` needs to send the ledger's decisions to the store. */
 export const toDeliveryParts = (core: Core): DeliveryParts => ({
   ledger: core.ledger,
   send: (item) => sendOrInitialise(core, item),
 });
 
-/** Activates the entity of a lost item again. False when the ledger does not know it. */
+/** Reactivates the entity of a lost item. Resolves to false if the ledger does not have it. */
 export const reactivate = async (core: Core, { target }: Item): Promise<boolean> => {
   core.registry.discard(target.address);
   try {
@@ -224,7 +219,7 @@ export const reactivate = async (core: Core, { target }: Item): Promise<boolean>
   }
 };
 
-/** The store fell back to an earlier listing of the address: the one in the ledger takes its place. */
+/** The store fell back to an earlier listing of the address: replaces it by the ledger's listing. */
 const replaceOlderListing = async (
   core: Core,
   { generation }: Actor,
@@ -236,7 +231,7 @@ const replaceOlderListing = async (
   return true;
 };
 
-/** Adopts the states of a reply. `foreign`: other nodes wrote to the shard meanwhile. */
+/** Passes the states of a reply to the actors. `foreign`: other nodes also wrote to the shard. */
 export const adoptReply = (
   registry: Registry,
   batch: Batch,
@@ -248,7 +243,7 @@ export const adoptReply = (
     const state = reply.states[index] as LazyState | null;
     if (state !== null) assert(state.version <= reply.version, 'a state is not newer than its shard');
     const actor = registry.findAt(address);
-    // The state is of the newest listing named at the address, so an actor of an earlier one goes.
+    // The state belongs to the newest listing at the address, so an actor of an earlier one is discarded.
     if (actor === undefined || actor.ref.incarnation < incarnation)
       recordMissedState(registry, batch, { reply, index });
     else if (state === null || actor.generation !== reply.generation) registry.discard(address);
@@ -270,14 +265,14 @@ const recordMissedState = (registry: Registry, batch: Batch, { reply, index }: R
   registry.recordLatestState(address, () => ({ ref: findNewestTarget(batch, address), generation, state }));
 };
 
-/** The listing a reply's state belongs to: the newest that the batch names at that address. */
+/** The listing that a reply's state belongs to: the newest one in the batch at that address. */
 const findNewestTarget = (batch: Batch, address: EntityAddress): EntityRef =>
   batch.items
     .map(({ target }) => target)
     .filter((target) => target.address === address)
     .reduce((newest, target) => (target.incarnation > newest.incarnation ? target : newest));
 
-/** Corrects `approximate_votes` of live actors after a flush. */
+/** Updates `flushedVotes` (`approximate_votes`) of live actors after a flush. */
 export const adoptFlushed = (registry: Registry, receipt: FlushReceipt): void => {
   for (const { ref, flushedVotes } of receipt.entities) {
     const actor = registry.findAt(ref.address);

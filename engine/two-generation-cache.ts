@@ -1,11 +1,10 @@
 /**
- * A memory of what was used lately, of bounded size: what is asked for again and again is found, the rest is
- * made anew.
+ * A cache of bounded size that keeps recently used entries.
  *
- * Two maps: new and used entries go into the younger one; when that is full it becomes the older one, and the
- * older one is dropped. So an entry stays for at least `entriesMax` others, and nothing is kept in order of
- * use, which would cost as much as many of the values do. Never the only place of a fact. Used by the engine,
- * the hot stores and http.
+ * It has two maps: new and used entries go into the young one; when that is full it becomes the old one, and
+ * the previous old one is dropped. So an entry stays until at least `entriesMax` others were used. This
+ * approximates LRU without an order of use, which would cost as much as computing many of the values. Used by
+ * the engine, the hot stores and http.
  */
 export interface TwoGenerationCache<Value> {
   get(key: string): Value | undefined;
@@ -14,7 +13,7 @@ export interface TwoGenerationCache<Value> {
   clear(): void;
 }
 
-/** Holds at most twice `entriesMax`. */
+/** Creates an empty cache of at most twice `entriesMax` entries. */
 export const createTwoGenerationCache = <Value>(entriesMax: number): TwoGenerationCache<Value> => {
   let young = new Map<string, Value>();
   let old = new Map<string, Value>();

@@ -1,11 +1,11 @@
 /**
- * How an entity comes to life: one look at the hot store, then, only if that does not know it, one at the
- * ledger and an `init`.
+ * Activates an entity: one load from the hot store and, only if the store does not know the entity, one read
+ * of the ledger and an `init`.
  *
- * Looks of one tick travel together, so a thousand first readers cost one call. *Absent is not zero*: an
- * entity the hot store does not know is never answered with small numbers, it is initialised from its row
- * (I14). One that the hot store knew once gets its voters back first, so that nobody votes again within his
- * window (I5).
+ * Loads of one tick share a call, so a thousand first readers cost one call. *Absent is not zero*: an entity
+ * that the hot store does not know is never shown with small numbers; it is initialised from its row (I14).
+ * If the hot store knew the entity before, its recent votes are sent first, so that no user votes again
+ * within their window (I5). Called by `create.ts` for the registry.
  */
 
 import type { ItemReply } from '../commit/shard-queue.ts';
@@ -21,16 +21,16 @@ import type { ActivatedEntity } from './registry.ts';
 export interface ActivationParts {
   readonly ledger: LedgerReader;
   readonly clock: Clock;
-  /** Sends one item through the gate; rejects with a `DomainError` when there is no decision. */
+  /** Sends one item through the output gate; rejects with a `DomainError` if there is no decision. */
   readonly send: (item: Item) => Promise<ItemReply>;
   readonly rules: () => CommitRules;
   readonly renew: (shards: readonly Shard[]) => Promise<void>;
 }
 
-/** Reads of the hot store, gathered per tick. */
+/** Loads one entity from the hot store; rejects with a `StorageError`. */
 export type Loader = (request: LoadRequest) => Promise<LoadReply>;
 
-/** Gathers requests until the end of the tick, then reads them in calls of at most `limits.loadBatchMax`. */
+/** Gathers requests until the end of the tick, then loads them in calls of at most `limits.loadBatchMax`. */
 export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader => {
   let waiting: {
     request: LoadRequest;
@@ -42,12 +42,12 @@ export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader
     waiting = [];
     for (let start = 0; start < all.length; start += limits.loadBatchMax) {
       const part = all.slice(start, start + limits.loadBatchMax);
-      hot.load(part.map((one) => one.request)).then(
+      hot.load(part.map(({ request }) => request)).then(
         (replies) => {
-          for (const [index, one] of part.entries()) one.resolve(replies[index] as LoadReply);
+          for (const [index, { resolve }] of part.entries()) resolve(replies[index] as LoadReply);
         },
         (error: unknown) => {
-          for (const one of part) one.reject(error);
+          for (const { reject } of part) reject(error);
         },
       );
     }
@@ -59,7 +59,7 @@ export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader
     });
 };
 
-/** Finds the entity, initialising it when only the ledger knows it. `null` when nobody does. */
+/** Loads the entity, or initialises it if only the ledger knows it. `null` if neither store does. */
 export const activate = async (
   parts: ActivationParts,
   load: Loader,
@@ -84,36 +84,36 @@ export const activate = async (
 };
 
 /**
- * Tells the store who voted lately, a bounded step at a time, before the entity is there. If the store is
- * lost meanwhile these steps are refused like the `init` that follows.
+ * Sends the listing's recent votes to the store before its `init`, a bounded step at a time. If the store
+ * loses its data meanwhile, it refuses these steps as it refuses the `init`.
  */
 const sendRecentVoters = async (
   { ledger, clock, rules, send }: ActivationParts,
   { ref }: LedgerEntity,
   readUnder: number,
 ): Promise<void> => {
-  // Two windows, as the store itself keeps them: a vote may be timed earlier than now.
+  // Two windows, as long as the store itself keeps last votes: a vote may be timed earlier than now.
   const sinceMs = clock.nowMs() - 2 * computeLongestWaitMs(rules().windows);
   const limit = limits.votersPerStep;
   let after: CastVote | null = null;
   for (;;) {
     const votes = await ledger.listVoters(ref, { sinceMs, after, limit });
     if (votes.length === 0) return;
-    const marks = (wanted: boolean): CastVote[] =>
-      votes.filter(({ pinned }) => pinned === wanted).map(({ user, atMs }) => ({ user, atMs }));
+    const selectVotes = (isPinned: boolean): CastVote[] =>
+      votes.filter(({ pinned }) => pinned === isPinned).map(({ user, atMs }) => ({ user, atMs }));
     const { decision } = await send({
       kind: 'remember',
       target: ref,
       readUnder,
-      cast: marks(false),
-      hold: marks(true),
+      cast: selectVotes(false),
+      hold: selectVotes(true),
     });
     if (decision.kind !== 'applied' || votes.length < limit) return;
     after = votes.at(-1) ?? null;
   }
 };
 
-/** What brings a row of the ledger into the store; `readUnder`: the shard's generation before it was read. */
+/** The item that initialises an entity from a ledger row; `readUnder`: see `InitItem`. */
 export const toInitItem = (row: LedgerEntity, readUnder: number): InitItem => ({
   kind: 'init',
   target: row.ref,

@@ -1,10 +1,10 @@
 /**
- * The actor of one entity: the live cache of its committed state, and the users whose vote is on its way.
+ * The actor of one entity: the live cache of its committed state, and its users' pending votes.
  *
- * A class because there are hundreds of thousands of them with one shape. It never decides anything: the
- * hot store does. Its committed state is replaced, never written to, and only by a reply of the store, so a
- * reader can never see what a crash takes back. Invariant (I8): within one generation the version never
- * falls.
+ * A class, because there are hundreds of thousands of actors with one object shape. It never decides
+ * anything: the hot store does. Only a reply of the store replaces its committed state, which is never
+ * modified in place, so a reader never sees a change that a crash can undo. Invariant (I8): within one
+ * generation the version never falls. Created by the registry.
  */
 import assert from 'node:assert/strict';
 import type { EntityView } from '../engine.ts';
@@ -21,13 +21,13 @@ export class Actor {
   private state: LazyState;
   private view: EntityView | null;
   private viewTick: number;
-  /** Commands whose turns are in the gate; an actor with any is not passivated. */
+  /** The number of its turns in the output gate; an actor with any is not passivated. */
   pendingTurns: number;
-  /** Set by every use, cleared by the passivation hand. */
+  /** Set by every use, cleared by the passivation clock. */
   used: boolean;
-  /** Its votes are not flushed, as far as is known: the registry's note. */
+  /** The registry tracks it, because not all its votes are known to be flushed. */
   unflushed: boolean;
-  /** Votes whose turns are in the gate; `null` while there are none. */
+  /** Votes whose turns are in the output gate; `null` if there are none. */
   pendingVotes: PendingVotes | null;
 
   constructor(ref: EntityRef, generation: number, state: LazyState) {
@@ -46,19 +46,19 @@ export class Actor {
     return this.state.read();
   }
 
-  /** Whether the ledger has its votes, as far as is known. */
+  /** Whether the ledger is known to have all its votes. */
   hasFlushedVotes(): boolean {
     return this.state.votes === this.state.flushedVotes;
   }
 
-  /** Its votes in the ledger, as far as is known. */
+  /** Upvotes minus downvotes as last known to be in the ledger. */
   getFlushedVotes(): number {
     return this.state.flushedVotes;
   }
 
   /**
-   * Adopts the state of a reply, unless the version is lower than that of the committed state; returns
-   * whether it did. A state of an equal version is adopted: a store that fell back gives a version twice.
+   * Adopts the state of a reply unless its version is lower than the committed one's; returns whether it did.
+   * Adopts a state of equal version: a store that fell back uses a version twice.
    */
   adopt(generation: number, state: LazyState): boolean {
     assert(generation === this.generation, 'versions of two generations cannot be compared');
@@ -68,7 +68,7 @@ export class Actor {
     return true;
   }
 
-  /** Records what was flushed, and says whether that was news; no new version comes with it. */
+  /** Records the flushed votes, which have no new version; returns whether the number changed. */
   adoptFlushedVotes(flushedVotes: number): boolean {
     if (flushedVotes === this.state.flushedVotes) return false;
     this.state = toLazyState({ ...this.state.read(), flushedVotes });
@@ -76,7 +76,7 @@ export class Actor {
     return true;
   }
 
-  /** The committed state with uptime folded to now. The same object until either changes. */
+  /** The committed state with uptime computed up to now. Returns the same object until either changes. */
   readView(nowMs: number, rules: UptimeRules): EntityView {
     const tick = Math.floor(nowMs / rules.checkMs);
     if (this.view === null || this.viewTick !== tick) {

@@ -1,11 +1,11 @@
 /**
- * Pending votes: at most one per user and entity goes to the store; the user's later ones share its
- * outcome.
+ * Pending votes: at most one vote per user and entity goes to the store; the user's later votes wait for it
+ * and share its outcome.
  *
- * They need not be sent: they stand after the first in order, and whatever the store says of the first
- * already decides them. Accepted: the window is taken, so they are refused with the wait it leaves. Refused:
- * for the same reason, they are too. Failed: nothing of theirs was sent, so they are answered `not_applied`.
- * Bound: `limits.voteWaitersMax` per user and entity. Pure but for the callbacks it is given.
+ * The later votes need not be sent, because the first one's outcome decides them. Accepted: its window is in
+ * force, so they are refused with the wait it leaves. Refused: they are refused for the same reason. Failed:
+ * they were never sent, so they fail with `not_applied`. Bound: `limits.voteWaitersMax` per user and entity.
+ * Pure except for the callbacks of the waiters. Used by `commands.ts`.
  */
 
 import type { TurnFailure } from '../commit/shard-queue.ts';
@@ -13,19 +13,20 @@ import type { VoteOutcome } from '../engine.ts';
 import type { Decision } from '../entity/items.ts';
 import { limits } from '../limits.ts';
 
+/** A later vote that waits for the pending one. */
 export interface VoteWaiter {
   resolve(outcome: VoteOutcome): void;
   fail(failure: TurnFailure): void;
 }
 
-/** One user's vote on one entity until the store has decided it. */
+/** One user's vote on one entity, until the store has decided it. */
 export interface PendingVote {
   waiters: VoteWaiter[];
-  /** Its waiter's deadline passed: the outcome is open, so no vote may wait behind it any more. */
+  /** Its deadline passed and its outcome is unknown, so no vote may wait behind it. */
   outcomeUnknown: boolean;
 }
 
-/** The pending votes of one entity, by user. Nearly always there is one at a time: a map is made for more. */
+/** The pending votes of one entity, by user. Nearly always there is only one; a map is created for more. */
 export class PendingVotes {
   private user = '';
   private only: PendingVote | null = null;
@@ -56,7 +57,7 @@ export class PendingVotes {
   }
 }
 
-/** Puts a later vote behind the pending one, or fails it when that is full or undecided. */
+/** Adds a vote behind the pending one, or fails it: too many wait, or the outcome is unknown. */
 export const addWaiter = (pending: PendingVote, vote: VoteWaiter): void => {
   if (pending.outcomeUnknown) vote.fail({ outcome: 'not_applied', code: 'store_unavailable' });
   else if (pending.waiters.length >= limits.voteWaitersMax)
@@ -64,24 +65,24 @@ export const addWaiter = (pending: PendingVote, vote: VoteWaiter): void => {
   else pending.waiters.push(vote);
 };
 
-/** Resolves the parked votes with what the first one's outcome means for them. */
+/** Answers the waiting votes according to the pending vote's outcome; `waitMs` is its window's wait. */
 export const releaseWaiters = (pending: PendingVote, outcome: VoteOutcome, waitMs: number): void => {
-  const parked = pending.waiters;
+  const { waiters } = pending;
   pending.waiters = [];
   const refused: VoteOutcome =
     outcome.kind === 'voted' ? { kind: 'refused', reason: 'wait', waitMs } : outcome;
-  for (const vote of parked) vote.resolve(refused);
+  for (const waiter of waiters) waiter.resolve(refused);
 };
 
-/** The first one got no decision: nothing of the parked ones was sent. */
+/** Fails the waiting votes, which were never sent, because the pending vote got no decision. */
 export const failWaiters = (pending: PendingVote, failure: TurnFailure): void => {
-  const parked = pending.waiters;
+  const { waiters } = pending;
   pending.waiters = [];
   pending.outcomeUnknown = true;
-  for (const vote of parked) vote.fail({ outcome: 'not_applied', code: failure.code });
+  for (const waiter of waiters) waiter.fail({ outcome: 'not_applied', code: failure.code });
 };
 
-/** The outcome of a vote as a client sees it; `null` for a decision that is no answer (absent, forgotten). */
+/** Converts a decision to the outcome that a client sees; `null` for other decisions, such as `overflow`. */
 export const toVoteOutcome = (decision: Decision, nowMs: number): VoteOutcome | null => {
   if (decision.kind === 'voted') return { kind: 'voted', count: decision.count };
   if (decision.kind !== 'refused') return null;

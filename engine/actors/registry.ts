@@ -1,10 +1,9 @@
 /**
- * The live actors: found by address, activated on demand, passivated under a cap.
+ * The registry of live actors: finds them by address, activates them on demand, passivates them over a cap.
  *
- * Activation is single flight: all who want the same entity wait for one look at the hot store, and only
- * when that does not know it, one look at the ledger and an `init`. Passivation is a clock hand: an actor
- * that was used since the hand last passed, or has turns on their way, is spared. Discarding an actor loses
- * nothing (its state is in the store). Called by the engine only.
+ * Activation is single-flight: all requests for one entity wait for the same activation. Passivation uses the
+ * clock algorithm: it spares an actor that was used since the clock's last pass or has pending turns.
+ * Discarding an actor loses nothing, because its state is in the store. Only the engine calls this file.
  */
 
 import { isBefore } from '../entity/history.ts';
@@ -29,7 +28,7 @@ export interface ActivatedEntity {
   readonly state: LazyState;
 }
 
-/** The store's word on one listing; `state` is `null` when it does not hold it. */
+/** What the store last reported about one listing; `state` is `null` if the store does not have it. */
 export interface LatestState {
   readonly ref: EntityRef;
   readonly generation: number;
@@ -39,30 +38,29 @@ export interface LatestState {
 export interface RegistryParts {
   readonly actorsMax: number;
   readonly meters: EngineMeters;
-  /** Finds or initialises the entity; `null` when there is no such listing. */
+  /** Loads or initialises the entity; `null` if there is no such listing. */
   readonly activate: (kind: EntityKind, id: string) => Promise<ActivatedEntity | null>;
 }
 
 export interface Registry {
   /** The live actor, or `undefined`. Marks it used. */
   findLive(kind: EntityKind, id: string): Actor | undefined;
+  /** The live actor, or `undefined`. Does not mark it used. */
   findAt(address: EntityAddress): Actor | undefined;
-  /** The live actor, after activation. Throws `not_found`, or what the stores throw. */
+  /** The live actor, activated if needed. Rejects with `not_found`, `overloaded` or the stores' errors. */
   getOrActivate(kind: EntityKind, id: string): Promise<Actor>;
-  /**
-   * The store spoke of a listing that has no actor yet: one being opened must not come up older than that.
-   */
-  recordLatestState(address: EntityAddress, word: () => LatestState): void;
+  /** Records the state in a reply for an entity without an actor: a running activation must not be older. */
+  recordLatestState(address: EntityAddress, getLatest: () => LatestState): void;
   discard(address: EntityAddress): void;
-  /** Discards all actors of a shard but the named ones. */
+  /** Discards all actors of a shard except those at the given addresses. */
   discardShard(shard: Shard, except: { has(address: EntityAddress): boolean }): void;
-  /** Shards with actors, live or being opened. */
+  /** Shards with actors that are live or being activated. */
   listShards(): readonly Shard[];
-  /** The actor's state changed: whether its votes are flushed is looked at. */
+  /** Tracks the actor if its new state has unflushed votes, otherwise stops tracking it. */
   trackVotes(actor: Actor): void;
   /**
-   * Discards actors whose votes are not flushed, as far as this node knows, and that heard of no flush for
-   * `limits.unflushedPollsMax` calls: another node may have flushed them, which moves no version.
+   * Discards tracked actors whose flushed votes did not change for `limits.unflushedPollsMax` calls: another
+   * node may have flushed them, and a flush changes no version.
    */
   discardUnflushed(): void;
   countActors(): number;
@@ -72,11 +70,11 @@ interface Activation {
   readonly promise: Promise<Actor>;
   readonly shard: Shard;
   waiters: number;
-  /** Its shard was changed by others meanwhile: what it finds is good for those who wait, and not kept. */
+  /** Another node changed its shard meanwhile: its waiters get the actor, the registry does not keep it. */
   stale: boolean;
 }
 
-/** How often the same number of flushed votes was seen. */
+/** For how many polls the number of flushed votes has stayed the same. */
 interface UnflushedPolls {
   flushedVotes: number;
   times: number;
@@ -88,9 +86,9 @@ interface RegistryState extends RegistryParts {
   readonly byId: Readonly<Record<EntityKind, Map<string, Actor>>>;
   readonly byShard: Map<Shard, Set<EntityAddress>>;
   readonly activations: Map<EntityAddress, Activation>;
-  /** The store's newest word on listings being opened. */
+  /** The newest reply about each entity that is being activated. */
   readonly latestStates: Map<EntityAddress, LatestState>;
-  /** Actors whose votes are not flushed, as far as is known. */
+  /** Actors whose votes are not all known to be flushed. */
   readonly unflushed: Map<Actor, UnflushedPolls>;
   hand: IterableIterator<[EntityAddress, Actor]>;
 }
@@ -111,8 +109,8 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
     findAt: (address) => actors.get(address),
     getOrActivate: (kind, id) => getOrActivate(state, kind, id),
-    recordLatestState: (address, word) => {
-      if (state.activations.has(address)) state.latestStates.set(address, word());
+    recordLatestState: (address, getLatest) => {
+      if (state.activations.has(address)) state.latestStates.set(address, getLatest());
     },
     discard: (address) => discard(state, address),
     discardShard: (shard, except) => discardShard(state, shard, except),
@@ -170,8 +168,9 @@ const activate = async (state: RegistryState, kind: EntityKind, id: string): Pro
 };
 
 /**
- * A look at the store may come back after the reply to a later commit: then the actor starts from that reply,
- * or what was acknowledged would be out of sight (I9). `null`: the store said it holds none, so look again.
+ * Chooses the newer of a load and of the latest reply: a load may return after the reply to a later commit,
+ * and an actor that started from the load would hide that commit (I9). `null`: that reply said that the store
+ * does not have the entity, so the caller activates again.
  */
 const chooseNewer = (activated: ActivatedEntity, latest: LatestState | undefined): ActivatedEntity | null => {
   if (latest === undefined || latest.ref.incarnation < activated.ref.incarnation) return activated;
@@ -186,7 +185,7 @@ const chooseNewer = (activated: ActivatedEntity, latest: LatestState | undefined
   return newer ? { ref, generation, state } : activated;
 };
 
-/** The words for an entity that does not exist. */
+/** The error for an entity that does not exist. */
 export const createNotFoundError = (kind: EntityKind, id: string): DomainError =>
   new DomainError('not_found', `There is no ${kind} with the id ${JSON.stringify(id.slice(0, 64))}.`);
 
@@ -260,7 +259,7 @@ const discardUnflushed = (state: RegistryState): void => {
   }
 };
 
-/** Moves the hand until there is room for one more, at most a bounded number of steps per call. */
+/** Advances the clock until there is room for one more actor, by a bounded number of steps. */
 const passivate = (state: RegistryState): void => {
   for (let step = 0; step < limits.passivationStepsMax && state.actors.size >= state.actorsMax; step++) {
     let next = state.hand.next();
@@ -275,5 +274,5 @@ const passivate = (state: RegistryState): void => {
   }
 };
 
-/** The shard of an entity that may not be live. */
+/** The shard of an entity, whether it exists or not. */
 export const computeEntityShard = (kind: EntityKind, id: string): Shard => computeShard(toAddress(kind, id));

@@ -1,13 +1,13 @@
 /**
- * Freshness: how a node learns what other nodes wrote, so that an acknowledged change is visible everywhere
- * within a second (I9).
+ * The staleness poller: finds out which shards other nodes changed, so that an acknowledged change is visible
+ * on every node within a second (I9).
  *
- * Twice a second it asks the hot store, in one call, where all shards stand that it holds actors of. A shard
- * whose generation or version moved by somebody else's hand loses its actors; the next reader loads them.
- * Nothing is ever decided on a version read here, and discarding loses nothing. A process that did not run
- * for a while (it was stopped, or its machine) missed its looks: then all is in doubt, and reads wait until a
- * question asked after that is answered. Bound: one question at a time, `shardCount` shards. Off where a node
- * is alone with its stores. Started and stopped by create.ts.
+ * About twice a second it reads, in one call, the versions of all shards of which this node has actors. If
+ * another node changed a shard's generation or version, it discards the shard's actors; the next reader loads
+ * them. No decision uses these versions, and discarding loses nothing. A process that did not run for a while
+ * (it or its machine was stopped) missed its polls: then reads wait until a poll started after that is
+ * answered. Bound: one poll at a time, `shardCount` shards. Off on a node that shares its stores with no
+ * other. Started and stopped by `create.ts`.
  */
 
 import type { OutputGate } from '../commit/output-gate.ts';
@@ -30,9 +30,9 @@ export interface StalenessPollerParts {
 export interface StalenessPoller {
   start(): void;
   stop(): void;
-  /** What is in memory may be old: asks the store at once. Does nothing unless started. */
+  /** Cached states may be stale: polls at once. Does nothing unless started. */
   suspectStale(): void;
-  /** Resolves when nothing is in doubt any more, or after `limits.recheckMsMax`; `null` while nothing is. */
+  /** Resolves when cached states are valid again or `limits.recheckMsMax` has passed; `null` if they are. */
   readonly rechecking: Promise<void> | null;
 }
 
@@ -46,7 +46,7 @@ interface PollerState extends StalenessPollerParts {
   stopped: boolean;
   cancel: () => void;
   recheck: Recheck | null;
-  /** Numbers the questions: the answer to an earlier one says nothing. */
+  /** The number of the newest poll: answers to earlier polls are ignored. */
   poll: number;
 }
 
@@ -94,27 +94,27 @@ const schedulePoll = (state: PollerState, delayMs: number): void => {
 };
 
 const poll = (state: PollerState): void => {
-  const askedMs = state.clock.monotonicMs();
-  const question = ++state.poll;
-  const isOver = (): boolean => state.stopped || question !== state.poll;
+  const startedMs = state.clock.monotonicMs();
+  const pollNumber = ++state.poll;
+  const isOver = (): boolean => state.stopped || pollNumber !== state.poll;
   const shards = state.registry.listShards();
   const known = shards.map((shard) => state.outputGate.getVersion(shard));
-  const asked = shards.length === 0 ? Promise.resolve([]) : state.hot.readVersions(shards);
-  const again = (): void => {
-    const intervalMs = state.recheck === null ? limits.stalenessPollMs : limits.doubtPollMs;
-    schedulePoll(state, Math.max(0, intervalMs - (state.clock.monotonicMs() - askedMs)));
+  const reading = shards.length === 0 ? Promise.resolve([]) : state.hot.readVersions(shards);
+  const pollAgain = (): void => {
+    const intervalMs = state.recheck === null ? limits.stalenessPollMs : limits.recheckPollMs;
+    schedulePoll(state, Math.max(0, intervalMs - (state.clock.monotonicMs() - startedMs)));
   };
-  asked.then(
+  reading.then(
     (versions) => {
       if (isOver()) return;
       discardMoved(state, { shards, known, versions });
       finishRecheck(state);
-      again();
+      pollAgain();
     },
     () => {
-      // The store is away: the gate tells of that, and what is not known to have moved stays readable.
+      // The store does not answer: the output gate reports that, and cached states stay readable.
       state.meters.recordVersionPoll(shards.length, 0);
-      if (!isOver()) again();
+      if (!isOver()) pollAgain();
     },
   );
 };
@@ -129,7 +129,7 @@ const discardMoved = (state: PollerState, { shards, known, versions }: PolledVer
   let moved = 0;
   for (const [index, shard] of shards.entries()) {
     const seen = { known: known[index] as ShardVersion, now: versions[index] as ShardVersion };
-    if (!state.outputGate.observeVersion(shard, seen) && !isUnsure(state, shard, seen.now)) continue;
+    if (!state.outputGate.observeVersion(shard, seen) && !mayHaveMoved(state, shard, seen.now)) continue;
     moved += 1;
     state.registry.discardShard(shard, noExceptions);
   }
@@ -137,6 +137,6 @@ const discardMoved = (state: PollerState, { shards, known, versions }: PolledVer
   state.meters.recordVersionPoll(shards.length, moved);
 };
 
-/** In doubt the reply to a batch that is out comes too late to tell: what may have moved is loaded again. */
-const isUnsure = ({ recheck, outputGate }: PollerState, shard: Shard, now: ShardVersion): boolean =>
+/** During a recheck reads cannot wait for the reply to a batch in flight: discards what may have moved. */
+const mayHaveMoved = ({ recheck, outputGate }: PollerState, shard: Shard, now: ShardVersion): boolean =>
   recheck !== null && hasMoved(now, outputGate.getVersion(shard));

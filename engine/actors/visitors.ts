@@ -3,30 +3,30 @@
  *
  * HMAC-SHA-256 over the canonical address (contract §4.2 asks for a SHA-256 of the client address; a bare one
  * over IPv4 could be reversed by trying all addresses), cut to 8 bytes: at a million visitors of one entity
- * the chance of any collision is under 10⁻⁷ per visitor. The numbers of recent addresses are remembered: who
- * opens one page opens another. Pure but for the secret and that memory.
+ * the chance of a collision is under 10⁻⁷ per visitor. The numbers of recent addresses are cached, because
+ * visitors open several pages. Pure except for the secret and that cache. Used by `create.ts`.
  */
 import { createHmac, hash } from 'node:crypto';
 import { limits } from '../limits.ts';
 import { createTwoGenerationCache } from '../two-generation-cache.ts';
 
-/** The first 8 bytes as a signed integer in decimal: 8 bytes in a Redis intset, not 16 of text. */
+/** The first 8 bytes as a signed decimal integer: a Redis intset stores 8 bytes, not 16 of text. */
 export const computeVisitor = (secret: Uint8Array, clientAddress: string): string =>
   createHmac('sha256', secret).update(clientAddress).digest().readBigInt64BE(0).toString();
 
 const blockBytes = 64;
 const digestBytes = 32;
-/** The longest text of an IPv6 address has 45 characters; HMAC's own object is good for what is longer. */
+/** The longest text of an IPv6 address has 45 characters; longer input goes through `createHmac`. */
 const addressBytesMax = 64;
 
-/** HMAC's padded key, with room for what is hashed behind it. Only for keys of a block or less. */
+/** HMAC's padded key, with room for the data to hash behind it. Only for keys of at most one block. */
 const padKey = (secret: Uint8Array, pad: number, roomBytes: number): Buffer => {
   const block = Buffer.alloc(blockBytes + roomBytes);
   for (let at = 0; at < blockBytes; at++) block[at] = (secret[at] ?? 0) ^ pad;
   return block;
 };
 
-/** `computeVisitor` as two hashes behind keys padded once: no objects of OpenSSL's (5.7 → 2.0 µs). */
+/** `computeVisitor` as two plain hashes with keys padded once, without OpenSSL objects (5.7 → 2.0 µs). */
 const createHasher = (secret: Uint8Array): ((clientAddress: string) => string) => {
   const inner = padKey(secret, 0x36, addressBytesMax);
   const outer = padKey(secret, 0x5c, digestBytes);
@@ -42,14 +42,14 @@ const createHasher = (secret: Uint8Array): ((clientAddress: string) => string) =
   };
 };
 
-/** `computeVisitor` for one secret, with a memory. */
+/** Creates `computeVisitor` for one secret, with a cache of `limits.cachedVisitorsMax` or more numbers. */
 export const createVisitorHasher = (secret: Uint8Array): ((clientAddress: string) => string) => {
   const recent = createTwoGenerationCache<string>(limits.cachedVisitorsMax);
-  const hashed = createHasher(secret);
+  const computeHash = createHasher(secret);
   return (clientAddress) => {
-    const known = recent.get(clientAddress);
-    if (known !== undefined) return known;
-    const visitor = hashed(clientAddress);
+    const cached = recent.get(clientAddress);
+    if (cached !== undefined) return cached;
+    const visitor = computeHash(clientAddress);
     recent.set(clientAddress, visitor);
     return visitor;
   };

@@ -1,9 +1,8 @@
 /**
- * The batches that travel in one call to the store, one call at a time, and whether a call is worth waiting
- * for.
+ * Commit queues: the shards whose batches go to the store in one call, one call at a time.
  *
- * Plain data and small functions, no timers and no I/O (those are the gate's). Invariant: a lane has sealed
- * batches exactly while a call is out or is to be sent again. Only gate.ts uses this file.
+ * Plain data and small functions, no timers and no I/O (the output gate has those). Invariant: a queue has
+ * sealed batches exactly while a call is in flight or waits to be resent. Used by `output-gate.ts` only.
  */
 import assert from 'node:assert/strict';
 import { type Shard, shardCount } from '../ids.ts';
@@ -14,27 +13,28 @@ import { expireTurn, hasWork, type SealedBatch, type ShardQueue, seal } from './
 export type CommitQueueMode = 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
 
 /**
- * The batches that travel in one call, one call at a time. A lane is all shards of a store that takes a whole
- * tick in one call, or one shard of a store that does not (`HotWriter.toCommitQueue`).
+ * One commit queue: all shards of a store that takes a whole tick in one call, or the shards of one primary
+ * (`HotWriter.toCommitQueue`).
  */
 export interface CommitQueue {
-  /** The lines that have work, or may have; each once (`ShardQueue.listed`). */
+  /** The shard queues that have or may have work, each once (`ShardQueue.queued`). */
   shardQueues: ShardQueue[];
   readonly sealed: readonly SealedBatch[];
-  /** A copy of `sealed` whose outcome is unknown may have taken effect, or may yet. */
+  /** An earlier copy of `sealed` may have taken effect, or may still do so. */
   outcomeUnknown: boolean;
-  /** Some line may be broken. */
+  /** A shard queue of this queue may be broken; never reset. */
   broken: boolean;
-  /** What the modes mean: see gate.ts. Written by `setMode` alone. */
+  /** See `output-gate.ts` for the modes. Only `setMode` writes it. */
   readonly mode: CommitQueueMode;
+  /** Failed calls since the last answered one. */
   failures: number;
-  /** When the newest of them came, monotonic ms. */
+  /** When the newest failure came, monotonic ms. */
   failedAtMs: number;
   /** When the last call was sent, monotonic ms. */
   sentAtMs: number;
-  /** Cancels the long gather timer of work without waiters; `null` while it does not run. */
+  /** Cancels the long gather timer of a call without waiters; `null` while none runs. */
   cancelLongWait: (() => void) | null;
-  /** So much comes that the next call is worth waiting for. */
+  /** Items come so fast that the next call should gather longer than a tick. */
   busy: boolean;
 }
 
@@ -59,16 +59,17 @@ const modesAfter: Readonly<Record<CommitQueueMode, readonly CommitQueueMode[]>> 
   recovering: ['quiet', 'in flight', 'recovering'],
 };
 
-/** Changes a lane's mode. Throws on a transition that cannot be, or one that would forget sealed batches. */
+/** Changes the mode. Throws on an impossible transition, or one that would drop sealed batches. */
 export const setMode = (queue: CommitQueue, mode: CommitQueueMode): void => {
-  if (!modesAfter[queue.mode].includes(mode)) assert.fail(`a lane cannot go from ${queue.mode} to ${mode}`);
+  if (!modesAfter[queue.mode].includes(mode))
+    assert.fail(`a commit queue cannot go from ${queue.mode} to ${mode}`);
   const hasCall = mode === 'in flight' || mode === 'resending';
   if (hasCall !== queue.sealed.length > 0)
-    assert.fail(`a lane is ${mode} with ${queue.sealed.length} batches`);
+    assert.fail(`a commit queue is ${mode} with ${queue.sealed.length} sealed batches`);
   (queue as { mode: CommitQueueMode }).mode = mode;
 };
 
-/** The lanes of a store, each made when it is first used. */
+/** The commit queues of a store, each created on first use. */
 export class CommitQueues {
   private readonly hot: Pick<HotWriter, 'toCommitQueue'>;
   private readonly byIndex = new Map<number, CommitQueue>();
@@ -107,26 +108,26 @@ export class CommitQueues {
   }
 }
 
-/** Has the lane look at a line when it sends next. */
+/** Adds a shard queue to those that the next call takes batches from. */
 export const enqueue = (queue: CommitQueue, shardQueue: ShardQueue): void => {
   if (shardQueue.queued) return;
   shardQueue.queued = true;
   queue.shardQueues.push(shardQueue);
 };
 
-/** Seals a batch of each line that has work. Lines with more work stay listed. */
+/** Seals one batch of each shard queue that has work. Shard queues with more work stay queued. */
 export const sealQueues = (queue: CommitQueue, itemsMax: number): void => {
   const sealed: SealedBatch[] = [];
   for (const shardQueue of queue.shardQueues) {
-    const one = seal(shardQueue, itemsMax);
-    if (one !== null) sealed.push(one);
+    const batch = seal(shardQueue, itemsMax);
+    if (batch !== null) sealed.push(batch);
     shardQueue.queued = hasWork(shardQueue);
   }
   queue.shardQueues = queue.shardQueues.filter((shardQueue) => shardQueue.queued);
   (queue as { sealed: readonly SealedBatch[] }).sealed = sealed;
 };
 
-/** Takes the sealed batches out of the lane: their outcome is known, or is not waited for any more. */
+/** Takes the sealed batches out of the queue: their outcome is known, or the gate gives up on it. */
 export const takeSealed = (queue: CommitQueue): readonly SealedBatch[] => {
   const { sealed } = queue;
   for (const { shardQueue } of sealed) shardQueue.sealed = false;
@@ -134,7 +135,7 @@ export const takeSealed = (queue: CommitQueue): readonly SealedBatch[] => {
   return sealed;
 };
 
-/** Answers the waiters of a lane whose deadline has passed; returns how many turns left the lane. */
+/** Answers the waiters whose deadline has passed; returns how many turns left the queue. */
 const expireTurns = (queue: CommitQueue, nowMs: number): number => {
   for (const { turns } of queue.sealed) {
     for (const turn of turns) if (!turn.answered && turn.deadlineMs <= nowMs) expireTurn(turn);
@@ -151,25 +152,23 @@ const expireOpen = (shardQueue: ShardQueue, nowMs: number): number => {
   return expired;
 };
 
-/** Records a call without an answer. */
+/** Records a call that failed. */
 export const recordFailure = (queue: CommitQueue, nowMs: number): void => {
   queue.failures += 1;
   queue.failedAtMs = nowMs;
 };
 
-/** Whether its newest call was answered, or failed well before the store last answered, with nothing left. */
+/** Whether the newest call was answered, or the queue is quiet and the store has answered well after it. */
 const isHealthy = ({ failures, mode, failedAtMs }: CommitQueue, answeredMs: number): boolean =>
   failures === 0 || (mode === 'quiet' && answeredMs - failedAtMs > limits.failurePassesMs);
 
-/** Whether so many items come that waiting `gatherMs` makes the next call much fuller. */
+/** Records the rate of items; the queue is `busy` if gathering for `gatherMs` makes the next call fuller. */
 export const recordRate = (queue: CommitQueue, items: number, nowMs: number): void => {
   const sinceMs = Math.max(1, nowMs - queue.sentAtMs);
   queue.busy = items / sinceMs >= limits.gatherItemsPerMsMin;
   queue.sentAtMs = nowMs;
 };
 
-/**
- * How long to wait before the batches of an unknown outcome are sent again: doubled with every failure, ms.
- */
+/** The pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */
 export const computeResendPauseMs = ({ failures }: CommitQueue): number =>
   Math.min(limits.resendPauseMaxMs, limits.resendPauseMinMs * 2 ** Math.min(failures, 10));

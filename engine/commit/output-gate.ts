@@ -1,19 +1,17 @@
 /**
- * The output gate: gathers a tick's turns into one call per lane and lets answers go only when the store
- * has confirmed.
+ * The output gate: gathers a tick's turns into one call per commit queue, and releases answers only when the
+ * store has confirmed them.
  *
- * Modes of a lane:
- * - *quiet*: nothing open, nothing in flight;
- * - *gathering*: turns are open and the end of the tick is awaited. Entered by `submit`;
- * - *in flight*: one call of sealed batches is out; new turns gather behind it. Left by the reply;
- * - *resending*: the call's outcome is unknown. The same batches with the same numbers go out again, alone,
- *   after a pause, until the store answers (never renumbered: that would count twice). A refusal ends it only
- *   while no earlier copy can still take effect;
- * - *recovering*: a shard's store lost data. Nothing of that shard is sent before it has a new generation;
- *   first then goes what `ring.ts` kept of the lost work.
+ * Modes of a commit queue:
+ * - *quiet*: nothing is open or in flight;
+ * - *gathering*: turns are open and wait for the end of the tick. Entered by `submit`;
+ * - *in flight*: one call of sealed batches is out; new turns gather behind it. The reply ends this mode;
+ * - *resending*: the call's outcome is unknown. After a pause the same batches with the same numbers are sent
+ *   again, alone, until the store answers; a refusal ends it only if no earlier copy can take effect;
+ * - *recovering*: a shard lost data. Nothing of it is sent before it has a new generation; lost work goes
+ *   first (`retransmit-buffer.ts`).
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
-
 import assert from 'node:assert/strict';
 import { hasFallenBack, hasMoved, isDirectSuccessor } from '../entity/history.ts';
 import type { Batch, BatchReply, ShardVersion } from '../entity/items.ts';
@@ -58,37 +56,38 @@ import {
 } from './shard-queue.ts';
 
 export interface OutputGateParts extends Omit<RetransmitBufferParts, 'resend' | 'queryLastSequence'> {
-  /** Unique for the life of this process: node name and start. */
+  /** Unique per process start: node name and a boot id. */
   readonly producer: string;
-  /** Adopts a reply's states before any answer goes out. `foreign`: others wrote to the shard meanwhile. */
+  /** Adopts a reply's states before any answer is sent. `foreign`: other nodes also wrote to the shard. */
   readonly adopt: (batch: Batch, reply: BatchReply, foreign: boolean) => void;
-  /** Takes a new generation for shards whose store lost or never had data. */
+  /** Takes a new generation for shards that lost data or never had any. */
   readonly recover: (shards: readonly Shard[]) => Promise<void>;
 }
 
 export interface OutputGate {
-  /** Joins the shard's open batch, or fails the turn at once (full, stopped). */
+  /** Adds the turn to its shard's open batch, or fails it at once (full, draining). */
   submit(turn: Turn): void;
+  /** Turns that have not left the gate. */
   countPending(): number;
-  /** Where the shard stood as last heard; version -1 when nothing was. */
+  /** The shard's version according to the last reply or poll; version -1 before the first. */
   getVersion(shard: Shard): ShardVersion;
   /**
-   * Takes a version that was read; `known` is `getVersion` before the read. Returns whether others changed
-   * the shard; false while a batch of ours is out, whose reply will show it.
+   * Records the version `now` that a poll read; `known` is `getVersion` before the poll. Returns whether
+   * other nodes changed the shard. False while a batch of ours is out: its reply will show the change.
    */
   observeVersion(shard: Shard, seen: { readonly known: ShardVersion; readonly now: ShardVersion }): boolean;
-  /** Whether no lane waits for a store that fails; `answeredMs` is when that last answered anything. */
+  /** Whether no commit queue waits for a failing store; `answeredMs`: when the store last answered. */
   isHealthy(answeredMs?: number): boolean;
-  /** Fails what is open, and stops resending. What is sealed ends `unknown`. */
+  /** Fails open turns and stops resending; resent batches end `unknown`. */
   stop(): void;
-  /** New turns fail from now on; what is pending goes its way. */
+  /** Fails new turns from now on; pending ones go on. */
   refuseNewTurns(): void;
 }
 
 interface OutputGateState extends OutputGateParts {
   readonly commitQueues: CommitQueues;
   readonly shardQueues: readonly ShardQueue[];
-  /** What the store may lose; `null` where it loses nothing. */
+  /** `null` if the store loses nothing. */
   readonly retransmitBuffer: RetransmitBuffer | null;
   pendingCount: number;
   sweeping: boolean;
@@ -96,7 +95,7 @@ interface OutputGateState extends OutputGateParts {
   stopped: boolean;
 }
 
-/** Creates an empty gate. Batch numbers start at 0, so the producer's name must be new. */
+/** Creates an empty gate. Its batch numbers start again, so the producer's name must be new. */
 export const createOutputGate = (parts: OutputGateParts): OutputGate => {
   const shardQueues = Array.from({ length: shardCount }, (_, shard) =>
     createShardQueue(toShard(shard), parts.producer),
@@ -144,13 +143,13 @@ const submit = (gate: OutputGateState, turn: Turn): void => {
   else if (!turn.answered) sendSooner(gate, queue);
 };
 
-/** The only writer of the number of pending turns. */
+/** Changes the number of pending turns; nothing else writes it. */
 const countPending = (gate: OutputGateState, change: number): void => {
   gate.pendingCount += change;
   assert(gate.pendingCount >= 0, 'a pending turn leaves the gate once');
 };
 
-/** Lost work goes before what is open. */
+/** Queues lost work before the open turns; false once the gate has stopped. */
 const resendLost = (gate: OutputGateState, shard: Shard, turns: readonly Turn[]): boolean => {
   if (gate.stopped) return false;
   const shardQueue = gate.shardQueues[shard] as ShardQueue;
@@ -180,8 +179,8 @@ const gather = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): vo
 };
 
 /**
- * Until the end of the tick; under load a little longer, for a call costs more than what it carries, and
- * longer still while no caller waits for any of it (`awaited`).
+ * Gathers until the end of the tick; under load longer, because a call costs more than the items it carries,
+ * and longest while no caller waits for any of them (`awaited` is false).
  */
 const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): void => {
   const go = (): void => {
@@ -193,7 +192,7 @@ const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolea
   else queue.cancelLongWait = gate.clock.after(limits.gatherUnawaitedMs, go);
 };
 
-/** A caller waits for what a lane gathers: the short gather timer replaces the long one. */
+/** A caller now waits for a gathering queue: replaces its long gather timer by the short one. */
 const sendSooner = (gate: OutputGateState, queue: CommitQueue): void => {
   if (queue.cancelLongWait === null) return;
   queue.cancelLongWait();
@@ -205,14 +204,15 @@ const sealAndSend = (gate: OutputGateState, queue: CommitQueue): void => {
   const isBroken = (shardQueue: ShardQueue): boolean => shardQueue.broken && hasWork(shardQueue);
   const brokenQueues = queue.broken ? queue.shardQueues.filter(isBroken) : [];
   if (brokenQueues.length > 0) {
-    return recover(gate, queue, brokenQueues);
+    recover(gate, queue, brokenQueues);
+    return;
   }
   sealQueues(queue, limits.batchItemsMax);
   if (queue.sealed.length > 0) sendBatches(gate, queue);
   else becomeQuiet(gate, queue);
 };
 
-/** After a call: gather again when something waits, else be quiet. */
+/** Ends a call: gathers again if work waits, else leaves the queue quiet. */
 const becomeQuiet = (gate: OutputGateState, queue: CommitQueue): void => {
   setMode(queue, 'quiet');
   if (queue.shardQueues.length > 0) gather(gate, queue, queue.shardQueues.some(hasWaiters));
@@ -241,21 +241,21 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
   queue.failures = 0;
   const brokenQueues: ShardQueue[] = [];
   for (let index = 0; index < sealed.length; index++) {
-    const one = sealed[index] as SealedBatch;
+    const sealedBatch = sealed[index] as SealedBatch;
     const reply = replies[index] as BatchReply;
-    const shardQueue = one.shardQueue;
+    const { batch, shardQueue } = sealedBatch;
     const answered = isAnswered(reply);
-    if (answered && !gate.retransmitBuffer?.hasLost(one.batch, reply)) {
-      adoptBatchReply(gate, one, reply);
+    if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {
+      adoptBatchReply(gate, sealedBatch, reply);
       if (shardQueue.broken) brokenQueues.push(shardQueue);
       continue;
     }
     gate.meters.recordContinuityLoss(answered ? 'tail lost' : reply.outcome);
     restartNumbering(shardQueue);
     brokenQueues.push(shardQueue);
-    if (outcomeUnknown) failBatch(gate, one, unknown);
-    else if (gate.stopped) failBatch(gate, one, notApplied);
-    else putBack(shardQueue, one);
+    if (outcomeUnknown) failBatch(gate, sealedBatch, unknown);
+    else if (gate.stopped) failBatch(gate, sealedBatch, notApplied);
+    else putBack(shardQueue, sealedBatch);
     enqueue(queue, shardQueue);
   }
   if (brokenQueues.length > 0) recover(gate, queue, brokenQueues);
@@ -271,14 +271,14 @@ const observeVersion = (
   const queue = gate.commitQueues.get(shard);
   if (shardQueue.sealed) return false;
   const { now } = seen;
-  const fell = hasFallenBack(now, seen.known);
-  if (fell) {
-    // Before anything new is sent there, the shard gets a new generation.
+  const fellBack = hasFallenBack(now, seen.known);
+  if (fellBack) {
+    // `sealAndSend` takes a new generation for the shard before it sends anything new.
     shardQueue.broken = true;
     queue.broken = true;
     gate.meters.recordContinuityLoss('version fell');
   }
-  const moved = fell || hasMoved(now, shardQueue);
+  const moved = fellBack || hasMoved(now, shardQueue);
   if (moved)
     [shardQueue.generation, shardQueue.version, shardQueue.chainHash] = [
       now.generation,
@@ -290,31 +290,31 @@ const observeVersion = (
 
 const adoptBatchReply = (gate: OutputGateState, sealed: SealedBatch, reply: BatchReply): void => {
   const { shardQueue } = sealed;
-  // Of the time before the first reply nothing is known, so others may have written then.
+  // Before its first reply the queue knows no version, so `foreign` is true: others may have written.
   const foreign = !isDirectSuccessor(reply, shardQueue, sealed.batch);
-  const fell = hasFallenBack(reply, shardQueue);
-  if (fell) {
+  const fellBack = hasFallenBack(reply, shardQueue);
+  if (fellBack) {
     shardQueue.broken = true;
     gate.meters.recordContinuityLoss('version fell');
   }
   gate.retransmitBuffer?.forgetOld(shardQueue.shard);
-  const isQuestion = sealed.batch.sequence === 0;
-  // What others did is not asked here; what fell is dropped when the line recovers.
-  if (isQuestion && !fell) return;
+  const isQuery = sealed.batch.sequence === 0;
+  // A query adopts nothing of other nodes; if the version fell, recovery discards the shard's actors.
+  if (isQuery && !fellBack) return;
   gate.retransmitBuffer?.keep(shardQueue, sealed.batch, reply);
   [shardQueue.generation, shardQueue.version, shardQueue.chainHash] = [
     reply.generation,
     reply.version,
     reply.chainHash,
   ];
-  if (isQuestion) return;
+  if (isQuery) return;
   shardQueue.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
   countPending(gate, -sealed.turns.length);
   answerTurns(sealed.turns, reply);
 };
 
-/** Takes new generations. Without one the turns of those shards fail, and the other shards go on. */
+/** Takes new generations. If that fails, the turns of those shards fail and the other shards go on. */
 const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonly ShardQueue[]): void => {
   setMode(queue, 'recovering');
   queue.broken = true;
@@ -342,7 +342,7 @@ const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unk
   recordFailure(queue, gate.clock.monotonicMs());
   if (outcome === 'unknown') queue.outcomeUnknown = true;
   if (!queue.outcomeUnknown) {
-    for (const one of takeSealed(queue)) failBatch(gate, one, notApplied);
+    for (const sealed of takeSealed(queue)) failBatch(gate, sealed, notApplied);
     becomeQuiet(gate, queue);
   } else if (gate.stopped) {
     giveUp(gate, queue);
@@ -371,7 +371,7 @@ const failOpen = (gate: OutputGateState, shardQueue: ShardQueue, failure: TurnFa
 };
 
 const giveUp = (gate: OutputGateState, queue: CommitQueue): void => {
-  for (const one of takeSealed(queue)) failBatch(gate, one, unknown);
+  for (const sealed of takeSealed(queue)) failBatch(gate, sealed, unknown);
   setMode(queue, 'quiet');
 };
 
@@ -388,7 +388,7 @@ const stop = (gate: OutputGateState): void => {
   }
 };
 
-/** One timer for the process, none per request. */
+/** Expires turns with one timer per process instead of one per request. */
 const scheduleSweep = (gate: OutputGateState): void => {
   gate.sweeping = true;
   gate.clock.after(limits.deadlineSweepMs, () => {

@@ -1,11 +1,11 @@
 /**
- * The ring: confirmed work that is kept for a while, because the store may lose its newest part.
+ * The retransmit buffer: keeps recently confirmed work, because the store may lose its newest part, the tail.
  *
- * Only where the store says so (`mayLoseTail`); elsewhere nothing is kept and nothing is asked. What the
- * store turns out to have lost is sent again as new batches, before any new turn of its shard, each item with
- * the place where it was applied once: so the store can tell what came back with a row of SQL (I1, I2). Only
- * what took effect is kept. Bounds: `limits.retransmitKeepMs`, counted while the store answers, and
- * `limits.retransmitBytesMax`, above which the gate takes no new work. Only the gate uses this file.
+ * Exists only if the store says so (`mayLoseTail`). Work that the store has lost is resent in new batches,
+ * before any new turn of its shard. Each item carries the position at which it was first applied, so that the
+ * store does not count it again if the entity's SQL row already contains it (I1, I2). Only items that took
+ * effect are kept. Bounds: `limits.retransmitKeepMs`, counted while the store answers, and
+ * `limits.retransmitBytesMax`, above which the gate takes no new work. Only `output-gate.ts` uses this file.
  */
 
 import assert from 'node:assert/strict';
@@ -21,11 +21,11 @@ export interface RetransmitBufferParts {
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly rules: () => CommitRules;
-  /** Brings an entity to life that the store lost; rejects while that cannot be. False: there is none. */
+  /** Reactivates the entity of a lost item; false if it no longer exists. Rejects while a store fails. */
   readonly reactivate: (item: Item) => Promise<boolean>;
-  /** Puts lost work in front of its line. False when the gate has stopped. */
+  /** Queues lost work before the shard's open turns. False when the gate has stopped. */
   readonly resend: (shard: Shard, turns: readonly Turn[]) => boolean;
-  /** Has the line ask for the last number of this producer. */
+  /** Queues a query for the last sequence number of this producer. */
   readonly queryLastSequence: (shard: Shard, producer: string) => void;
 }
 
@@ -38,14 +38,15 @@ interface BufferEntry {
 }
 
 export interface RetransmitBuffer {
-  /** Keeps what took effect. To be called before the line takes over the reply. */
+  /** Keeps the items that took effect. To be called before the shard queue adopts the reply's version. */
   keep(shardQueue: ShardQueue, batch: Batch, reply: BatchReply): void;
-  /** The store has shown that nothing of the shard is lost: what is old enough goes. */
+  /** Drops the shard's old entries, after the store has shown that it lost nothing. */
   forgetOld(shard: Shard): void;
-  /** Whether the store, asked for the producer's last number, has lost some of it. */
+  /** Whether the reply's last sequence number shows that the store lost entries of this producer. */
   hasLost(batch: Batch, reply: BatchReply): boolean;
-  /** Asks the store what it still has of these lines, and sends the rest again. One call at a time. */
+  /** Queries which entries of these shards the store still has, and resends the others. */
   findLost(shardQueues: readonly ShardQueue[]): Promise<void>;
+  /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
   isFull(): boolean;
 }
 
@@ -55,7 +56,7 @@ interface BufferState extends RetransmitBufferParts {
   polling: boolean;
 }
 
-/** A ring where the store may lose its tail, `null` elsewhere: there all this costs nothing. */
+/** Creates the buffer for a store that may lose its tail; `null` for any other store. */
 export const createRetransmitBuffer = (parts: RetransmitBufferParts): RetransmitBuffer | null => {
   if (!parts.hot.mayLoseTail) return null;
   const buffer: BufferState = { ...parts, entries: new Map(), bytes: 0, polling: false };
@@ -63,15 +64,17 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts): Retransmit
     keep: (shardQueue, batch, reply) => keep(buffer, shardQueue, { batch, reply }),
     forgetOld: (shard) => forgetOld(buffer, shard),
     hasLost: (batch, reply) => {
-      const kept = buffer.entries.get(batch.shard) ?? [];
-      return kept.some((entry) => entry.producer === batch.producer && entry.sequence > reply.lastSequence);
+      const entries = buffer.entries.get(batch.shard) ?? [];
+      return entries.some(
+        (entry) => entry.producer === batch.producer && entry.sequence > reply.lastSequence,
+      );
     },
     findLost: (shardQueues) => findLost(buffer, shardQueues),
     isFull: () => buffer.bytes >= limits.retransmitBytesMax,
   };
 };
 
-/** About what an item costs in memory. */
+/** A rough estimate of an item's memory, in bytes. */
 export const estimateBytes = (item: Item): number => {
   if (item.kind === 'vote') return 400 + 2 * item.user.length;
   if (item.kind === 'stats') return 300 + (item.shardList?.length ?? 0);
@@ -81,7 +84,7 @@ export const estimateBytes = (item: Item): number => {
 
 const addBytes = (buffer: BufferState, bytes: number): void => {
   buffer.bytes += bytes;
-  assert(buffer.bytes >= 0, 'what leaves the ring was in it');
+  assert(buffer.bytes >= 0, 'only bytes that were added leave the buffer');
   buffer.meters.recordRetransmitBytes(buffer.bytes);
 };
 
@@ -89,8 +92,8 @@ const sumBytes = (items: readonly Item[]): number =>
   items.reduce((sum, item) => sum + estimateBytes(item), 0);
 
 /**
- * Where a batch was applied; of one that was applied some time ago the earliest place it can have had, so
- * that nothing counts twice.
+ * The position at which a batch was applied; for a duplicate the earliest possible one, so that nothing
+ * counts twice.
  */
 const toPosition = (shardQueue: ShardQueue, { outcome, generation, version }: BatchReply): ShardPosition => {
   if (outcome === 'applied') return { generation, version };
@@ -105,7 +108,7 @@ const keep = (
   const { decisions } = reply;
   const items = batch.items.filter((item, index) => {
     const kind = decisions?.[index]?.kind;
-    // Who needs an entity that the store lost initialises it again, from the row of that time.
+    // Not kept: the next use of a lost entity initialises it from its current row.
     if (item.kind === 'init' || item.kind === 'remember') return false;
     return kind === 'applied' || kind === 'voted';
   });
@@ -113,60 +116,60 @@ const keep = (
   const { producer, sequence } = batch;
   const keptMs = buffer.clock.monotonicMs();
   const entry: BufferEntry = { producer, sequence, position: toPosition(shardQueue, reply), items, keptMs };
-  const kept = buffer.entries.get(shardQueue.shard);
-  if (kept === undefined) buffer.entries.set(shardQueue.shard, [entry]);
-  else kept.push(entry);
+  const entries = buffer.entries.get(shardQueue.shard);
+  if (entries === undefined) buffer.entries.set(shardQueue.shard, [entry]);
+  else entries.push(entry);
   addBytes(buffer, sumBytes(items));
   if (!buffer.polling) schedulePoll(buffer);
 };
 
 const forgetOld = (buffer: BufferState, shard: Shard): void => {
-  const kept = buffer.entries.get(shard);
-  if (kept === undefined) return;
+  const entries = buffer.entries.get(shard);
+  if (entries === undefined) return;
   const beforeMs = buffer.clock.monotonicMs() - limits.retransmitKeepMs;
-  const young = kept.findIndex(({ keptMs }) => keptMs > beforeMs);
-  const old = kept.splice(0, young < 0 ? kept.length : young);
+  const firstYoung = entries.findIndex(({ keptMs }) => keptMs > beforeMs);
+  const old = entries.splice(0, firstYoung < 0 ? entries.length : firstYoung);
   for (const { items } of old) addBytes(buffer, -sumBytes(items));
-  if (kept.length === 0) buffer.entries.delete(shard);
+  if (entries.length === 0) buffer.entries.delete(shard);
 };
 
-/** One timer for all lines. A line that has something to send learns by that. */
+/** One timer queries all shards. A shard with turns to send learns the same from their reply. */
 const schedulePoll = (buffer: BufferState): void => {
   buffer.polling = true;
   buffer.clock.after(limits.retransmitPollMs, () => {
     buffer.polling = false;
-    for (const [shard, kept] of buffer.entries)
-      buffer.queryLastSequence(shard, (kept.at(-1) as BufferEntry).producer);
+    for (const [shard, entries] of buffer.entries)
+      buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer);
     if (buffer.entries.size > 0) schedulePoll(buffer);
   });
 };
 
 const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[]): Promise<void> => {
   assert(new Set(shardQueues).size === shardQueues.length, 'one batch per shard in a call');
-  const left = shardQueues.map(({ shard }) => ({
+  const searches = shardQueues.map(({ shard }) => ({
     shard,
-    names: [...new Set((buffer.entries.get(shard) ?? []).map(({ producer }) => producer))],
-    last: new Map<string, number>(),
+    producers: [...new Set((buffer.entries.get(shard) ?? []).map(({ producer }) => producer))],
+    lastSequences: new Map<string, number>(),
   }));
-  for (let open = left; ; ) {
-    open = open.filter(({ names, last }) => last.size < names.length);
+  for (let open = searches; ; ) {
+    open = open.filter(({ producers, lastSequences }) => lastSequences.size < producers.length);
     if (open.length === 0) break;
-    const batches = open.map(({ shard, names, last }) => {
-      return { shard, producer: names[last.size] as string, sequence: 0, items: [] };
+    const batches = open.map(({ shard, producers, lastSequences }) => {
+      return { shard, producer: producers[lastSequences.size] as string, sequence: 0, items: [] };
     });
     const replies = await buffer.hot.commit(batches, buffer.rules());
-    for (const [index, { names, last }] of open.entries())
-      last.set(names[last.size] as string, (replies[index] as BatchReply).lastSequence);
+    for (const [index, { producers, lastSequences }] of open.entries())
+      lastSequences.set(producers[lastSequences.size] as string, (replies[index] as BatchReply).lastSequence);
   }
-  for (const { shard, last } of left) takeLost(buffer, shard, last);
+  for (const { shard, lastSequences } of searches) takeLost(buffer, shard, lastSequences);
 };
 
-/** What is lost leaves the ring, and comes in again with its new batch. Its bytes count until then. */
-const takeLost = (buffer: BufferState, shard: Shard, last: ReadonlyMap<string, number>): void => {
-  const kept = buffer.entries.get(shard) ?? [];
-  const isLost = (entry: BufferEntry): boolean => entry.sequence > (last.get(entry.producer) ?? 0);
-  const lost = kept.filter(isLost);
-  const rest = kept.filter((entry) => !isLost(entry));
+/** Takes lost entries out of the buffer and resends them; their new batch adds them again. */
+const takeLost = (buffer: BufferState, shard: Shard, lastSequences: ReadonlyMap<string, number>): void => {
+  const entries = buffer.entries.get(shard) ?? [];
+  const isLost = (entry: BufferEntry): boolean => entry.sequence > (lastSequences.get(entry.producer) ?? 0);
+  const lost = entries.filter(isLost);
+  const rest = entries.filter((entry) => !isLost(entry));
   if (rest.length === 0) buffer.entries.delete(shard);
   else buffer.entries.set(shard, rest);
   const turns = lost.flatMap(({ items, position }) =>
@@ -192,11 +195,11 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
   }
 };
 
-/** The store lost the entity too. Initialises it again, then sends the item again. */
+/** The store lost the entity too: initialises it again, then resends the item. */
 const reactivate = (buffer: BufferState, item: Item): void => {
   buffer.reactivate(item).then(
-    (lives) => {
-      if (lives) sendAgain(buffer, item);
+    (exists) => {
+      if (exists) sendAgain(buffer, item);
       else {
         addBytes(buffer, -estimateBytes(item));
         buffer.meters.recordResendOutcome('gone');

@@ -1,11 +1,11 @@
 /**
- * Turns, and the line of them that each shard has.
+ * Turns, and the queue of them that each shard has.
  *
- * Plain data and small functions, no timers and no I/O (those are the gate's). A turn is in exactly one
- * place: `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's reply ends
- * it), or nowhere (closed). Invariants: a sealed batch keeps its number until its outcome is known, and a
- * number is used for a new batch only after a definite refusal (I3); a line has at most one sealed batch.
- * Only the gate, its lanes and the ring use the lines; turns are made by `turns.ts`.
+ * Plain data and small functions, no timers and no I/O (the output gate has those). A turn is in one stage:
+ * `open` (may still be taken back), `sealed` (part of a numbered batch; only the store's reply ends it), or
+ * `closed`. Invariants: a sealed batch keeps its number until its outcome is known, and a number is reused
+ * for a new batch only after a definite refusal (I3); a shard queue has at most one sealed batch. Only the
+ * files of this folder use shard queues; `turns.ts` creates turns.
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, Decision, Item, ShardVersion } from '../entity/items.ts';
@@ -13,9 +13,7 @@ import type { LazyState } from '../entity/lazy-state.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 
-/**
- * Why a turn got no decision. `not_applied`: nothing was counted. `unknown`: it may have been, or may yet be.
- */
+/** Why a turn got no decision. `not_applied`: not counted. `unknown`: it may be counted, now or later. */
 export interface TurnFailure {
   readonly outcome: 'not_applied' | 'unknown';
   readonly code: ErrorCode;
@@ -24,35 +22,35 @@ export interface TurnFailure {
 export const notApplied: TurnFailure = { outcome: 'not_applied', code: 'store_unavailable' };
 export const unknown: TurnFailure = { outcome: 'unknown', code: 'store_unavailable' };
 
-/** The store's word on one item: the decision, the entity's state after the batch, the shard's generation. */
+/** The reply to one item: the decision, the entity's state after the batch, the shard's generation. */
 export interface ItemReply {
   readonly decision: Decision;
   readonly state: LazyState | null;
   readonly generation: number;
 }
 
-/** The party that waits for a turn. At most one of `answer` and `fail` is called, once. */
+/** Receives the outcome of a turn: one call of `answer` or of `fail`. */
 export interface Waiter {
-  /** The store's decision. */
+  /** The store decided. */
   answer(decided: ItemReply): void;
   /** No decision in time, or none at all. */
   fail(failure: TurnFailure): void;
   /**
-   * The turn left its line for good. Called exactly once: before `answer`, and before `fail`, unless a passed
-   * deadline failed a sealed turn before.
+   * The turn left its shard queue for good. Called exactly once, before `answer` or `fail`; a sealed turn
+   * whose deadline passes fails first and is closed later.
    */
   onClosed?(): void;
 }
 
-/** One item on its way to the store. A class, as every stats post makes one. */
+/** One item to be sent to the store. A class, because every stats post creates one. */
 export class Turn {
   readonly item: Item;
-  /** Monotonic ms by which the waiter is answered; Infinity when nothing limits the wait. */
+  /** Monotonic ms by which the waiter is answered; Infinity for no limit. */
   readonly deadlineMs: number;
   /** `null` for a turn that no caller waits for. */
   readonly waiter: Waiter | null;
   stage: 'open' | 'sealed' | 'closed';
-  /** The waiter has its answer or failure, or there is no waiter. */
+  /** The waiter has its answer or failure, or there is none. */
   answered: boolean;
 
   constructor(item: Item, deadlineMs: number, waiter: Waiter | null) {
@@ -72,28 +70,28 @@ export interface SealedBatch {
 
 export interface ShardQueue {
   readonly shard: Shard;
-  /** Who numbers this line's batches. Changes when the numbering starts again. */
+  /** The name under which this queue numbers its batches. Changes when the numbering restarts. */
   producer: string;
-  /** Times the numbering started again. */
+  /** How often the numbering restarted. */
   epoch: number;
   /** The last sequence number known to be applied. */
   sequence: number;
-  /** The shard's generation as last heard, 0 before the first reply. */
+  /** The shard's last known generation, 0 before the first reply. */
   generation: number;
-  /** The shard's version as last heard, -1 before the first reply. */
+  /** The shard's last known version, -1 before the first reply. */
   version: number;
-  /** The mark of the shard's history as last heard. */
+  /** The last known chain hash of the shard's history. */
   chainHash: number;
-  /** The store lost data of this shard: it needs a new generation before anything is sent. */
+  /** The store lost data of this shard: it needs a new generation before anything else is sent. */
   broken: boolean;
-  /** A batch of this line is in its lane's call. */
+  /** A batch of this queue is among its commit queue's sealed ones. */
   sealed: boolean;
   open: Turn[];
-  /** Its lane will look at it: the flag of `list`. */
+  /** It is among its commit queue's `shardQueues`. */
   queued: boolean;
-  /** Lost work, to be sent before what is open. */
+  /** Lost work, to be resent before the open turns. */
   lost: Turn[];
-  /** Asks the store for its last number when there is nothing to send; `null` when nothing is to be asked. */
+  /** The producer whose last number to query if there is nothing to send; `null` for no query. */
   query: string | null;
 }
 
@@ -113,13 +111,13 @@ export const createShardQueue = (shard: Shard, producer: string): ShardQueue => 
   query: null,
 });
 
-/** Turns the oldest open turns into the next numbered batch, or a question; `null` when nothing is left. */
+/** Seals the oldest turns as the next numbered batch, or a query if there are none; `null` for neither. */
 export const seal = (shardQueue: ShardQueue, itemsMax: number): SealedBatch | null => {
   const { shard, query } = shardQueue;
   shardQueue.query = null;
   const turns = takeTurns(shardQueue, itemsMax);
   if (turns.length === 0 && query === null) return null;
-  assert(!shardQueue.sealed, 'a line has at most one sealed batch');
+  assert(!shardQueue.sealed, 'a shard queue has at most one sealed batch');
   shardQueue.sealed = true;
   if (turns.length === 0)
     return {
@@ -136,7 +134,7 @@ export const seal = (shardQueue: ShardQueue, itemsMax: number): SealedBatch | nu
   };
 };
 
-/** The next turns in order, lost ones first. Nearly always that is all that is open, as it lies. */
+/** Takes the next turns in order, lost ones first. Nearly always it can take the open array as it is. */
 const takeTurns = (shardQueue: ShardQueue, itemsMax: number): readonly Turn[] => {
   const { lost, open } = shardQueue;
   if (lost.length === 0 && open.length <= itemsMax && open.every(isOpen)) {
@@ -157,7 +155,7 @@ const isOpen = (turn: Turn): boolean => turn.stage === 'open';
 
 /** Adds a turn to the open batch. */
 export const addOpen = (shardQueue: ShardQueue, turn: Turn): void => {
-  // A batch of one is the rule: pushed into an empty array, it would get room for seventeen.
+  // Most batches have one turn; a push into an empty array would allocate room for seventeen.
   if (shardQueue.open.length === 0) shardQueue.open = [turn];
   else shardQueue.open.push(turn);
 };
@@ -165,13 +163,13 @@ export const addOpen = (shardQueue: ShardQueue, turn: Turn): void => {
 export const hasWork = ({ open, lost, query }: ShardQueue): boolean =>
   open.length > 0 || lost.length > 0 || query !== null;
 
-/** Whether somebody waits for some of the work. */
+/** Whether the work includes lost turns, a query or a turn that a caller waits for. */
 export const hasWaiters = ({ open, lost, query }: ShardQueue): boolean =>
   lost.length > 0 || query !== null || open.some((turn) => !turn.answered);
 
 /**
- * The store does not know this line's numbers (it lost its tail, or all): numbering starts again under a new
- * name, because a late copy of an old batch must never find its number expected again.
+ * Restarts the numbering after the store lost this producer's numbers (its tail, or all data). Uses a new
+ * producer name, so that a late copy of an old batch never has the number that the store expects.
  */
 export const restartNumbering = (shardQueue: ShardQueue): void => {
   shardQueue.epoch += 1;
@@ -183,7 +181,7 @@ export const restartNumbering = (shardQueue: ShardQueue): void => {
   shardQueue.broken = true;
 };
 
-/** Puts the turns of a batch that was certainly not applied, and never will be, back in front. */
+/** Puts the turns of a batch that is not and never will be applied back in front of the open ones. */
 export const putBack = (shardQueue: ShardQueue, sealed: SealedBatch): void => {
   for (const turn of sealed.turns) turn.stage = 'open';
   shardQueue.open = [...sealed.turns, ...shardQueue.open];
@@ -214,11 +212,11 @@ export const answerTurns = (turns: readonly Turn[], reply: BatchReply): void => 
   }
 };
 
-/** The batch is applied, now or earlier. */
+/** Whether the batch is applied, now or earlier. */
 export const isAnswered = ({ outcome }: BatchReply): boolean =>
   outcome === 'applied' || outcome === 'duplicate';
 
-/** A reply that does not fit its batch is a bug: nothing of the call is taken over. */
+/** Throws if a reply does not fit its batch (a bug), before any reply of the call is adopted. */
 export const assertReplies = (sealed: readonly SealedBatch[], replies: readonly BatchReply[]): void => {
   if (replies.length !== sealed.length) assert.fail(`${replies.length} replies to ${sealed.length} batches`);
   for (let index = 0; index < sealed.length; index++) {
@@ -247,8 +245,8 @@ const failWaiter = (turn: Turn, failure: TurnFailure): void => {
 };
 
 /**
- * Answers a waiter whose deadline has passed. An open turn is taken back (nothing was counted); a sealed one
- * stays in its batch and only its waiter is answered, with `unknown`. Returns whether the turn left the line.
+ * Fails the waiter of a turn whose deadline has passed. An open turn is taken back (not counted); a sealed
+ * one stays in its batch and only its waiter fails, with `unknown`. Returns whether the turn left its queue.
  */
 export const expireTurn = (turn: Turn): boolean => {
   if (turn.stage === 'open') {
@@ -259,7 +257,7 @@ export const expireTurn = (turn: Turn): boolean => {
   return false;
 };
 
-/** Takes out all turns that are not sealed: they are to fail. Lost ones come again by themselves. */
+/** Takes out all turns that are not sealed, so that the caller can fail them. Lost ones resend themselves. */
 export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
   const waiting = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');
   shardQueue.lost = [];
@@ -268,7 +266,7 @@ export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
   return waiting;
 };
 
-/** The shard's position as last known. */
+/** The shard's last known version. */
 export const toShardVersion = ({ generation, version, chainHash }: ShardQueue): ShardVersion => ({
   generation,
   version,

@@ -1,11 +1,10 @@
 /**
- * Applying one item to one entity: the single place where a hot store's decision is made.
+ * Applies one item to one entity: the only place in TypeScript that makes a hot store's decision.
  *
- * Pure: it is given the entity's slot (its newest listing, alive or buried) and two look-ups, and returns the
- * decision, the slot after it and what else to write. It never mutates what it is given; an unchanged slot is
- * returned as the same object, which is how the caller knows that it did not change. A caller shows each item
- * the effects of the batch's earlier ones. Used by every adapter whose language is ours, and by the test
- * model.
+ * Pure: takes the entity's slot (its newest listing, current or a tombstone) and two look-ups, and returns
+ * the decision, the new slot and the other effects to write. It mutates nothing, and returns an unchanged
+ * slot as the same object, so that the caller can tell. The caller must show each item the effects of the
+ * batch's earlier ones. Used by every adapter that decides in TypeScript, and by the test model.
  */
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
@@ -29,44 +28,45 @@ import { foldUptime } from './uptime.ts';
 import type { LastVote, LastVoteFlag } from './votes.ts';
 import { computeLongestWaitMs, decideVote } from './votes.ts';
 
-/** The newest listing known at an address. `state` is `null` once it is buried. */
+/** The newest known listing at an address. `state` is `null` if it is deleted (a tombstone). */
 export interface Slot {
   readonly incarnation: Incarnation;
   readonly state: HotState | null;
   /**
-   * The row it was initialised from: the work up to there is in its totals. Kept only by a store that may
-   * lose its tail; without it no item is taken for one that was lost and is in the row.
+   * The position of the row that it was initialised from: its totals include all work up to there. Only a
+   * store that may lose its tail keeps it; without it no resent item counts as included in the row.
    */
   readonly base?: ShardPosition;
 }
 
-/** What holds for all items of one batch. */
+/** The context that all items of one batch share. */
 export interface BatchContext {
   /** The store's clock. */
   readonly nowMs: number;
-  /** The shard's generation, and its version before the batch (what `init` is compared with). */
+  /** The shard's generation, and its version before the batch (`init` compares its row with both). */
   readonly generation: number;
   readonly shardVersion: number;
-  /** The version that states changed by this batch get. */
+  /** The version of every state that this batch changes. */
   readonly version: number;
   readonly rules: CommitRules;
 }
 
-/** What the store knows beside the slot, of the item's own incarnation. */
+/** The store's other data about the item's own incarnation. */
 export interface Lookups {
-  /** The user's votes with fromMs ≤ time ≤ toMs, in any order. Older ones may be missing only when swept. */
+  /** The user's last votes with fromMs ≤ time ≤ toMs, in any order. Only swept ones may be missing. */
   votes(user: string, fromMs: number, toMs: number): readonly LastVote[];
   visited(visitor: string): boolean;
 }
 
-/** All that deciding one item needs beside the slot. Made once per item. */
+/** Everything that deciding one item needs besides the slot. Created once per item. */
 export type ApplyContext = BatchContext & Lookups;
 
+/** A write besides the slot; `mark` sets the flag of a user's last vote. */
 export type Effect =
   | { readonly kind: 'mark'; readonly user: string; readonly atMs: number; readonly flag: LastVoteFlag }
   | { readonly kind: 'visitor'; readonly visitor: string }
   | { readonly kind: 'outbox'; readonly vote: VoteItem; readonly count: number }
-  /** Remove the visitors and last votes of an incarnation that is dead now. */
+  /** Removes the visitors and last votes of an incarnation that is deleted now. */
   | { readonly kind: 'bury'; readonly incarnation: Incarnation };
 
 export interface ItemOutcome {
@@ -75,7 +75,7 @@ export interface ItemOutcome {
   readonly effects: readonly Effect[];
 }
 
-type LivingSlot = Slot & { readonly state: HotState };
+type CurrentSlot = Slot & { readonly state: HotState };
 
 const none: readonly Effect[] = Object.freeze([]);
 const applied: Decision = Object.freeze({ kind: 'applied' });
@@ -87,8 +87,8 @@ const overflow: Decision = Object.freeze({ kind: 'overflow' });
 
 const keepSlot = (slot: Slot | null, decision: Decision): ItemOutcome => ({ decision, slot, effects: none });
 
-/** The slot with a changed state: stamped with the batch's version. */
-const stampState = (slot: LivingSlot, state: HotState, context: ApplyContext): LivingSlot => ({
+/** The slot with a changed state, which gets the batch's version. */
+const stampState = (slot: CurrentSlot, state: HotState, context: ApplyContext): CurrentSlot => ({
   ...slot,
   state: { ...state, version: context.version },
 });
@@ -105,11 +105,11 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): It
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: context.version };
-  const born: Slot = { incarnation: item.target.incarnation, state, base: row };
-  return { decision: applied, slot: born, effects: buildPurgeEffects(slot) };
+  const newSlot: Slot = { incarnation: item.target.incarnation, state, base: row };
+  return { decision: applied, slot: newSlot, effects: buildPurgeEffects(slot) };
 };
 
-/** The listing is not there yet: only its voters are written down. */
+/** Records the recent votes of a listing that is not initialised yet. */
 const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: ApplyContext): ItemOutcome => {
   if (item.readUnder !== generation) return keepSlot(slot, absent);
   const effects = [
@@ -119,21 +119,21 @@ const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: Ap
   return { decision: applied, slot, effects };
 };
 
-/** A lost item that the entity got back with the row it was initialised from. */
+/** Whether a lost item is already included in the row that the entity was initialised from. */
 const isInRow = ({ base }: Slot, { lostAt }: Item): boolean =>
   base !== undefined && lostAt !== undefined && !isBefore(base, lostAt);
 
-/** Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice. */
-const isAlreadyApplied = (slot: LivingSlot, item: Item): boolean => {
+/** Whether a resent item must not apply: included already, or older than the last post. */
+const isAlreadyApplied = (slot: CurrentSlot, item: Item): boolean => {
   if (item.lostAt === undefined) return false;
   if (item.kind === 'stats') return item.atMs < slot.state.lastStatsPostMs;
   return (item.kind === 'click' || item.kind === 'invite') && isInRow(slot, item);
 };
 
-const applyVote = (slot: LivingSlot, item: Item & VoteItem, context: ApplyContext): ItemOutcome => {
+const applyVote = (slot: CurrentSlot, item: Item & VoteItem, context: ApplyContext): ItemOutcome => {
   const { nowMs, rules } = context;
   const { atMs } = item;
-  // A lost one from long ago is judged by the votes that are surely still kept, so that no look-up is long.
+  // For an old resent vote only the votes that are surely still kept matter, so that no look-up is long.
   const fromMs = Math.max(atMs, nowMs - limits.voteBucketMs) - computeLongestWaitMs(rules.windows);
   const toMs = Math.max(nowMs, atMs) + limits.clockAheadMaxMs;
   const votes = context.votes(item.user, fromMs, toMs);
@@ -144,7 +144,7 @@ const applyVote = (slot: LivingSlot, item: Item & VoteItem, context: ApplyContex
   assert(item.itags.length >= count, `a vote needs ${count} itags`);
   const total = item.upvote ? slot.state.upvotes : slot.state.downvotes;
   if (total > limits.counterMax - count) return keepSlot(slot, overflow);
-  // Its row and its mark may be lost although the total has it.
+  // If the total includes the vote, its outbox entry and last vote may still be lost: write those again.
   const added = isInRow(slot, item) ? 0 : count;
   const state: HotState = { ...slot.state, [item.upvote ? 'upvotes' : 'downvotes']: total + added };
   return {
@@ -157,7 +157,7 @@ const applyVote = (slot: LivingSlot, item: Item & VoteItem, context: ApplyContex
   };
 };
 
-/** Only votes the store still knows are marked: older ones hold nobody back any more. */
+/** Flags only votes that the store still has: older ones make no voter wait. */
 const buildVoteEffects = (item: AdjustItem, lookups: Lookups): readonly Effect[] => {
   const effects: Effect[] = [];
   for (const flag of ['released', 'held'] as const) {
@@ -169,7 +169,7 @@ const buildVoteEffects = (item: AdjustItem, lookups: Lookups): readonly Effect[]
   return effects;
 };
 
-const applyAdjust = (slot: LivingSlot, item: AdjustItem, context: ApplyContext): ItemOutcome => {
+const applyAdjust = (slot: CurrentSlot, item: AdjustItem, context: ApplyContext): ItemOutcome => {
   const { state } = slot;
   if (item.sequence <= state.adjustment) return keepSlot(slot, applied);
   if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);
@@ -186,8 +186,8 @@ const applyAdjust = (slot: LivingSlot, item: AdjustItem, context: ApplyContext):
 };
 
 /**
- * Folds a bot's uptime up to the earlier of the item's time and the store's: a clock ahead must not invent
- * checks.
+ * Adds a bot's uptime checks up to the item's time, or to the store's if that is earlier: a clock that is
+ * ahead must not add checks.
  */
 const foldItemUptime = (
   item: Item & { readonly atMs: number },
@@ -198,7 +198,7 @@ const foldItemUptime = (
     ? foldUptime(state, Math.min(item.atMs, context.nowMs), context.rules.uptime)
     : state;
 
-const applyClick = (slot: LivingSlot, visitor: string, context: ApplyContext): ItemOutcome => {
+const applyClick = (slot: CurrentSlot, visitor: string, context: ApplyContext): ItemOutcome => {
   const unique = canCountVisitor(slot.state, context.rules.visitorsMax) && !context.visited(visitor);
   const state = countClick(slot.state, unique);
   if (state === null) return keepSlot(slot, overflow);
@@ -206,8 +206,8 @@ const applyClick = (slot: LivingSlot, visitor: string, context: ApplyContext): I
   return { decision: applied, slot: stampState(slot, state, context), effects };
 };
 
-/** The items that need a living listing of exactly their incarnation. */
-const applyLiving = (slot: LivingSlot, item: Item, context: ApplyContext): ItemOutcome => {
+/** Applies an item to the current listing of exactly its incarnation. */
+const applyToCurrent = (slot: CurrentSlot, item: Item, context: ApplyContext): ItemOutcome => {
   switch (item.kind) {
     case 'init':
     case 'remember':
@@ -243,21 +243,21 @@ const applyLiving = (slot: LivingSlot, item: Item, context: ApplyContext): ItemO
   }
 };
 
-const isLiving = (slot: Slot): slot is LivingSlot => slot.state !== null;
+const isCurrent = (slot: Slot): slot is CurrentSlot => slot.state !== null;
 
 /**
- * Decides and applies one item. Throws only on a bug (malformed totals, too few itags): then nothing may be
- * written.
+ * Decides and applies one item. Throws only on a bug (malformed totals, too few itags); the caller must then
+ * write nothing of the batch.
  */
 export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext): ItemOutcome => {
   const { incarnation } = item.target;
-  const dead =
+  const isDeleted =
     slot !== null && (slot.incarnation > incarnation || (slot.incarnation === incarnation && !slot.state));
-  if (dead) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);
-  if (slot !== null && slot.incarnation === incarnation && isLiving(slot)) {
-    return isAlreadyApplied(slot, item) ? keepSlot(slot, applied) : applyLiving(slot, item, context);
+  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);
+  if (slot !== null && slot.incarnation === incarnation && isCurrent(slot)) {
+    return isAlreadyApplied(slot, item) ? keepSlot(slot, applied) : applyToCurrent(slot, item, context);
   }
-  // Nothing is known of this listing, or only an earlier one of the same address.
+  // The store does not know this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);
   if (item.kind === 'remember') return applyRemember(slot, item, context);
   if (item.kind === 'forget') {

@@ -1,42 +1,41 @@
 /**
- * The data that travels between the engine and the hot store: items, decisions, batches and replies. Types
- * only.
+ * The data exchanged between the engine and the hot store: items, decisions, batches and replies. Types only.
  *
- * An item asks for one change of one entity; the store answers each with a decision. The rules beside this
- * file, the engine and both hot stores share these types; the calls themselves are in `ports.ts`.
+ * An item requests one change of one entity; the store answers each item with a decision. The rules beside
+ * this file, the engine and both hot stores share these types; the calls themselves are in `ports.ts`.
  */
 import type { EntityRef, Shard } from '../ids.ts';
 import type { LazyState } from './lazy-state.ts';
 import type { Facts, PresenceStatus, Totals } from './state.ts';
 import type { UptimeRules, VoteWindows } from './windows.ts';
 
-/** A voter's vote named by its time: unique per (entity, user), since windows never overlap. */
+/** A vote identified by voter and time: unique per entity, because windows never overlap. */
 export interface CastVote {
   readonly user: string;
   readonly atMs: number;
 }
 
-/** A place in a shard's history: which generation, which version. */
+/** A position in a shard's history. Versions compare only within one generation. */
 export interface ShardPosition {
   readonly generation: number;
   readonly version: number;
 }
-/** A place in a shard's history. Versions count while nothing is lost; marks tell pasts apart. */
+/** A position with the chain hash of the history up to it, which reveals versions that were used twice. */
 export interface ShardVersion {
   readonly generation: number;
   readonly version: number;
   readonly chainHash: number;
 }
 
-/** What every item may carry beside its own fields. */
+/** A field that every item may have besides its own. */
 interface Repeatable {
   /**
-   * The item was applied and confirmed there once, and the store lost it: count it again, unless the row that
-   * the entity was initialised from since holds it already.
+   * Set on an item that the store confirmed at this position and then lost. It counts again, unless the row
+   * that the entity was initialised from since then includes it.
    */
   readonly lostAt?: ShardPosition;
 }
-/** Set-if-absent. Carries the SQL row; `row` is the (gen, ver) under which SQL last saw it. */
+/** Initialises an entity from its SQL row if the store lacks it; `row` is the row's flushed position. */
 export interface InitItem {
   readonly kind: 'init';
   readonly target: EntityRef;
@@ -44,25 +43,25 @@ export interface InitItem {
   readonly totals: Totals;
   readonly row: { readonly generation: number; readonly version: number };
   /**
-   * The shard's generation before the row was read. In another one the item is refused as `absent`: the store
-   * was lost meanwhile, and with it any trace of what was edited since the row was read.
+   * The shard's generation before the row was read. In another generation the store refuses the item as
+   * `absent`: it lost its data meanwhile, and with it edits made since the row was read.
    */
   readonly readUnder?: number;
 }
 /**
- * Votes of a listing the store does not know, from the ledger's rows: its voters wait on when its `init`
- * comes, which must come after. In another generation than `readUnder` it is refused as `absent`. A store
- * that knows the listing knows its voters better, and does nothing.
+ * Recent votes of a listing that the store does not know, from the ledger's rows. It must come before the
+ * `init`, so that the voters keep waiting. In another generation than `readUnder` the store refuses it as
+ * `absent`. A store that has the listing does nothing, because it knows the voters better.
  */
 export interface RememberItem {
   readonly kind: 'remember';
   readonly target: EntityRef;
   readonly readUnder: number;
   readonly cast: readonly CastVote[];
-  /** These hold their voters back whatever was or will be released. */
+  /** These make their voters wait whatever was or will be released. */
   readonly hold: readonly CastVote[];
 }
-/** Only posted fields are present; the store merges. */
+/** A stats post: only posted fields are present, and the store merges them. */
 export interface StatsItem {
   readonly kind: 'stats';
   readonly target: EntityRef;
@@ -73,7 +72,7 @@ export interface StatsItem {
   readonly shardList?: string;
   readonly status?: PresenceStatus;
 }
-/** A page view. `visitor` is a signed 64-bit integer in decimal (first 8 bytes of the keyed hash). */
+/** A page view. `visitor` is a signed 64-bit integer in decimal: the first 8 bytes of the keyed hash. */
 export interface ClickItem {
   readonly kind: 'click';
   readonly target: EntityRef;
@@ -84,8 +83,8 @@ export interface InviteItem {
   readonly target: EntityRef;
 }
 /**
- * A request to vote. The producer makes time and itags, so that a resent batch yields the same rows;
- * the store uses as many itags as the window in force grants votes (`perUser`).
+ * A request to vote. The producer sets time and itags, so that a resent batch yields the same rows. The store
+ * uses as many itags as the window in force grants votes (`perUser`).
  */
 export interface VoteItem {
   readonly kind: 'vote';
@@ -95,22 +94,19 @@ export interface VoteItem {
   readonly atMs: number;
   readonly itags: readonly string[];
 }
-/** A decision of the ledger about past votes. Applied iff `sequence` is the state's `adjustment` + 1. */
+/** A decision of the ledger about past votes. Applied only if `sequence` is the state's `adjustment` + 1. */
 export interface AdjustItem {
   readonly kind: 'adjust';
   readonly target: EntityRef;
   readonly sequence: number;
-  /** Added to `upvotes` and `downvotes`; may be negative, never below 0 in sum. */
+  /** Added to `upvotes` and `downvotes`; may be negative, but the totals never fall below 0. */
   readonly upvotes: number;
   readonly downvotes: number;
-  /** All votes before this no longer hold their voter back; 0 leaves it as it is. It only grows. */
+  /** Votes before this time no longer make their voter wait; 0 changes nothing. It only grows. */
   readonly releaseBeforeMs: number;
-  /**
-   * These votes no longer hold their voter back. Marks of votes the store has swept are skipped, here and in
-   * `hold`.
-   */
+  /** These votes no longer make their voter wait. The store skips votes it has swept, here and in `hold`. */
   readonly release: readonly CastVote[];
-  /** These votes hold their voter back whatever `releaseBeforeMs` says (void by redemption, or immutable). */
+  /** These votes make their voter wait whatever `releaseBeforeMs` is (void by redemption, or immutable). */
   readonly hold: readonly CastVote[];
 }
 export interface FactsItem {
@@ -120,8 +116,8 @@ export interface FactsItem {
   readonly atMs: number;
 }
 /**
- * Buries the incarnation: removes its state, its last votes, visitors and dirty mark, and leaves a tombstone.
- * Votes already in the outbox stay until settled: they were accepted, so they get their row (I11).
+ * Deletes the incarnation: removes its state, last votes, visitors and dirty flag, and leaves a tombstone.
+ * Votes in the outbox stay until they are flushed: they were accepted, so they get their row (I11).
  */
 export interface ForgetItem {
   readonly kind: 'forget';
@@ -141,15 +137,16 @@ export type Item = (
   Repeatable;
 
 /**
- * What the store decided about one item, in the order of the batch:
- * - `applied`: done (also an `init` of something already there, an `adjust`, `facts` or `forget` already
- *   applied);
+ * The store's decision about one item:
+ * - `applied`: done (also for an `init` of an entity that exists, and for an `adjust`, `facts` or `forget`
+ *   that was applied before);
  * - `voted`: accepted; `count` votes were added;
- * - `refused`: a vote that the rules forbid; `retryAtMs` is set for `wait` (else 0);
+ * - `refused`: the rules forbid the vote; `retryAtMs` is set for `wait`, else 0;
  * - `absent`: the store does not know this entity; send `init`;
- * - `forgotten`: this incarnation is dead, or a later one lives;
+ * - `forgotten`: this incarnation is deleted, or a later one exists;
  * - `gap`: an `adjust` came out of order; deliver the earlier ones first;
- * - `behind`: an `init` whose SQL row is newer than the shard's (generation, version): take a new generation;
+ * - `behind`: the SQL row of an `init` is newer than the shard's (generation, version): take a new
+ *   generation;
  * - `overflow`: a counter would pass 2^53 − 1; nothing was changed.
  */
 export type Decision =
@@ -159,7 +156,7 @@ export type Decision =
   | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' };
 export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
 
-/** The sealed work of one shard for one call. `sequence` is dense per (producer, shard), from 1. */
+/** The items of one shard in one call. `sequence` is dense per (producer, shard), from 1; 0 is a query. */
 export interface Batch {
   readonly shard: Shard;
   readonly producer: string;
@@ -168,10 +165,10 @@ export interface Batch {
 }
 
 /**
- * The store's answer to one batch. All of a batch is applied, or none (I4).
- * - `applied`: now; `duplicate`: earlier, with this or a later sequence number. `decisions` are those of the
- *   time it was applied when it is the producer's newest, else `null`;
- * - `gap`: `lastSequence` + 1 was expected; nothing was changed;
+ * The store's reply to one batch. It applies all of a batch or nothing (I4).
+ * - `applied`: now; `duplicate`: before, with this or a later sequence number. `decisions` are the original
+ *   ones if the batch is the producer's newest, else `null`;
+ * - `gap`: the store expected `lastSequence` + 1; nothing was changed;
  * - `uninitialised`: the shard has no generation (an emptied store); nothing was changed (I14).
  */
 export interface BatchReply {
@@ -179,18 +176,18 @@ export interface BatchReply {
   readonly lastSequence: number;
   /** The shard's version after the call. */
   readonly version: number;
-  /** The mark of the shard's history after the call (`entity/history.ts`). */
+  /** The chain hash of the shard's history after the call (`history.ts`). */
   readonly chainHash: number;
   readonly generation: number;
   readonly decisions: readonly Decision[] | null;
   /**
-   * In the order of the items: the state after the call of the newest listing that the batch names at the
-   * item's address; `null` when that listing does not live.
+   * One state per item, after the call: that of the newest listing in the batch at the item's address; `null`
+   * if the store does not have that listing.
    */
   readonly states: readonly (LazyState | null)[];
 }
 
-/** Rules the store applies while deciding; the same for all nodes of a fleet. */
+/** The settings by which the store decides; the same on all nodes of a fleet. */
 export interface CommitRules {
   readonly windows: VoteWindows;
   readonly uptime: UptimeRules;

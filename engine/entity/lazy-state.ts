@@ -1,17 +1,17 @@
 /**
- * A state as a store's reply brings it: what every reply is judged by at once, the rest when somebody looks.
+ * A state in a store's reply: the fields that every reply needs at once, and the rest unpacked on demand.
  *
- * Most states are replaced by the next post before anybody reads them, so a store may hand over one that is
- * still packed. Pure. Made by the stores, kept by the actors.
+ * The next post replaces most states before any reader needs them, so a store may return them packed. Pure.
+ * Created by the stores, kept by the actors.
  */
 import type { HotState } from './state.ts';
 
 export interface LazyState {
   readonly version: number;
-  /** Up minus down. */
+  /** Upvotes minus downvotes. */
   readonly votes: number;
   readonly flushedVotes: number;
-  /** The whole state: the same object each time. */
+  /** The whole state; returns the same object each time. */
   read(): HotState;
 }
 
@@ -33,5 +33,5 @@ class LoadedState implements LazyState {
   }
 }
 
-/** Of a state that lies open. */
+/** Wraps a state that is already unpacked. */
 export const toLazyState = (state: HotState): LazyState => new LoadedState(state);

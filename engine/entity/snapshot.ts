@@ -1,8 +1,8 @@
 /**
- * What must be true of every state that enters or leaves a store.
+ * Checks every state that enters or leaves a store.
  *
- * Owns the check at that boundary. It throws (an assertion, a bug) rather than repair: a wrong number that is
- * stored is worse than a refused call. Called when an `init` brings a row in, and by adapters after a load.
+ * The checks throw (an assertion, a bug) and never repair: storing a wrong number is worse than refusing a
+ * call. Called when an `init` brings in a row, and by adapters after a load.
  */
 import assert from 'node:assert/strict';
 import type { Facts, HotState, Totals } from './state.ts';
@@ -28,12 +28,12 @@ const isCounter = (value: unknown): boolean => Number.isSafeInteger(value) && (v
 const digits = /^\d{1,20}$/;
 const isDigits = (value: unknown): boolean => typeof value === 'string' && digits.test(value);
 
-/** The words are built only for a value that is wrong: this runs for every state that is loaded. */
+/** Builds the message only for a wrong value: this runs for every state that is loaded. */
 const checkCounter = (name: string, value: unknown): void => {
   if (!isCounter(value)) assert.fail(`${name} is ${value}`);
 };
 
-/** Field by field, because every state that comes from a store passes here; the words are found elsewhere. */
+/** Field by field for speed, because every loaded state passes here; `checkTotals` finds the wrong field. */
 const hasValidCounters = (totals: Totals): boolean =>
   isCounter(totals.clicks) &&
   isCounter(totals.uniqueClicks) &&
@@ -47,7 +47,7 @@ const hasValidCounters = (totals: Totals): boolean =>
   isCounter(totals.releasedBeforeMs) &&
   isCounter(totals.adjustment);
 
-/** Throws unless all counters are safe integers ≥ 0 and all posted values are what a post may hold. */
+/** Throws unless all counters are safe integers ≥ 0 and all posted values are valid for a post. */
 export const checkTotals = (totals: Totals): void => {
   if (!hasValidCounters(totals)) for (const name of counters) checkCounter(name, totals[name]);
   if (!isDigits(totals.servers) || !isDigits(totals.shards) || !isDigits(totals.users)) {
@@ -59,12 +59,14 @@ export const checkTotals = (totals: Totals): void => {
   if (uptime > totalUptime) assert.fail(`uptime ${uptime} of ${totalUptime} checks`);
 };
 
+/** Throws unless revision and times are safe integers ≥ 0. */
 export const checkFacts = (facts: Facts): void => {
   checkCounter('facts revision', facts.revision);
   checkCounter('premiumUntilMs', facts.premiumUntilMs);
   checkCounter('listedSinceMs', facts.listedSinceMs);
 };
 
+/** Throws unless totals, facts, flushed votes and version are valid. */
 export const checkState = (state: HotState): void => {
   checkTotals(state);
   checkFacts(state.facts);

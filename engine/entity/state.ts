@@ -1,21 +1,21 @@
 /**
  * The plain data of one entity in the hot store, and its empty value.
  *
- * Pure data: no clock, no I/O. Counters are safe integers ≥ 0. Values that bots post may exceed 2^53
- * and are kept as decimal strings, to the digit. Times are milliseconds since the epoch; 0 is "never".
+ * Pure data: no clock, no I/O. Counters are safe integers ≥ 0. Values that bots post may exceed 2^53 and are
+ * exact decimal strings. Times are milliseconds since the epoch; 0 is "never".
  */
 
 export const presenceStatuses = ['online', 'idle', 'dnd', 'offline'] as const;
 export type PresenceStatus = (typeof presenceStatuses)[number];
 
 /**
- * What counting depends on but people edit. Sent by `engine.refresh`; a smaller revision never replaces a
- * larger.
+ * The catalogue's data that counting depends on: people edit it in SQL, and `engine.refreshFacts` sends it. A
+ * smaller revision never replaces a larger one.
  */
 export interface Facts {
-  /** From the catalogue row's revision counter and SQL's lineage; grows with every edit. */
+  /** From the catalogue row's revision counter and SQL's timeline; grows with every edit. */
   readonly revision: number;
-  /** Shown in lists: may be voted on, and its uptime is checked. */
+  /** The entity is shown in lists, may be voted on, and its uptime is checked. */
   readonly listed: boolean;
   readonly voteBanned: boolean;
   /** End of the premium period, 0 when there is none. */
@@ -24,7 +24,7 @@ export interface Facts {
   readonly listedSinceMs: number;
 }
 
-/** The numbers of one entity. A new object per change: a committed state is never written to. */
+/** The counters of one entity. Every change creates a new object: a committed state is never modified. */
 export interface Totals {
   readonly clicks: number;
   readonly uniqueClicks: number;
@@ -45,15 +45,16 @@ export interface Totals {
   readonly uptime: number;
   readonly totalUptime: number;
   readonly uptimeCheckedMs: number;
-  /** Votes before this instant no longer hold their voter back (unless marked held). */
+  /** Votes before this time no longer make their voter wait, unless their flag is `held`. */
   readonly releasedBeforeMs: number;
   /** Sequence number of the last adjustment applied. Dense per incarnation, from 1. */
   readonly adjustment: number;
 }
 
+/** The state of one entity in the hot store. */
 export interface HotState extends Totals {
   readonly facts: Facts;
-  /** `upvotes - downvotes` as last flushed to SQL (`approximate_votes` on the wire). */
+  /** `upvotes - downvotes` as last flushed to SQL (`approximate_votes` in replies). */
   readonly flushedVotes: number;
   /** The shard's version when this entity last changed. */
   readonly version: number;

@@ -1,9 +1,9 @@
 /**
- * Merging a stats post into an entity's totals.
+ * Merges a stats post into an entity's totals.
  *
- * Pure. A post carries only what the bot sent: absent fields keep their value, 0 is a value. All fields of
- * one post become visible together. Uptime must be folded before a post is merged, because the fold judges
- * the past by the status and the last post that held until then. Called by `apply.ts`.
+ * Pure. Absent fields keep their value; 0 is a value. All fields of one post become visible together. Uptime
+ * must be folded before a post is merged, because the fold uses the status and the last post that were valid
+ * until then. Called by `apply.ts`.
  */
 import type { PresenceStatus, Totals } from './state.ts';
 
@@ -15,7 +15,7 @@ export interface StatsFields {
   readonly status?: PresenceStatus;
 }
 
-/** The totals after a post at `postedMs`. The time of the last post never goes back. */
+/** Returns the totals after a post at `postedMs`. The time of the last post never goes back. */
 export const mergeStats = <State extends Totals>(
   state: State,
   post: StatsFields,

@@ -1,38 +1,35 @@
 /**
- * Folding uptime checks into the totals.
+ * Folds uptime checks into the totals.
  *
- * Checks happen, in thought, at every multiple of `checkMs` since the epoch; nothing runs at those times. A
- * fold adds all checks since the last one at once: a check counts while the bot is listed, and passes when
- * the last stats post is fresh and the status is not `offline`. Checks inside an outage of the whole fleet
- * are not counted. Pure, never backwards, and as quick for a month as for a minute. Only meaningful for bots.
+ * There is a virtual check at every multiple of `checkMs` since the epoch; nothing runs at those times. A
+ * fold adds all checks since the last fold at once: a check counts while the bot is listed, and passes if the
+ * last stats post is fresh and the status is not `offline`. Checks during a downtime of the whole fleet do
+ * not count. Pure, never goes backwards, and takes as long for a month as for a minute. For bots only.
  */
 
 import type { Facts, Totals } from './state.ts';
 import type { UptimeRules } from './windows.ts';
 
-/** Multiples of `checkMs` in (fromMs, toMs]. */
+/** The number of multiples of `checkMs` in (fromMs, toMs]. */
 const countChecks = (fromMs: number, toMs: number, checkMs: number): number =>
   toMs <= fromMs ? 0 : Math.floor(toMs / checkMs) - Math.floor(fromMs / checkMs);
 
-/**
- * Checks in (fromMs, toMs] outside outages. Outages are disjoint and sorted, so the walk stops at the first
- * too old.
- */
+/** The number of checks in (fromMs, toMs] outside downtimes, which are disjoint and sorted, oldest first. */
 const countChecksOutsideDowntime = (fromMs: number, toMs: number, rules: UptimeRules): number => {
   let count = countChecks(fromMs, toMs, rules.checkMs);
   for (let index = rules.downtimes.length - 1; index >= 0 && count > 0; index--) {
-    const outage = rules.downtimes[index];
-    if (outage === undefined || outage.toMs <= fromMs) break;
+    const downtime = rules.downtimes[index];
+    if (downtime === undefined || downtime.toMs <= fromMs) break;
     // [from, to) in whole milliseconds is (from − 1, to − 1].
-    const lostFromMs = Math.max(fromMs, outage.fromMs - 1);
-    count -= countChecks(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);
+    const downFromMs = Math.max(fromMs, downtime.fromMs - 1);
+    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);
   }
   return count;
 };
 
 /**
- * The state with all checks up to `nowMs` folded in; the same object when there is none. Must run before any
- * change of facts, status or last post, so that the past is judged by what held then.
+ * Returns the state with all checks up to `nowMs` added; the same object if there are none. Must run before
+ * any change of facts, status or last post, because the checks use the values that were valid until then.
  */
 export const foldUptime = <State extends Totals & { readonly facts: Facts }>(
   state: State,
@@ -43,7 +40,7 @@ export const foldUptime = <State extends Totals & { readonly facts: Facts }>(
   if (!state.facts.listed || lastCheckMs <= state.uptimeCheckedMs) return state;
   const sinceMs = Math.max(state.uptimeCheckedMs, state.facts.listedSinceMs);
   if (lastCheckMs <= sinceMs) return state;
-  // Listed since an unknown time and never checked: counting starts here rather than in 1970.
+  // Listed since an unknown time and never checked: counting starts now, not in 1970.
   if (sinceMs === 0) return { ...state, uptimeCheckedMs: lastCheckMs };
   const freshUntilMs = state.lastStatsPostMs + rules.freshMs;
   const passing = state.lastStatsPostMs > 0 && state.status !== 'offline';

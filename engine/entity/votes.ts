@@ -1,10 +1,10 @@
 /**
- * The rules of voting: which window is in force, which votes hold their voter back, whether one is accepted.
+ * The rules of voting: which window is in force, which votes make their voter wait, which vote is accepted.
  *
  * Pure. The window in force at the time of the request counts, also for votes cast under another one. A vote
- * exactly at the end of the wait is accepted. Storage hands in the voter's votes of at least the longest
- * window; this file never knows how they are kept. Called by `apply.ts`, and by readers for a user's
- * standing.
+ * exactly at the end of the wait is accepted. The caller passes the voter's votes of at least the longest
+ * window; how they are stored does not matter here. Called by `apply.ts`, and for a user's vote status by
+ * `commands.ts`.
  */
 import { limits } from '../limits.ts';
 import type { VoteRefusal } from './items.ts';
@@ -12,13 +12,13 @@ import type { Facts, Totals } from './state.ts';
 import type { VoteWindow, VoteWindows } from './windows.ts';
 
 /**
- * What the ledger said about a vote since it was cast: `cast`, nothing; `released`, it no longer holds its
- * voter back; `held`, it does, whatever the entity's `releasedBeforeMs` says.
+ * What the ledger decided about a vote after it was cast: `cast`, nothing; `released`, it no longer makes its
+ * voter wait; `held`, it makes its voter wait, whatever the entity's `releasedBeforeMs` is.
  */
 export const lastVoteFlags = ['cast', 'released', 'held'] as const;
 export type LastVoteFlag = (typeof lastVoteFlags)[number];
 
-/** One request to vote that was accepted, however many votes it granted. */
+/** An accepted request to vote, however many votes it granted. */
 export interface LastVote {
   readonly atMs: number;
   readonly flag: LastVoteFlag;
@@ -36,13 +36,13 @@ export const isWeekend = (atMs: number): boolean => {
   return day >= 1 && day <= 3;
 };
 
-/** The window in force: premium before weekend before standard. */
+/** The window in force at `atMs`: premium before weekend before standard. */
 export const selectWindow = (facts: Facts, atMs: number, windows: VoteWindows): VoteWindow => {
   if (facts.premiumUntilMs > atMs) return windows.premium;
   return isWeekend(atMs) ? windows.weekend : windows.standard;
 };
 
-/** The next instant at which another window may be in force: Friday or Monday 00:00 UTC, or premium's end. */
+/** The next time at which the window may change: Friday or Monday 00:00 UTC, or the end of premium. */
 const computeNextChangeMs = (facts: Facts, atMs: number): number => {
   let midnight = (Math.floor(atMs / dayMs) + 1) * dayMs;
   while (isWeekend(midnight) === isWeekend(atMs)) midnight += dayMs;
@@ -50,9 +50,8 @@ const computeNextChangeMs = (facts: Facts, atMs: number): number => {
 };
 
 /**
- * The first instant from `atMs` at which a vote cast at `votedAtMs` holds its voter back no more, if the
- * facts stay what they are. Not always the end of the window in force at `atMs`: a shorter one may begin
- * before.
+ * The first time from `atMs` at which a vote cast at `votedAtMs` no longer makes its voter wait, if the facts
+ * do not change. It may be earlier than the end of the window in force at `atMs`, if a shorter window begins.
  */
 export const computeWaitEndMs = (
   { facts, votedAtMs }: { readonly facts: Facts; readonly votedAtMs: number },
@@ -70,11 +69,11 @@ export const computeWaitEndMs = (
   return Math.max(atMs, latestMs);
 };
 
-/** Votes older than this can hold nobody back, whatever window is in force. */
+/** The longest wait of all windows, in ms: an older vote makes no voter wait. */
 export const computeLongestWaitMs = (windows: VoteWindows): number =>
   Math.max(windows.standard.waitMs, windows.premium.waitMs, windows.weekend.waitMs);
 
-/** Time of the newest vote that holds its voter back, 0 for none. */
+/** The time of the newest vote that makes its voter wait, 0 for none. */
 export const findHoldingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
   let sinceMs = 0;
   for (const vote of votes) {
@@ -94,23 +93,23 @@ export interface VoteContext {
   readonly state: Totals & { readonly facts: Facts };
   readonly votes: readonly LastVote[];
   readonly atMs: number;
-  /** The store's own clock: a vote timed too far ahead of it, or behind it, is refused. */
+  /** The store's clock: a vote timed too far ahead of it or behind it is refused. */
   readonly nowMs: number;
-  /** It was accepted once and then lost: then it may be old. */
+  /** The vote was accepted before and then lost, so it may be old. */
   readonly lost?: boolean | undefined;
   readonly windows: VoteWindows;
 }
 
-/** Decides one request to vote. Refusals come in the order of the documented checks. */
-export const decideVote = (question: VoteContext): VoteVerdict => {
-  const { state, atMs } = question;
+/** Decides one request to vote. The checks are in their documented order. */
+export const decideVote = (context: VoteContext): VoteVerdict => {
+  const { state, atMs } = context;
   if (state.facts.voteBanned) return refuseVote('vote_banned');
   if (!state.facts.listed) return refuseVote('not_listed');
-  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');
-  const late = atMs < question.nowMs - limits.clockBehindMaxMs;
-  if (late && question.lost !== true) return refuseVote('clock_behind');
-  const window = selectWindow(state.facts, atMs, question.windows);
-  const sinceMs = findHoldingSinceMs(question.votes, state.releasedBeforeMs);
+  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');
+  const late = atMs < context.nowMs - limits.clockBehindMaxMs;
+  if (late && context.lost !== true) return refuseVote('clock_behind');
+  const window = selectWindow(state.facts, atMs, context.windows);
+  const sinceMs = findHoldingSinceMs(context.votes, state.releasedBeforeMs);
   const retryAtMs = sinceMs + window.waitMs;
   if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);
   return { kind: 'accepted', count: window.perUser };

@@ -1,10 +1,10 @@
 /**
- * What an operator decides about votes and uptime: how long voters wait, how uptime is checked. Types only.
+ * The operator's settings for votes and uptime: how long voters wait, how uptime is checked. Types only.
  *
- * The same for all nodes of a fleet. Read by the rules beside this file and by both hot stores.
+ * They are the same on all nodes of a fleet. Used by the rules beside this file and by both hot stores.
  */
 
-/** One row per case of `decisions`: durations in ms, votes granted per request. */
+/** How long a voter waits, in ms, and how many votes a request grants. */
 export interface VoteWindow {
   readonly waitMs: number;
   readonly perUser: number;
@@ -19,6 +19,6 @@ export interface UptimeRules {
   readonly checkMs: number;
   /** A check passes when stats were posted at most this long before it. */
   readonly freshMs: number;
-  /** Half-open intervals in which the whole fleet was down, oldest first: checks inside do not count. */
+  /** Half-open intervals in which the whole fleet was down, oldest first. Checks inside do not count. */
   readonly downtimes: readonly { readonly fromMs: number; readonly toMs: number }[];
 }

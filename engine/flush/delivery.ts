@@ -1,10 +1,10 @@
 /**
- * Brings the ledger's decisions about past votes (void, redeem, reset, delete) to the hot store, and edits of
- * facts whose node died before it told them.
+ * Delivers the ledger's decisions about past votes (void, redeem, reset, delete) to the hot store, and edits
+ * of facts whose node died before it delivered them.
  *
- * Adjustments are delivered in ledger order until the store has heard; each is idempotent by its dense
- * sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the flusher
- * after each round, and by `engine.deliver` at once.
+ * Adjustments are delivered in ledger order until the store acknowledges them; each is idempotent by its
+ * dense sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the
+ * flusher after its rounds, and at once by `engine.deliverAdjustments`.
  */
 
 import type { Decision, FactsItem, Item } from '../entity/items.ts';
@@ -14,27 +14,27 @@ import type { Adjustment, AdjustmentLedger, EditLedger, LedgerEntity, LedgerRead
 
 export interface DeliveryParts {
   readonly ledger: Pick<LedgerReader, 'find'> & EditLedger & AdjustmentLedger;
-  /** Sends one item, activating its entity first when the store does not know it. */
+  /** Sends one item; activates its entity first if the store does not know it. */
   readonly send: (item: Item) => Promise<Decision>;
 }
 
-/** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were settled. */
+/** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were acknowledged. */
 export const deliverAdjustments = async (parts: DeliveryParts, target?: EntityRef): Promise<number> => {
   const open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, target);
   if (open.length === 0) return 0;
   const stuck = new Set<number>();
-  const settled: number[] = [];
+  const delivered: number[] = [];
   for (const adjustment of open) {
     const incarnation = adjustment.item.target.incarnation;
     if (stuck.has(incarnation)) continue;
-    if (await deliverAdjustment(parts, adjustment)) settled.push(adjustment.id);
+    if (await deliverAdjustment(parts, adjustment)) delivered.push(adjustment.id);
     else stuck.add(incarnation);
   }
-  if (settled.length > 0) await parts.ledger.markAdjustmentsDelivered(settled);
-  return settled.length;
+  if (delivered.length > 0) await parts.ledger.markAdjustmentsDelivered(delivered);
+  return delivered.length;
 };
 
-/** What tells the store the facts of the ledger's row. */
+/** The item that sends the facts of a ledger row to the store. */
 export const toFactsItem = ({ ref, facts }: LedgerEntity, nowMs: number): FactsItem => ({
   kind: 'facts',
   target: ref,
@@ -43,21 +43,21 @@ export const toFactsItem = ({ ref, facts }: LedgerEntity, nowMs: number): FactsI
 });
 
 /**
- * Tells facts that were edited, up to `limits.editsPerRound` listings. Who edited has told them already, as a
- * rule: then nothing changes, since facts carry their revision.
+ * Delivers edited facts of up to `limits.editsPerRound` listings. Usually the node that made the edit has
+ * sent them already; then nothing changes, because facts carry their revision.
  */
 export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: number): Promise<void> => {
   const edits = await ledger.listEdits(limits.editsPerRound);
   if (edits.length === 0) return;
   const rows = await ledger.find(edits.map(({ target }) => target));
-  const tell = async (row: LedgerEntity | null): Promise<void> => {
+  const sendFacts = async (row: LedgerEntity | null): Promise<void> => {
     if (row !== null) await send(toFactsItem(row, nowMs));
   };
-  await Promise.all(rows.map(tell));
+  await Promise.all(rows.map(sendFacts));
   await ledger.markEditsSent(edits);
 };
 
-/** True when the store has it, or will never need it (the incarnation is dead). */
+/** Resolves to whether the store has the adjustment or never needs it (the incarnation is deleted). */
 const deliverAdjustment = async (parts: DeliveryParts, adjustment: Adjustment): Promise<boolean> => {
   const decision = await parts.send(adjustment.item);
   return decision.kind === 'applied' || decision.kind === 'forgotten';

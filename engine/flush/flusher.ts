@@ -2,14 +2,16 @@
  * The flusher: carries dirty entities and accepted votes from the hot store to the ledger, and the ledger's
  * adjustments back.
  *
- * One round at a time: peek → one ledger transaction → settle. A crash between any two steps repeats a
- * harmless round (absolute totals under a guard, votes by their own id). It never changes a number.
- * Modes:
- * - *waiting*: until the interval passes or a caller asks (`waitForFlush`);
- * - *working*: rounds without pause while the last was full or a caller asked;
- * - *backing off*: the ledger failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
- * - *stopped*: after `stop`.
- * A row the ledger can never store is found by halving the round, buried, and holds up nobody.
+ * One round at a time: peek → one ledger transaction → acknowledge. After a crash between two steps the
+ * repeated round is harmless (absolute totals under a guard, votes by their own id). It never changes a
+ * number. Modes:
+ * - *waiting*: until the interval passes or a flush request comes (`waitForFlush`);
+ * - *working*: rounds without pause while the last one was full;
+ * - *backing off*: a store failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
+ * - *stopped*: before `start` and after `stop` or `drain`.
+ *
+ * A row that the ledger can never store is found by halving the round and becomes a dead letter, so that it
+ * does not block the others. Created and started by `create.ts`.
  */
 import assert from 'node:assert/strict';
 import { DomainError, StorageError, type StorageReason } from '../errors.ts';
@@ -24,34 +26,35 @@ export interface FlusherParts {
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly intervalMs: number;
-  /** The shards that are this node's to flush, `null` for all. Others flush the rest; overlap is harmless. */
+  /** The shards that this node flushes, `null` for all. Other nodes flush the rest; overlap is harmless. */
   readonly listShards: () => readonly Shard[] | null;
-  /** After a round: the engine corrects `approximate_votes` of live actors. */
+  /** Called after each flush, so that the engine can update `flushedVotes` of live actors. */
   readonly onFlushed: (receipt: FlushReceipt) => void;
-  /** Delivers adjustments that are not settled yet; resolves to how many were. */
+  /** Delivers open adjustments; resolves to how many were acknowledged. */
   readonly deliver: () => Promise<number>;
-  /** The ledger gave out a generation that the hot store may never have heard of: makes them meet again. */
+  /** Reconciles the stores: the ledger may have issued a generation that was never published. */
   readonly reconcile: () => Promise<void>;
 }
 
 export interface Flusher {
   start(): void;
   /**
-   * Resolves when all votes of the shard that were hot before the call are in the ledger; else throws within
-   * 1 s.
+   * Resolves when all votes of the shard that were hot before the call are in the ledger. Rejects with
+   * `store_unavailable` after `limits.flushWaitMs`, or at once if too many callers wait or it is stopped.
    */
   waitForFlush(shard: Shard): Promise<void>;
-  /** Sizes as of the last round, for the vote watermark. */
+  /** The backlog's size after the last round, for the limit on outbox votes. */
   getBacklogSize(): BacklogSize;
-  /** Words for `/readyz`, or `null` when the last round succeeded. */
+  /** A short message for `/readyz`, or `null` if the last rounds succeeded. */
   getLastError(): string | null;
-  /** What the store said, with all details, or `null` when the last round succeeded. */
+  /** The full message of the last error, or `null` if the last rounds succeeded. */
   failure(): string | null;
-  /** Flushes until nothing is left or the monotonic deadline passes, then stops. */
+  /** Stops, then flushes until the backlog is empty or the monotonic deadline passes. */
   drain(deadlineMs: number): Promise<void>;
   stop(): void;
 }
 
+/** A caller of `waitForFlush` that waits for a shard's votes. */
 interface FlushRequest {
   readonly shard: Shard;
   resolve(): void;
@@ -62,13 +65,13 @@ type FlusherMode = 'waiting' | 'working' | 'backing off' | 'stopped';
 interface FlusherState extends FlusherParts {
   backlogSize: BacklogSize;
   flushRequests: FlushRequest[];
-  /** Written by `setMode` alone. */
+  /** Only `setMode` writes it. */
   readonly mode: FlusherMode;
   working: Promise<void>;
   cancelWait: () => void;
   failures: number;
   failure: unknown;
-  /** Monotonic. What waited at this moment, in this node's shards, is in the ledger. */
+  /** Monotonic ms. The backlog of this node's shards at that time is in the ledger. */
   caughtUpMs: number;
 }
 
@@ -107,11 +110,11 @@ const reasonMessages: Readonly<Record<StorageReason, string>> = {
   busy: 'a store is too busy',
   full: 'a store has no room',
   row: 'a row is refused',
-  uninitialised: 'the hot store lost what it knew',
-  damaged: 'a store met damaged data',
+  uninitialised: 'the hot store lost its data',
+  damaged: 'a store found damaged data',
   outdated: 'the hot store is behind SQL',
   closed: 'the stores are closed',
-  bug: 'a store refuses for an unknown reason',
+  bug: 'a store fails for an unknown reason',
 };
 
 const toReason = (error: unknown): StorageReason => (error instanceof StorageError ? error.reason : 'bug');
@@ -124,7 +127,7 @@ const modesAfter: Readonly<Record<FlusherMode, readonly FlusherMode[]>> = {
   stopped: ['waiting', 'stopped'],
 };
 
-/** Changes the mode. Throws on a transition that cannot be: at most one run of rounds is under way. */
+/** Changes the mode. Throws on an impossible transition, so at most one `runRounds` is running. */
 const setMode = (state: FlusherState, mode: FlusherMode): void => {
   if (!modesAfter[state.mode].includes(mode))
     assert.fail(`a flusher cannot go from ${state.mode} to ${mode}`);
@@ -138,7 +141,7 @@ const waitThenWork = (state: FlusherState, delayMs: number): void => {
 const startRounds = (state: FlusherState): void => {
   setMode(state, 'working');
   state.working = runRounds(state)
-    .catch((error: unknown) => reconcileIfOvertaken(state, error))
+    .catch((error: unknown) => reconcileIfOutdated(state, error))
     .finally(() => measureBacklog(state))
     .then(
       () => recordSuccess(state),
@@ -147,12 +150,13 @@ const startRounds = (state: FlusherState): void => {
 };
 
 /**
- * A round that was overtaken by a new generation is looked for again. If that is so once more, whoever took
- * the generation has died before the hot store heard of it.
+ * The ledger refuses a round as `outdated` when it has issued a newer generation; the round is then repeated.
+ * If that fails too, the node that took the generation died before it published it, so the stores are
+ * reconciled.
  */
-const reconcileIfOvertaken = async (state: FlusherState, error: unknown): Promise<never> => {
-  const overtaken = error instanceof StorageError && error.reason === 'outdated';
-  if (overtaken && state.failures > 0) await state.reconcile();
+const reconcileIfOutdated = async (state: FlusherState, error: unknown): Promise<never> => {
+  const isOutdated = error instanceof StorageError && error.reason === 'outdated';
+  if (isOutdated && state.failures > 0) await state.reconcile();
   throw error;
 };
 
@@ -174,21 +178,21 @@ const recordFailure = (state: FlusherState, error: unknown): void => {
   waitThenWork(state, Math.min(limits.flushBackoffMaxMs, doubled));
 };
 
-/** Rounds until one was not full; demanded shards first. */
+/** Runs rounds until one is not full, flush requests first; then delivers adjustments. */
 const runRounds = async (state: FlusherState): Promise<void> => {
   let more = true;
   while (more && state.mode !== 'stopped') {
     await serveFlushRequests(state);
-    const begunMs = state.clock.monotonicMs();
+    const startedMs = state.clock.monotonicMs();
     more = await runRound(state);
-    if (!more) state.caughtUpMs = begunMs;
+    if (!more) state.caughtUpMs = startedMs;
   }
   if (state.mode !== 'stopped') await state.deliver();
 };
 
 /**
- * After a round that failed, too: the backlog grows just then. Nothing that waits is older than the last time
- * when all there was got away; under load something always waits.
+ * Measures the backlog, also after a failed round, because that is when it grows. Its age is the time since
+ * the flusher last caught up: no waiting row is older, and under load the backlog is never empty.
  */
 const measureBacklog = async (state: FlusherState): Promise<void> => {
   state.backlogSize = await state.hot.countBacklog();
@@ -210,16 +214,16 @@ const runRound = async (state: FlusherState): Promise<boolean> => {
 const isFull = ({ entities, votes }: Backlog): boolean =>
   entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
 
-/** Serves the demands known now. Those that come meanwhile have their own round. */
+/** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
   const requests = state.flushRequests;
   if (requests.length === 0) return;
   state.flushRequests = [];
   try {
     const shards = [...new Set(requests.map((request) => request.shard))];
-    // With their totals: rows and totals in SQL belong together whenever the store may be lost.
+    // Flushes their totals too: rows and totals in SQL must agree if the hot store loses its data.
     const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
-    // A look that is not full shows every vote there was: with it all demands known before are met.
+    // A read that is not full contains every waiting vote, so it serves all earlier flush requests.
     let full = true;
     for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
       const backlog = await state.hot.peek(limit);
@@ -256,7 +260,7 @@ const flushBacklog = async (state: FlusherState, backlog: Backlog): Promise<void
   );
 };
 
-/** Flushes a round; when a row of it is refused, its halves, down to the row, which is buried. */
+/** Flushes a round; if a row is refused, its halves, down to that row, which becomes a dead letter. */
 const flushOrHalve = async (state: FlusherState, whole: Backlog): Promise<void> => {
   const stack: Backlog[] = [whole];
   for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
@@ -328,9 +332,7 @@ const createFlushLateError = (): DomainError =>
     1,
   );
 
-/**
- * Rounds until nothing is left, one fails, or the deadline passes: then a round on its way is left to itself.
- */
+/** Stops, then runs rounds until the backlog is empty, one fails or the deadline passes during one. */
 const drain = async (state: FlusherState, deadlineMs: number): Promise<void> => {
   setMode(state, 'stopped');
   state.cancelWait();
@@ -353,7 +355,7 @@ const drainRounds = async (state: FlusherState, deadlineMs: number): Promise<voi
   await state.working;
   while (state.clock.monotonicMs() < deadlineMs) {
     if (state.listShards() !== null) {
-      // Others live and write on: the backlog need not end. What comes after this is theirs to flush.
+      // Other nodes keep writing, so the backlog may never be empty; they flush what comes after this.
       if (!(await runRound(state))) return;
       continue;
     }

@@ -1,9 +1,10 @@
 /**
- * Generations: how the stores agree on whose numbers are newer.
+ * Generations: how the stores agree on which totals are newer.
  *
- * SQL guards totals by (generation, version), where versions belong to the hot store and start again when it
- * loses data. So whenever versions may have run backwards, a new generation is taken in SQL first and
- * published in the hot store second; old flushes are outvoted from the first step on (I10, I14).
+ * SQL guards totals by (generation, version). The hot store counts versions and starts again when it loses
+ * data. So whenever versions may have gone backwards, a new generation is first taken in SQL and then
+ * published in the hot store; SQL refuses flushes of older generations from the first step on (I10, I14).
+ * Called by `create.ts` and operator commands.
  */
 import assert from 'node:assert/strict';
 import { isBefore } from '../entity/history.ts';
@@ -11,13 +12,13 @@ import type { ShardPosition } from '../entity/items.ts';
 import { allShards, type Shard } from '../ids.ts';
 import type { GenerationLedger, GenerationStore, HotReader } from '../ports.ts';
 
-/** A store whose generations and versions are compared with what was flushed. */
+/** A hot store whose generations and versions can be compared with the flushed positions. */
 type PositionedStore = GenerationStore & Pick<HotReader, 'readVersions'>;
 
-/** Stores that contradict each other: words for the operator, who must decide. */
+/** The stores contradict each other and the operator must decide; the message is for them. */
 export class StoresDisagree extends Error {}
 
-/** Gives the shards a generation greater than any the ledger or the hot store has seen. */
+/** Gives the shards a generation greater than any that the ledger or the hot store has seen. Hot. */
 export const renewGenerations = async (
   hot: GenerationStore,
   ledger: GenerationLedger,
@@ -31,16 +32,16 @@ export const renewGenerations = async (
 };
 
 /**
- * Empties shards of the hot store that have not come as far as they were flushed: an older copy of them was
- * put in place, or their tail was lost while nobody was there to know it. A flush carries all that waits in a
- * shard at one moment, so SQL holds what such a shard does and more, and its entities come back from their
- * rows.
+ * Empties the shards of the hot store that are behind their flushed position: an older copy was restored, or
+ * they lost their tail while no node was running. A flush is a consistent snapshot of a shard, so SQL has
+ * everything that such a shard has, and its entities are initialised again from their rows. Resolves to the
+ * emptied shards.
  */
 export const emptyOlder = async (
   hot: PositionedStore,
   ledger: GenerationLedger,
 ): Promise<readonly Shard[]> => {
-  // In this order: what is flushed later is in the hot store earlier.
+  // In this order, because a change is in the hot store before it is flushed.
   const flushed = await ledger.readFlushedPositions();
   const known = await hot.readVersions(allShards);
   const older = allShards.flatMap((shard) => {
@@ -53,8 +54,8 @@ export const emptyOlder = async (
 };
 
 /**
- * Shards whose newest generation the ledger gave out and nobody published get one that both know. For a
- * running node; at start `reconcileGenerations` does it.
+ * Renews the shards whose newest generation the ledger issued but no node published. For a running node; at
+ * start `reconcileGenerations` does it.
  */
 export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationLedger): Promise<void> => {
   const hotGenerations = await hot.readGenerations();
@@ -64,21 +65,21 @@ export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationL
 };
 
 /**
- * Compares both stores at start and renews the shards that need it: never published, behind the ledger
- * (an emptied or older hot store), ahead of it (an older ledger), or all, when `reflush` is asked for. Shards
- * that are older than their rows are emptied before.
+ * Compares both stores at start and renews the shards that need it: never published, behind the ledger (an
+ * emptied or older hot store), ahead of it (an older ledger), or all if `reflush` is set. Empties shards that
+ * are older than their rows first. Resolves to the renewed shards; throws `StoresDisagree`.
  */
 export const reconcileGenerations = async (
   hot: PositionedStore,
   ledger: GenerationLedger,
   reflush: boolean,
 ): Promise<readonly Shard[]> => {
-  // In this order: a generation is in the ledger before it is published, so a node that starts at the same
-  // time cannot make the ledger look as if it had never seen one.
+  // In this order, because a generation is in the ledger before it is published: a node that starts at the
+  // same time cannot make the ledger look as if it had never seen a generation.
   const hotGenerations = await hot.readGenerations();
   const ledgerGenerations = await ledger.readGenerations();
   const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);
-  // An older copy of SQL may be from before the first start, and is known to be of this directory.
+  // With `reflush` an empty ledger is fine: it may be a copy of this directory from before the first start.
   if (ledgerEmpty && !reflush && hotGenerations.some((generation) => generation > 0))
     throw new StoresDisagree(ledgerLost);
   const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));

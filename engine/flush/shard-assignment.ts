@@ -1,9 +1,9 @@
 /**
- * Which shards a node flushes: rendezvous hashing over the living nodes' names. Pure.
+ * Assigns shards to the nodes that flush them, by rendezvous hashing over the active nodes' names. Pure.
  *
- * Every node computes it for itself from the same list. When one comes or goes only its own shares move;
- * while lists differ, a shard may have two flushers (harmless, rounds are guarded) or none (for as long as
- * they differ). Called by the composition root.
+ * Every node computes its own shards from the same list. If a node joins or leaves, only its own shards move.
+ * While the nodes' lists differ, a shard may have two flushers (harmless, rounds are guarded) or none (until
+ * the lists agree). Called by the composition root.
  */
 import { type Shard, shardCount, toShard } from '../ids.ts';
 
@@ -18,18 +18,18 @@ const computeWeight = (text: string): number => {
   return (hash ^ (hash >>> 15)) >>> 0;
 };
 
-/** The shares of `node` among `nodes`, `null` when it is alone. Who is not on the list counts himself in. */
+/** The shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks it. */
 export const assignShards = (node: string, nodes: readonly string[]): readonly Shard[] | null => {
-  const others = nodes.filter((one) => one !== node);
+  const others = nodes.filter((name) => name !== node);
   if (others.length === 0) return null;
-  const mine: Shard[] = [];
+  const assigned: Shard[] = [];
   for (let shard = 0; shard < shardCount; shard++) {
     const own = computeWeight(`${shard} ${node}`);
     const wins = others.every((other) => {
       const weight = computeWeight(`${shard} ${other}`);
       return weight < own || (weight === own && other < node);
     });
-    if (wins) mine.push(toShard(shard));
+    if (wins) assigned.push(toShard(shard));
   }
-  return mine;
+  return assigned;
 };

@@ -1,10 +1,10 @@
 /**
- * Rules of applications (docs/behaviour.md, "Applications"): who may apply for what, which answers will do,
- * which bots may be put forward. Pure.
+ * Rules of applications (docs/behaviour.md, "Applications"): who may apply for which position, which answers
+ * are valid, which bots are eligible. Pure.
  *
- * Positions and their questions are the operator's data; three ids have a meaning here. Two of them are about
- * a bot, which the answer to the question `bot_id` names. Called by
- * storage/catalogue/content/applications.ts.
+ * The operator defines positions and their questions; three position ids have a meaning here. Two of those
+ * are about a bot, which the answer to the question `bot_id` names. Called by
+ * `storage/catalogue/content/applications.ts`.
  */
 import type { Permission } from './permissions.ts';
 import { countCodePoints, visibleLength } from './text.ts';
@@ -14,12 +14,12 @@ export interface Question {
   readonly question: string;
   readonly paragraph: string;
   readonly placeholder: string;
-  /** A line or so; otherwise a paragraph. */
+  /** The answer is one line; otherwise a paragraph. */
   readonly short: boolean;
 }
 export type Answers = Readonly<Record<string, string>>;
 
-/** In Unicode code points; for the minimum without white space and invisible characters at both ends. */
+/** In Unicode code points. The minimum does not count white space and invisible characters at both ends. */
 const answerLengths = {
   short: { min: 1, max: 4_096 },
   paragraph: { min: 50, max: 10_000 },
@@ -32,7 +32,7 @@ export const canApply = (banned: boolean, position: string): boolean =>
 
 export type ValidatedAnswers =
   | { readonly kind: 'fine'; readonly answers: Answers }
-  /** What is wrong, by the id of the question. */
+  /** A message for each faulty answer, by the id of its question. */
   | { readonly kind: 'faulty'; readonly faults: Readonly<Record<string, string>> };
 
 const findAnswerFault = (question: Question, answer: string | undefined): string => {
@@ -46,47 +46,47 @@ const findAnswerFault = (question: Question, answer: string | undefined): string
   return length > max ? `${bounds}, not ${length}` : '';
 };
 
-/** Every question needs an answer of the right length; answers to no question are dropped. */
+/** Checks that every question has an answer of the right length; drops answers to unknown questions. */
 export const validateAnswers = (questions: readonly Question[], answers: Answers): ValidatedAnswers => {
   const faults: Record<string, string> = {};
-  const kept: Record<string, string> = {};
+  const valid: Record<string, string> = {};
   for (const question of questions) {
     const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined;
     const fault = findAnswerFault(question, answer);
     if (fault !== '') faults[question.id] = fault;
-    else kept[question.id] = answer as string;
+    else valid[question.id] = answer as string;
   }
-  return Object.keys(faults).length === 0 ? { kind: 'fine', answers: kept } : { kind: 'faulty', faults };
+  return Object.keys(faults).length === 0 ? { kind: 'fine', answers: valid } : { kind: 'faulty', faults };
 };
 
 /** The question whose answer names the bot. */
 export const botQuestion = 'bot_id';
 
-/** What is known of a bot that is put forward. */
+/** What the rules need to know about the bot of an application. */
 export interface Candidate {
   readonly type: string;
   readonly servers: bigint;
   readonly uniqueClicks: number;
 }
 export interface BotRule {
-  /** What the applicant must hold on the bot. */
+  /** The permission that the applicant needs on the bot. */
   readonly permission: Permission;
-  /** What the bot lacks, by the name of the field; empty when it may be put forward. */
+  /** A message for each requirement that the bot does not meet, by field; empty if it is eligible. */
   readonly listMissing: (bot: Candidate) => Readonly<Record<string, string>>;
 }
 
 const certified = { servers: 100n, uniqueClicks: 30 } as const;
 
 const listMissingForCertification = (bot: Candidate): Record<string, string> => {
-  const lacking: Record<string, string> = {};
-  if (bot.type !== 'approved') lacking.type = `must be approved, but is ${bot.type}`;
+  const missing: Record<string, string> = {};
+  if (bot.type !== 'approved') missing.type = `must be approved, but is ${bot.type}`;
   if (bot.servers < certified.servers) {
-    lacking.servers = `must be ${certified.servers} or more, but is ${bot.servers}`;
+    missing.servers = `must be ${certified.servers} or more, but is ${bot.servers}`;
   }
   if (bot.uniqueClicks < certified.uniqueClicks) {
-    lacking.unique_clicks = `must be ${certified.uniqueClicks} or more, but is ${bot.uniqueClicks}`;
+    missing.unique_clicks = `must be ${certified.uniqueClicks} or more, but is ${bot.uniqueClicks}`;
   }
-  return lacking;
+  return missing;
 };
 
 const botRules: Readonly<Record<string, BotRule>> = {
@@ -98,10 +98,10 @@ const botRules: Readonly<Record<string, BotRule>> = {
   },
 };
 
-/** The rule of a position that is about a bot, else `null`. */
+/** The rule of a position that is about a bot; `null` for other positions. */
 export const findBotRule = (position: string): BotRule | null =>
   Object.hasOwn(botRules, position) ? (botRules[position] as BotRule) : null;
 
-/** Whether a position of this id can have these questions: one about a bot must ask which. */
+/** Whether a position may have these questions: one about a bot needs the short question `bot_id`. */
 export const canRequest = (position: string, questions: readonly Question[]): boolean =>
   findBotRule(position) === null || questions.some(({ id, short }) => id === botQuestion && short);

@@ -1,20 +1,20 @@
 /**
- * What votes are worth as credits, by the tiers of their kind of entity.
+ * Computes what votes are worth as credits, by the tiers of their kind of entity.
  *
- * Pure. Each tier pays its price for up to its number of votes, in order; what is left joins the last tier.
- * A redeem is worth what it adds to those before it in the same month, so cutting one up gains nothing (I6).
- * Whole numbers of any size: bigint, because votes times cents may pass 2^53. Called by storage and replies.
+ * Pure. Each tier pays its price for up to its number of votes, in order; remaining votes join the last tier.
+ * A redeem is worth what it adds to the earlier ones of the same month, so splitting one gains nothing (I6).
+ * Uses bigint, because votes times cents may exceed 2^53. Called by storage and http handlers.
  */
 
-/** One tier; the order of a list of tiers is that of their positions. */
+/** One tier; a list of tiers is in the order of their positions. */
 export interface CreditTier {
-  /** Votes this tier takes; the last one takes all that is left. */
+  /** Votes that this tier takes; the last tier takes all remaining ones. */
   readonly votes: bigint;
-  /** What each is worth, in hundredths. */
+  /** The value of each vote, in cents. */
   readonly cents: bigint;
 }
 
-/** How many of `votes` fall into each tier. Without tiers, nothing does. */
+/** How many of `votes` fall into each tier; an empty list if there are no tiers. */
 export const splitIntoTiers = (tiers: readonly CreditTier[], votes: bigint): readonly bigint[] => {
   let left = votes;
   return tiers.map((tier, index) => {
@@ -25,7 +25,7 @@ export const splitIntoTiers = (tiers: readonly CreditTier[], votes: bigint): rea
   });
 };
 
-/** How `votes` more fall into the tiers when `redeemed` were redeemed this month already. */
+/** How many of `votes` fall into each tier if `redeemed` votes were redeemed earlier this month. */
 export const computeTierSlices = (
   tiers: readonly CreditTier[],
   votes: bigint,
@@ -35,7 +35,7 @@ export const computeTierSlices = (
   return splitIntoTiers(tiers, redeemed + votes).map((taken, index) => taken - (before[index] ?? 0n));
 };
 
-/** What `votes` more are worth, in cents, when `redeemed` were redeemed this month already. */
+/** The value of `votes` in cents if `redeemed` votes were redeemed earlier this month. */
 export const computeValueCents = (tiers: readonly CreditTier[], votes: bigint, redeemed: bigint): bigint =>
   computeTierSlices(tiers, votes, redeemed).reduce(
     (worth, taken, index) => worth + taken * (tiers[index]?.cents ?? 0n),

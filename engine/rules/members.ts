@@ -1,9 +1,9 @@
 /**
- * Who may add, change and remove a team's members, and who follows when the last owner or data holder leaves.
+ * Decides who may add, edit and remove a team's members, and who succeeds the last owner or data holder.
  *
- * Pure: takes the team's members as they are (longest-standing first) and says what must become of them. The
- * catalogue asks under the team's lock, so what is decided here holds when it is written. Whoever acts holds
- * what his membership says, cut down to the limits of his session; the team's own token holds everything.
+ * Pure: takes the team's current members (oldest membership first) and returns a decision. The catalogue
+ * calls it under the team's lock, so the decision is still valid when it is written. A user has the
+ * permissions of their membership, reduced to the limits of their session; the team's own token has all.
  */
 import { includesPermission, type Permission, permissionCatalogue } from './permissions.ts';
 
@@ -13,11 +13,11 @@ export interface Member {
   readonly permissions: readonly string[];
   readonly dataHolder: boolean;
 }
-/** Who acts: a user, or the team itself by its token. */
+/** The caller: a user, or the team itself by its token. */
 export interface TeamActor {
   readonly kind: 'user' | 'team';
   readonly id: string;
-  /** Limits of his session; empty is unlimited. */
+  /** Limits of the caller's session; empty is unlimited. */
   readonly limits: readonly string[];
 }
 export type MemberRefusal =
@@ -40,7 +40,7 @@ export interface MemberChange {
 }
 export interface Removal {
   readonly kind: 'remove';
-  /** Who becomes owner, and data holder; `null` when nobody must. */
+  /** The member who becomes owner, or data holder; `null` if none is needed. */
   readonly nextOwner: string | null;
   readonly nextDataHolder: string | null;
 }
@@ -58,37 +58,37 @@ const listGranted = (members: readonly Member[], actor: TeamActor): readonly str
   return members.find(({ userId }) => userId === actor.id)?.permissions ?? [];
 };
 
-/** The first of `needed` that the actor may not use now, `null` when he may use all. */
+/** The first of `needed` that the actor may not use; `null` if they may use all. */
 export const findMissing = (
   members: readonly Member[],
   actor: TeamActor,
   needed: readonly Permission[],
 ): Permission | null => {
-  const held = listGranted(members, actor);
-  const mine = (word: Permission): boolean =>
-    includesPermission(held, word) && (actor.limits.length === 0 || includesPermission(actor.limits, word));
-  return needed.find((word) => !mine(word)) ?? null;
+  const granted = listGranted(members, actor);
+  const isUsable = (id: Permission): boolean =>
+    includesPermission(granted, id) && (actor.limits.length === 0 || includesPermission(actor.limits, id));
+  return needed.find((id) => !isUsable(id)) ?? null;
 };
 
-/** Catalogue order, each once; words that are no permission (any more) are dropped. */
-const sortPermissions = (words: readonly string[]): readonly Permission[] =>
-  permissionCatalogue.map(({ id }) => id).filter((id) => words.includes(id));
+/** The permissions in catalogue order, each once; drops ids that are no longer permissions. */
+const sortPermissions = (ids: readonly string[]): readonly Permission[] =>
+  permissionCatalogue.map(({ id }) => id).filter((id) => ids.includes(id));
 
-/** Permissions that one list has and the other has not. */
+/** Permissions that are in only one of the two lists. */
 const listChanged = (before: readonly string[], after: readonly string[]): readonly Permission[] =>
   sortPermissions([
-    ...before.filter((word) => !after.includes(word)),
-    ...after.filter((word) => !before.includes(word)),
+    ...before.filter((id) => !after.includes(id)),
+    ...after.filter((id) => !before.includes(id)),
   ]);
 
-/** The member himself, with a session that is not limited. */
+/** Whether the actor is that user, with a session without limits. */
 const isSelf = (actor: TeamActor, userId: string): boolean =>
   actor.kind === 'user' && actor.id === userId && actor.limits.length === 0;
 
 const isOwner = (member: Member): boolean => member.permissions.includes('owner');
 const isDataHolder = (member: Member): boolean => member.dataHolder;
 
-/** Adding needs `add_team_members` and every permission that is given. */
+/** Decides an addition: it needs `add_team_members` and every permission that the new member gets. */
 export const decideAddition = (
   members: readonly Member[],
   actor: TeamActor,
@@ -98,26 +98,29 @@ export const decideAddition = (
     readonly membersMax: number;
   },
 ): MemberRefusal | { readonly kind: 'add'; readonly permissions: readonly Permission[] } => {
-  const lacking = findMissing(members, actor, ['add_team_members', ...added.permissions]);
-  if (lacking !== null) return refuseMissing(lacking);
+  const missing = findMissing(members, actor, ['add_team_members', ...added.permissions]);
+  if (missing !== null) return refuseMissing(missing);
   if (members.some(({ userId }) => userId === added.userId)) return refuse('already_member');
   if (members.length >= added.membersMax) return refuse('members_full');
   return { kind: 'add', permissions: sortPermissions(added.permissions) };
 };
 
-/** What an edit needs: nothing of a member who only says whether he can be mentioned. */
+/** The permissions that an edit needs; none for members who only change their own `mentionable`. */
 const listNeededForEdit = (member: Member, change: MemberChange, own: boolean): readonly Permission[] => {
-  const touched = change.permissions === null ? [] : listChanged(member.permissions, change.permissions);
-  const holder = change.dataHolder !== null && change.dataHolder !== member.dataHolder;
-  const harmless = own && touched.length === 0 && !holder;
+  const changed = change.permissions === null ? [] : listChanged(member.permissions, change.permissions);
+  const changesHolder = change.dataHolder !== null && change.dataHolder !== member.dataHolder;
+  const harmless = own && changed.length === 0 && !changesHolder;
   return [
     ...(harmless ? [] : (['edit_team_members'] as const)),
-    ...(holder ? (['owner'] as const) : []),
-    ...touched,
+    ...(changesHolder ? (['owner'] as const) : []),
+    ...changed,
   ];
 };
 
-/** Changing permissions needs each one that changes; `dataHolder` is for owners. A last one stays one. */
+/**
+ * Decides an edit: it needs each permission that it changes, and `owner` to change `dataHolder`. The last
+ * owner and the last data holder stay that.
+ */
 export const decideEdit = (
   members: readonly Member[],
   actor: TeamActor,
@@ -126,12 +129,12 @@ export const decideEdit = (
   const { change } = edit;
   const before = members.find(({ userId }) => userId === edit.userId);
   if (before === undefined) {
-    const lacking = findMissing(members, actor, ['edit_team_members']);
-    return lacking === null ? refuse('unknown_member') : refuseMissing(lacking);
+    const missing = findMissing(members, actor, ['edit_team_members']);
+    return missing === null ? refuse('unknown_member') : refuseMissing(missing);
   }
   const own = isSelf(actor, edit.userId);
-  const lacking = findMissing(members, actor, listNeededForEdit(before, change, own));
-  if (lacking !== null) return refuseMissing(lacking);
+  const missing = findMissing(members, actor, listNeededForEdit(before, change, own));
+  if (missing !== null) return refuseMissing(missing);
   const after: Member = {
     userId: before.userId,
     permissions: change.permissions ?? before.permissions,
@@ -146,8 +149,9 @@ export const decideEdit = (
 };
 
 /**
- * Leaving is always allowed while another member remains; successors are then the longest-standing data
- * holder, else member. Removing somebody else needs `remove_team_members` and every permission he holds.
+ * Decides a removal. Members may always leave while another one remains; the longest-standing data holder, or
+ * else member, succeeds them. Removing another member needs `remove_team_members` and every permission that
+ * the member has.
  */
 export const decideRemoval = (
   members: readonly Member[],
@@ -158,20 +162,20 @@ export const decideRemoval = (
   const leaving = isSelf(actor, removedId);
   if (!leaving) {
     const needed = ['remove_team_members' as const, ...sortPermissions(removed?.permissions ?? [])];
-    const lacking = findMissing(members, actor, needed);
-    if (lacking !== null) return refuseMissing(lacking);
+    const missing = findMissing(members, actor, needed);
+    if (missing !== null) return refuseMissing(missing);
   }
   if (removed === undefined) return refuse('unknown_member');
   const others = members.filter((member) => member !== removed);
-  const heir = others[0];
-  if (heir === undefined) return refuse('last_member');
+  const successor = others[0];
+  if (successor === undefined) return refuse('last_member');
   const endsOwners = isOwner(removed) && !others.some(isOwner);
   const endsHolders = isDataHolder(removed) && !others.some(isDataHolder);
   if (!leaving && endsOwners) return refuse('last_owner');
   if (!leaving && endsHolders) return refuse('last_data_holder');
   return {
     kind: 'remove',
-    nextOwner: endsOwners ? (others.find(isDataHolder) ?? heir).userId : null,
-    nextDataHolder: endsHolders ? heir.userId : null,
+    nextOwner: endsOwners ? (others.find(isDataHolder) ?? successor).userId : null,
+    nextDataHolder: endsHolders ? successor.userId : null,
   };
 };

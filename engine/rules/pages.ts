@@ -5,16 +5,16 @@
 /** Rows per page, by list (docs/behaviour.md, "Listing rules"). */
 export const perPage = { bots: 12, servers: 12, packs: 12, userVotes: 10, voters: 100 } as const;
 
-/** Pages beyond this are past the end of any list; it keeps offsets safe integers. */
+/** A page beyond this is past the end of every list; the bound keeps offsets safe integers. */
 const pageMax = 1_000_000_000;
 
-/** The page number a client wrote: 1 when absent, `null` when it is not a whole number from 1. */
-export const parsePageNumber = (words: string | undefined): number | null => {
-  if (words === undefined) return 1;
-  if (!/^[0-9]+$/.test(words)) return null;
-  const page = Number(words);
+/** Parses the page number of a request: 1 if absent, `null` if it is not an integer from 1. */
+export const parsePageNumber = (text: string | undefined): number | null => {
+  if (text === undefined) return 1;
+  if (!/^[0-9]+$/.test(text)) return null;
+  const page = Number(text);
   return page < 1 ? null : Math.min(page, pageMax);
 };
 
-/** Rows before the page. */
+/** The number of rows before the page. */
 export const computeOffset = (page: number, rowsPerPage: number): number => (page - 1) * rowsPerPage;

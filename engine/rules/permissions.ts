@@ -1,5 +1,5 @@
 /**
- * The catalogue of team permissions and what holding one implies (docs/behaviour.md, "Permissions"). Pure.
+ * The catalogue of team permissions; `owner` implies all others (docs/behaviour.md, "Permissions"). Pure.
  */
 
 const entries = [
@@ -55,7 +55,7 @@ const entries = [
 
 export type Permission = (typeof entries)[number][0];
 
-/** One row as the contract shows it (§2.8 TeamPermission). */
+/** One permission as clients see it (contract §2.8, TeamPermission). */
 export interface PermissionInfo {
   readonly id: Permission;
   readonly name: string;
@@ -68,13 +68,14 @@ export const permissionCatalogue: readonly PermissionInfo[] = entries.map(
   ([id, name, category, dangerous, desc]) => ({ id, name, category, dangerous, desc }),
 );
 
-const known: ReadonlySet<string> = new Set(permissionCatalogue.map((row) => row.id));
+const known: ReadonlySet<string> = new Set(permissionCatalogue.map(({ id }) => id));
 
-export const isPermission = (word: string): word is Permission => known.has(word);
+export const isPermission = (id: string): id is Permission => known.has(id);
 
-/** What is held, in catalogue order; `owner` implies all. Unknown words are dropped. */
-export const expandPermissions = (held: readonly string[]): readonly Permission[] =>
-  permissionCatalogue.map((row) => row.id).filter((id) => held.includes(id) || held.includes('owner'));
+/** The granted permissions in catalogue order; `owner` implies all. Drops unknown ids. */
+export const expandPermissions = (granted: readonly string[]): readonly Permission[] =>
+  permissionCatalogue.map(({ id }) => id).filter((id) => granted.includes(id) || granted.includes('owner'));
 
-export const includesPermission = (held: readonly string[], needed: Permission): boolean =>
-  held.includes('owner') || held.includes(needed);
+/** Whether the granted permissions include the needed one, itself or by `owner`. */
+export const includesPermission = (granted: readonly string[], needed: Permission): boolean =>
+  granted.includes('owner') || granted.includes(needed);

@@ -1,14 +1,14 @@
 /**
- * How long a text is to those who read it. Pure. Used by the schemas' checkers (http) and by the rules beside
+ * Measures the visible length of a text. Pure. Used by the schemas' validators (http) and by the rules beside
  * this file.
  */
 
-/** White space and what cannot be seen: the Unicode categories Z and C. */
+/** White space and invisible characters: the Unicode categories Z and C. */
 const invisible = /^[\p{Z}\p{C}]$/u;
 const visible = /[^\p{Z}\p{C}]/u;
 
-/** Where the last visible character ends. `text` has one. */
-const visibleEnd = (text: string): number => {
+/** The index after the last visible character. `text` must have one. */
+const findVisibleEnd = (text: string): number => {
   let end = text.length;
   for (;;) {
     const isPair = end > 1 && (text.codePointAt(end - 2) ?? 0) > 0xffff;
@@ -24,16 +24,13 @@ export const countCodePoints = (text: string): number => {
   return count;
 };
 
-/**
- * Unicode code points of the text without white space and invisible characters at both ends; 0 when there is
- * nothing else.
- */
+/** The text's length in Unicode code points without white space and invisible characters at both ends. */
 export const visibleLength = (text: string): number => {
   const start = text.search(visible);
-  return start === -1 ? 0 : countCodePoints(text.slice(start, visibleEnd(text)));
+  return start === -1 ? 0 : countCodePoints(text.slice(start, findVisibleEnd(text)));
 };
 
-/** Whether `visibleLength` is `min` or more, without counting where the ends say so. */
+/** Whether `visibleLength` is at least `min`; counts only if the length and both ends do not decide it. */
 export const isVisiblyLong = (text: string, min: number): boolean => {
   const { length } = text;
   // A code point is two UTF-16 units at most.
@@ -41,5 +38,5 @@ export const isVisiblyLong = (text: string, min: number): boolean => {
   return visibleLength(text) >= min;
 };
 
-/** Printable ASCII without the blank. */
+/** Printable ASCII except the space. */
 const isPlain = (unit: number): boolean => unit > 0x20 && unit < 0x7f;

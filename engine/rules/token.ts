@@ -1,10 +1,10 @@
 /**
  * The grammar of access tokens: `rc_<kind>_<id>_<secret><checksum>`.
  *
- * Pure. The secret is 43 base62 digits (256 bits), the checksum 6 base62 digits of the CRC-32 of all
- * before it: a mistyped token is told from an unknown one without a look-up, and secret scanners
- * can recognise ours. Kind and id are readable to proxies and worth nothing until the secret's hash matches.
- * The grammar never changes (docs/behaviour.md, "Tokens").
+ * Pure. The secret is 43 base62 digits (256 bits), the checksum 6 base62 digits of the CRC-32 of everything
+ * before it: a mistyped token is recognised without a look-up, and secret scanners can recognise ours.
+ * Proxies can read kind and id, which are not trusted until the secret's hash matches. The grammar never
+ * changes (docs/behaviour.md, "Tokens").
  */
 import { crc32 } from 'node:zlib';
 
@@ -32,7 +32,7 @@ const encodeBase62 = (value: bigint, digits: number): string => {
 
 const computeChecksum = (text: string): string => encodeBase62(BigInt(crc32(text)), tokenChecksumDigits);
 
-/** Builds a token from 32 random bytes. The caller supplies the randomness, so that this stays pure. */
+/** Formats a token with 32 random bytes from the caller. Throws `RangeError` for another number of bytes. */
 export const formatToken = (parts: TokenParts, secret: Uint8Array): string => {
   if (secret.length !== 32) throw new RangeError('a token secret is 32 bytes');
   const number = BigInt(`0x${Buffer.from(secret).toString('hex')}`);
@@ -40,7 +40,7 @@ export const formatToken = (parts: TokenParts, secret: Uint8Array): string => {
   return body + computeChecksum(body);
 };
 
-/** Kind and id of a well-formed token with a right checksum, else `null`. */
+/** Parses kind and id of a well-formed token with a correct checksum; else `null`. */
 export const parseToken = (token: string): TokenParts | null => {
   const match = shape.exec(token);
   if (match === null) return null;

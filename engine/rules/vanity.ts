@@ -1,9 +1,9 @@
 /**
- * Vanity codes: which are allowed, and which a new listing is offered.
+ * Vanity codes: which ones are allowed, and the candidates for a new listing.
  *
- * Pure. A code never looks like an id: lookups try the code first and the id second, so a code of 15 digits
- * or more, or of the shape of a UUID, could hide somebody else's entity. Whether a code is taken is for the
- * catalogue to say. Used by the catalogue and the import.
+ * Pure. A code must not look like an id: look-ups try the code first and the id second, so a code of 15 or
+ * more digits, or with the shape of a UUID, could hide another entity. The catalogue knows whether a code is
+ * taken. Used by the catalogue and the import.
  */
 
 /** Kinds of entities with a vanity code. */
@@ -12,8 +12,8 @@ export type VanityKind = (typeof vanityKinds)[number];
 
 const vanityCodeMax = 32;
 
-/** Words that are, or may become, part of an address or could pass for the service itself. */
-const reserved: ReadonlySet<string> = new Set(
+/** Names that are or may become part of a URL, or that could be mistaken for the service itself. */
+const reservedNames: ReadonlySet<string> = new Set(
   (
     'about admin api apps assets auth blog blogs bot bots cdn dashboard docs help index legal login logout ' +
     'me metrics notifications null owner pack packs panel partners privacy profile search server servers ' +
@@ -24,27 +24,27 @@ const reserved: ReadonlySet<string> = new Set(
 const shape = /^[a-z0-9_-]{2,32}$/;
 const idLike = /^(\d{15,}|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Codes are compared and kept in lower case. */
+/** Converts a code to lower case, in which codes are compared and stored. */
 export const foldVanityCode = (code: string): string => code.toLowerCase();
 
-/** Why a folded code cannot be used, in words, or `null` when it can. */
+/** A message that says why a folded code is not allowed; `null` if it is. */
 export const findVanityCodeFault = (code: string): string | null => {
   if (!shape.test(code)) return 'must be 2 to 32 characters of a-z, 0-9, "-" and "_"';
   if (idLike.test(code)) return 'must not look like an id';
-  if (reserved.has(code)) return 'is a reserved word';
+  if (reservedNames.has(code)) return 'is a reserved word';
   return null;
 };
 
 /**
- * The name in lower case without accents. A single `_` between letters and digits stays; everything else but
- * those becomes single hyphens.
+ * Converts a name to lower case without accents. A single `_` between letters and digits stays; every other
+ * run of other characters becomes one hyphen.
  */
 export const toSlug = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, (others) => (others === '_' ? '_' : '-'))
+    .replace(/[^a-z0-9]+/g, (separators) => (separators === '_' ? '_' : '-'))
     .slice(0, vanityCodeMax)
     .replace(/^[-_]|[-_]$/g, '');
 
@@ -52,16 +52,16 @@ const addSuffix = (slug: string, suffix: string): string =>
   `${slug.slice(0, vanityCodeMax - suffix.length - 1).replace(/[-_]$/, '')}-${suffix}`;
 
 /**
- * Codes to offer a new listing, best first: the slug of its name, the slug with the end of its id, then
- * `<kind>-<id>` (teams: its last six characters, the random ones). The first one that nobody has is given.
+ * Lists codes for a new listing, best first: the slug of its name, the slug with the end of its id, then
+ * `<kind>-<id>` (teams: the id's last six characters first, the random ones). The first free one is used.
  */
 export const listVanityCandidates = (kind: 'bot' | 'server' | 'team', id: string, name: string): string[] => {
   const slug = toSlug(name);
-  const bare = id.toLowerCase().replaceAll('-', '');
+  const plainId = id.toLowerCase().replaceAll('-', '');
   const candidates = [
-    ...(slug === '' ? [] : [slug, addSuffix(slug, bare.slice(-4)), addSuffix(slug, bare.slice(-10))]),
-    ...(kind === 'team' ? [`team-${bare.slice(-6)}`] : []),
-    `${kind}-${bare}`.slice(0, vanityCodeMax),
+    ...(slug === '' ? [] : [slug, addSuffix(slug, plainId.slice(-4)), addSuffix(slug, plainId.slice(-10))]),
+    ...(kind === 'team' ? [`team-${plainId.slice(-6)}`] : []),
+    `${kind}-${plainId}`.slice(0, vanityCodeMax),
   ];
   return candidates.filter((code) => findVanityCodeFault(code) === null);
 };

@@ -1,5 +1,5 @@
 /**
- * A time left to wait, in the units clients are told. Pure.
+ * Converts a remaining wait to the units of replies. Pure.
  */
 
 export interface WaitParts {
@@ -8,9 +8,10 @@ export interface WaitParts {
   readonly seconds: number;
 }
 
-/** Whole seconds, rounded up: who comes back then is not refused again. */
+/** Whole seconds, rounded up, so that a client that waits this long is not refused again. */
 export const toWaitSeconds = (waitMs: number): number => Math.ceil(Math.max(0, waitMs) / 1000);
 
+/** Hours, minutes and seconds of `toWaitSeconds`. */
 export const toWaitParts = (waitMs: number): WaitParts => {
   const total = toWaitSeconds(waitMs);
   return { hours: Math.floor(total / 3600), minutes: Math.floor((total % 3600) / 60), seconds: total % 60 };

@@ -1,5 +1,5 @@
 /**
- * How an entity comes to life from the hot store or from its row.
+ * Activation of an entity from the hot store or from its row.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -69,7 +69,7 @@ const commitOne = async (world: World, item: Item): Promise<ItemReply> => {
   return { decision, state: reply.states[0] ?? null, generation: reply.generation };
 };
 
-test('all looks of one tick are one call', async () => {
+test('all loads of one tick are one call', async () => {
   const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
 
@@ -82,7 +82,7 @@ test('all looks of one tick are one call', async () => {
   );
 });
 
-test('a look of the next tick is another call', async () => {
+test('a load of the next tick is another call', async () => {
   const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   await world.until(load(bot('a')));
@@ -92,7 +92,7 @@ test('a look of the next tick is another call', async () => {
   assert.is(world.calls.length, 2);
 });
 
-test('more looks than a call may hold go in several', async () => {
+test('more loads than fit in a call go out in several', async () => {
   const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   const ids = Array.from({ length: limits.loadBatchMax + 1 }, (_, index) => `bot-${index}`);
@@ -105,7 +105,7 @@ test('more looks than a call may hold go in several', async () => {
   );
 });
 
-test('a failed call fails every look of it', async () => {
+test('a failed call fails every load in it', async () => {
   const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   world.hot.hooks.beforeOther = () => {
@@ -119,7 +119,7 @@ test('a failed call fails every look of it', async () => {
   assert.equal(errors, ['away', 'away']);
 });
 
-test('an entity the hot store knows needs no look at the ledger', async () => {
+test('an entity that the hot store knows needs no read of the ledger', async () => {
   const world = await createWorld();
   await commitOne(world, initOf(botRef('a', 7)));
 
@@ -161,7 +161,7 @@ test('an entity that was flushed before gets its voters back, in steps, before i
   assert.is(world.sequence, 3, 'two steps and the init');
 });
 
-test('an entity nobody knows is not found', async () => {
+test('an entity that no store knows is not found', async () => {
   const world = await createWorld();
 
   assert.is(await world.until(world.activate('a')), null);
@@ -178,7 +178,7 @@ test('a row that is newer than the shard makes it take a new generation first', 
   assert.is(activated?.generation, 9);
 });
 
-test('a buried listing is not found, also while its row is still there', async () => {
+test('a deleted listing is not found, also while its row still exists', async () => {
   const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   const item = { kind: 'forget', target: ref } as const;
@@ -188,7 +188,7 @@ test('a buried listing is not found, also while its row is still there', async (
   assert.is(stateIn(world.hot, ref), null);
 });
 
-test('a new listing under the id of a buried one comes to life', async () => {
+test('a new listing under the id of a deleted one is activated', async () => {
   const world = await createWorld();
   const old = world.ledger.list('bot', 'a');
   world.ledger.remove(old);
@@ -215,7 +215,7 @@ test('two nodes that initialise the same entity find the same numbers', async ()
   assert.is(late.state?.read().clicks, 1);
 });
 
-test('a store that never settles what it holds is an error, not a small number', async () => {
+test('a store that never accepts the row is an error, not a small number', async () => {
   const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 100 });

@@ -1,6 +1,6 @@
 /**
- * The engine's assertions at its seams: what cannot be unless there is a bug is refused, and nothing of it is
- * taken over.
+ * The engine's assertions between its parts: what only a bug can cause is refused, and nothing of it is
+ * adopted.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -42,8 +42,8 @@ const replyOf = (change: Partial<BatchReply> = {}): BatchReply => ({
   ...change,
 });
 
-/** A lane with one click in the open batch of one line. */
-const laneWithClick = (): CommitQueue => {
+/** A commit queue with one click in the open batch of one shard queue. */
+const createQueueWithClick = (): CommitQueue => {
   const commitQueue = new CommitQueues({ toCommitQueue: () => 0 }).get(ref.shard);
   const shardQueue = createShardQueue(ref.shard, 'node');
   addOpen(shardQueue, recordedTurn(clickOn(ref)));
@@ -51,8 +51,8 @@ const laneWithClick = (): CommitQueue => {
   return commitQueue;
 };
 
-test('a lane goes only from a mode to one that can follow it', () => {
-  const commitQueue = laneWithClick();
+test('a commit queue changes only to a mode that may follow', () => {
+  const commitQueue = createQueueWithClick();
 
   assert.throws(() => setMode(commitQueue, 'recovering'), /cannot go from quiet to recovering/);
   setMode(commitQueue, 'gathering');
@@ -60,16 +60,16 @@ test('a lane goes only from a mode to one that can follow it', () => {
   assert.throws(() => setMode(commitQueue, 'resending'), /cannot go from gathering to resending/);
 });
 
-test('a lane has sealed batches exactly while a call is out or is to be sent again', () => {
-  const commitQueue = laneWithClick();
+test('a commit queue has sealed batches exactly while a call is in flight or waits to be resent', () => {
+  const commitQueue = createQueueWithClick();
   setMode(commitQueue, 'gathering');
 
-  assert.throws(() => setMode(commitQueue, 'in flight'), /in flight with 0 batches/);
+  assert.throws(() => setMode(commitQueue, 'in flight'), /in flight with 0 sealed batches/);
   sealQueues(commitQueue, limits.batchItemsMax);
-  assert.throws(() => setMode(commitQueue, 'quiet'), /quiet with 1 batches/);
+  assert.throws(() => setMode(commitQueue, 'quiet'), /quiet with 1 sealed batches/);
   setMode(commitQueue, 'in flight');
   takeSealed(commitQueue);
-  assert.throws(() => setMode(commitQueue, 'resending'), /resending with 0 batches/);
+  assert.throws(() => setMode(commitQueue, 'resending'), /resending with 0 sealed batches/);
   setMode(commitQueue, 'quiet');
 });
 
@@ -89,7 +89,7 @@ test('a reply fits its batch: how many, which number, one decision and one state
   assert.throws(() => assertReplies(sealed, [replyOf()]), /the number after the last one applied/);
 });
 
-test('a reply that does not fit ends the process, and no client is told a wrong decision', async () => {
+test('a reply that does not fit ends the process, and no client gets a wrong decision', async () => {
   const world = await withBot();
   const { commit } = world.hot;
   world.hot.commit = async (...call) => (await commit(...call)).map((reply) => ({ ...reply, states: [] }));
@@ -153,7 +153,7 @@ test('a flusher is started once, and an engine that drains is not started', asyn
   assert.match(String(refusal), /cannot go from draining to started/);
 });
 
-test('a generation that the ledger gives out is greater than any before', async () => {
+test('a generation that the ledger issues is greater than any before', async () => {
   const kit = await createKit();
   const ledger = { ...kit.ledger.port, takeGeneration: async () => 1 };
 

@@ -1,5 +1,5 @@
 /**
- * The engine through its door, on the model stores and virtual time.
+ * The engine through its public interface, on the model stores and virtual time.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -19,7 +19,7 @@ const test = suite('commands');
 interface World extends Kit {
   readonly engine: Engine;
   readonly sent: Batch[];
-  /** What SQL answers to the next look at a row is held back until this settles. */
+  /** Delays the ledger's answer to the next `find` until this resolves. */
   holdFind: Promise<void> | null;
   hotBacklogVotes: number | null;
 }
@@ -57,9 +57,9 @@ const createWorld = async (): Promise<World> => {
       ...ledger,
       find: async (targets) => {
         const rows = await ledger.find(targets);
-        const held = world.holdFind;
+        const delay = world.holdFind;
         world.holdFind = null;
-        await held;
+        await delay;
         return rows;
       },
     },
@@ -150,7 +150,7 @@ test('a click is in the store after the tick, and counts a visitor once', async 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
 });
 
-test('votes of one user on their way at once are one item, and one is accepted', async () => {
+test('concurrent votes of one user are one item, and one is accepted', async () => {
   const world = await createWorld();
   createBot(world);
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
@@ -175,7 +175,7 @@ test('votes of different users on one entity do not wait for each other', async 
   assert.ok(outcomes.every((outcome) => outcome.kind === 'voted'));
 });
 
-test('a vote whose outcome is unknown leaves those behind it certainly uncounted', async () => {
+test('votes behind one of unknown outcome are certainly not counted', async () => {
   const world = await createWorld();
   createBot(world);
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
@@ -192,7 +192,7 @@ test('a vote whose outcome is unknown leaves those behind it certainly uncounted
   assert.is(third?.context.outcome, 'not_applied');
 });
 
-test('the voter is free again once the open outcome is settled', async () => {
+test('the voter may vote again once the unknown outcome is resolved', async () => {
   const world = await createWorld();
   createBot(world);
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
@@ -210,7 +210,7 @@ test('the voter is free again once the open outcome is settled', async () => {
   assert.is(readNow(world).state.upvotes, 2);
 });
 
-test('above the high mark votes are refused until the outbox is below the low one', async () => {
+test('a full outbox refuses votes until it is down to the low limit', async () => {
   const world = await createWorld();
   createBot(world);
   world.hotBacklogVotes = limits.outboxVotesHigh;
@@ -250,7 +250,7 @@ test('an entity that does not exist is not found by any operation', async () => 
   );
 });
 
-test('an entity the store lost is brought back by the next write, from its row', async () => {
+test('the next write initialises an entity that the store lost from its row', async () => {
   const world = await createWorld();
   const ref = createBot(world);
   const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
@@ -263,7 +263,7 @@ test('an entity the store lost is brought back by the next write, from its row',
   assert.equal([after.state.clicks, after.state.servers], [1, '3']);
 });
 
-test('standing tells the window in force, the last vote and the time left', async () => {
+test('the vote status has the window in force, the last vote and the time left', async () => {
   const world = await createWorld();
   createBot(world);
   const before = await world.until(world.engine.readVoteStatus('bot', 'a', 'u'));
@@ -315,7 +315,7 @@ test('a void takes the votes off the total and frees the voter', async () => {
   assert.is((await world.until(voteOn(world, 'u'))).kind, 'voted');
 });
 
-test('a removed entity is gone at once where its removal is delivered', async () => {
+test('a removed entity is gone as soon as its removal is delivered', async () => {
   const world = await createWorld();
   const ref = createBot(world);
   await world.until(voteOn(world, 'u'));
@@ -357,7 +357,7 @@ test('approximate votes of a live actor follow the flush', async () => {
   assert.is(readNow(world).state.flushedVotes, 1);
 });
 
-test('a drain refuses new work, answers what is on its way, and empties the backlog', async () => {
+test('a drain refuses new work, answers what is in flight, and empties the backlog', async () => {
   const world = await createWorld();
   createBot(world);
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
@@ -375,7 +375,7 @@ test('a drain refuses new work, answers what is on its way, and empties the back
   assert.not(world.engine.readHealth().ready);
 });
 
-test('health says in words what is wrong', async () => {
+test('health says what is wrong', async () => {
   const world = await createWorld();
   createBot(world);
   assert.equal(world.engine.readHealth(), { ready: true, notes: [] });

@@ -1,5 +1,5 @@
 /**
- * Adjustments on their way from the ledger to the hot store.
+ * Delivery of adjustments and edited facts from the ledger to the hot store.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -29,27 +29,27 @@ const adjust = (id: number, target: EntityRef, sequence: number): Adjustment => 
 
 interface World {
   readonly sent: string[];
-  readonly settled: number[];
+  readonly delivered: number[];
   readonly ledger: Pick<Ledger, 'listAdjustments' | 'markAdjustmentsDelivered'>;
   decide: (item: Item) => Decision;
 }
 
 const createWorld = (open: readonly Adjustment[]): World => {
-  const settled: number[] = [];
+  const delivered: number[] = [];
   return {
     sent: [],
-    settled,
+    delivered,
     decide: () => ({ kind: 'applied' }),
     ledger: {
       listAdjustments: async (limit, target) =>
         open
           .filter(
             ({ id, item }) =>
-              !settled.includes(id) && (!target || item.target.incarnation === target.incarnation),
+              !delivered.includes(id) && (!target || item.target.incarnation === target.incarnation),
           )
           .slice(0, limit),
       markAdjustmentsDelivered: async (ids) => {
-        settled.push(...ids);
+        delivered.push(...ids);
       },
     },
   };
@@ -71,31 +71,31 @@ const run = (world: World, target?: EntityRef): Promise<number> =>
 const one = botRef('one', 1);
 const two = botRef('two', 2);
 
-test('adjustments go out in the order of the ledger, and are settled', async () => {
+test('adjustments are delivered in the order of the ledger', async () => {
   const world = createWorld([adjust(1, one, 1), adjust(2, two, 1), adjust(3, one, 2)]);
 
   assert.is(await run(world), 3);
 
   assert.equal(world.sent, ['one 1', 'two 1', 'one 2']);
-  assert.equal(world.settled, [1, 2, 3]);
+  assert.equal(world.delivered, [1, 2, 3]);
 });
 
-test('nothing open, nothing settled', async () => {
+test('without open adjustments nothing is marked as delivered', async () => {
   const world = createWorld([]);
 
   assert.is(await run(world), 0);
 
-  assert.equal(world.settled, []);
+  assert.equal(world.delivered, []);
 });
 
-test('a listing that is stuck holds up its own later adjustments, and nobody else', async () => {
+test('a listing that is stuck blocks its own later adjustments, and no others', async () => {
   const world = createWorld([adjust(1, one, 2), adjust(2, one, 3), adjust(3, two, 1)]);
   world.decide = (item) => ({ kind: item.target.id === 'one' ? 'gap' : 'applied' });
 
   assert.is(await run(world), 1);
 
   assert.equal(world.sent, ['one 2', 'two 1']);
-  assert.equal(world.settled, [3]);
+  assert.equal(world.delivered, [3]);
 });
 
 test('what can be delivered later stays open: gap, absent, overflow', async () => {
@@ -105,30 +105,30 @@ test('what can be delivered later stays open: gap, absent, overflow', async () =
 
     assert.is(await run(world), 0);
 
-    assert.equal(world.settled, []);
+    assert.equal(world.delivered, []);
   }
 });
 
-test('the dead need no adjustments: theirs are settled', async () => {
+test('deleted listings need no adjustments: theirs count as delivered', async () => {
   const world = createWorld([adjust(1, one, 1), { id: 2, item: { kind: 'forget', target: one } }]);
   world.decide = (item) => ({ kind: item.kind === 'forget' ? 'applied' : 'forgotten' });
 
   assert.is(await run(world), 2);
 
-  assert.equal(world.settled, [1, 2]);
+  assert.equal(world.delivered, [1, 2]);
 });
 
-test('an incarnation that is stuck does not hold up a later one of the same id', async () => {
+test('an incarnation that is stuck does not block a later one of the same id', async () => {
   const again = botRef('one', 5);
   const world = createWorld([adjust(1, one, 2), adjust(2, again, 1)]);
   world.decide = (item) => ({ kind: item.target.incarnation === 1 ? 'gap' : 'applied' });
 
   await run(world);
 
-  assert.equal(world.settled, [2]);
+  assert.equal(world.delivered, [2]);
 });
 
-test('one listing can be asked for alone', async () => {
+test('delivery can be limited to one listing', async () => {
   const world = createWorld([adjust(1, one, 1), adjust(2, two, 1)]);
 
   await run(world, two);
@@ -146,7 +146,7 @@ test('a round is bounded', async () => {
   assert.is(await run(world), 1);
 });
 
-test('when the store does not answer, nothing is settled that was not told', async () => {
+test('if the store does not answer, nothing is marked as delivered', async () => {
   const world = createWorld([adjust(1, one, 1)]);
   world.decide = () => {
     throw new Error('no answer');
@@ -155,10 +155,10 @@ test('when the store does not answer, nothing is settled that was not told', asy
   const failed = await run(world).catch((error: Error) => error.message);
 
   assert.is(failed, 'no answer');
-  assert.equal(world.settled, []);
+  assert.equal(world.delivered, []);
 });
 
-test('edited facts are told until they were heard, and the dead need no word', async () => {
+test('edited facts are sent until they are acknowledged, and not for deleted listings', async () => {
   const ledger = createLedgerModel();
   const [one, gone] = [ledger.list('bot', 'a'), ledger.list('bot', 'b')];
   ledger.edit(one, { voteBanned: true });
@@ -177,8 +177,8 @@ test('edited facts are told until they were heard, and the dead need no word', a
   await deliverEdits({ ledger: ledger.port, send: send(false) }, 6);
   await deliverEdits({ ledger: ledger.port, send: send(false) }, 7);
 
-  const told = sent.map((item) => item.kind === 'facts' && [item.target.id, item.facts.revision, item.atMs]);
-  assert.equal(told, [
+  const facts = sent.map((item) => item.kind === 'facts' && [item.target.id, item.facts.revision, item.atMs]);
+  assert.equal(facts, [
     ['a', 2, 5],
     ['a', 3, 6],
   ]);

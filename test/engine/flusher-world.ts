@@ -1,5 +1,5 @@
 /**
- * A flusher over the stores in memory and a clock that tests turn: what it wrote, settled and told.
+ * A flusher on the model stores and a virtual clock, with a record of what it wrote and acknowledged.
  */
 
 import type { Item } from '../../engine/entity/items.ts';
@@ -12,20 +12,20 @@ import { createKit, epochMs, type Kit } from './kit.ts';
 export interface World extends Kit {
   readonly flusher: Flusher;
   readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
-  readonly settlements: FlushReceipt[];
-  /** What the meters were told of the age of what waits, round by round. */
+  readonly receipts: FlushReceipt[];
+  /** The backlog's age as reported to the meters, round by round. */
   readonly lagsMs: number[];
   delivered: number;
-  /** What the flusher is told to flush. */
+  /** The shards that the flusher flushes. */
   shards: readonly Shard[] | null;
-  /** Runs before every flush; what it throws is the flush's error. */
+  /** Runs before every flush; if it throws, the flush fails with that error. */
   before: (round: FlushRound) => Promise<void> | void;
 }
 
 export const createWorld = async (): Promise<World> => {
   const kit = await createKit();
   const rounds: World['rounds'] = [];
-  const settlements: FlushReceipt[] = [];
+  const receipts: FlushReceipt[] = [];
   const lagsMs: number[] = [];
   const ledger = {
     flush: async (round: FlushRound) => {
@@ -38,7 +38,7 @@ export const createWorld = async (): Promise<World> => {
   const world: World = {
     ...kit,
     rounds,
-    settlements,
+    receipts,
     lagsMs,
     delivered: 0,
     shards: null,
@@ -50,7 +50,7 @@ export const createWorld = async (): Promise<World> => {
       meters: { ...kit.meters, recordBacklog: (_, oldestAgeMs) => void lagsMs.push(oldestAgeMs) },
       intervalMs: 1_000,
       listShards: () => world.shards,
-      onFlushed: (receipt) => settlements.push(receipt),
+      onFlushed: (receipt) => receipts.push(receipt),
       reconcile: async () => {},
       deliver: async () => {
         world.delivered += 1;

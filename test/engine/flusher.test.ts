@@ -1,5 +1,5 @@
 /**
- * The flusher: rounds, halving, back-off, demands, drain.
+ * The flusher: rounds, halving, back-off, flush requests, drain.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -31,7 +31,7 @@ test('a round carries totals and votes in one transaction, and leaves nothing', 
   assert.is(world.ledger.votes.get('v1')?.user, 'u');
   assert.equal(await world.hot.countBacklog(), { entities: 0, votes: 0 });
   assert.is(stateIn(world.hot, ref)?.flushedVotes, 1);
-  assert.is(world.settlements[0]?.entities[0]?.flushedVotes, 1);
+  assert.is(world.receipts[0]?.entities[0]?.flushedVotes, 1);
   assert.equal(world.flusher.getBacklogSize(), { entities: 0, votes: 0 });
 });
 
@@ -45,7 +45,7 @@ test('rounds come once per interval, and adjustments after each', async () => {
   assert.is(world.rounds.length, 0);
 });
 
-test('what moved while it was flushed stays dirty', async () => {
+test('an entity that changed while it was flushed stays dirty', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
@@ -64,7 +64,7 @@ test('what moved while it was flushed stays dirty', async () => {
   assert.is((await world.hot.countBacklog()).entities, 0);
 });
 
-test('nothing is settled that the ledger did not take', async () => {
+test('nothing is acknowledged that the ledger did not take', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
@@ -76,12 +76,12 @@ test('nothing is settled that the ledger did not take', async () => {
   await world.pass(1_500);
 
   assert.equal(await world.hot.countBacklog(), { entities: 1, votes: 1 });
-  assert.is(world.settlements.length, 0);
+  assert.is(world.receipts.length, 0);
   assert.match(String(world.flusher.getLastError()), /busy/);
-  assert.is(world.told.get('flush failed: busy'), 1);
+  assert.is(world.metered.get('flush failed: busy'), 1);
 });
 
-test('what waits is counted anew while the ledger fails, so that votes can be refused in time', async () => {
+test('the backlog is counted while the ledger fails, so that votes can be refused in time', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   world.flusher.start();
@@ -98,7 +98,7 @@ test('what waits is counted anew while the ledger fails, so that votes can be re
   assert.equal(world.flusher.getBacklogSize(), { entities: 1, votes: 2 });
 });
 
-test('while the ledger is away what waits gets older, and is young again when it is back', async () => {
+test('the backlog ages while the ledger does not answer, and is young again afterwards', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   world.flusher.start();
@@ -119,7 +119,7 @@ test('while the ledger is away what waits gets older, and is young again when it
   assert.is(world.lagsMs.at(-1), 0);
 });
 
-test('under a load that never ends what waits is as old as the last round, not as the load', async () => {
+test('under constant load the backlog is as old as the last round, not as the load', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   world.flusher.start();
@@ -137,7 +137,7 @@ test('under a load that never ends what waits is as old as the last round, not a
   assert.ok(Math.max(...world.lagsMs) < 2_000, String(world.lagsMs));
 });
 
-test('while the ledger is away the pause doubles, and is bounded', async () => {
+test('while the ledger does not answer the pause doubles, and is bounded', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
@@ -154,7 +154,7 @@ test('while the ledger is away the pause doubles, and is bounded', async () => {
   assert.equal(pauses.slice(0, 3), [2_000, limits.flushBackoffMaxMs, limits.flushBackoffMaxMs]);
 });
 
-test('when the ledger is back the backlog goes, and the trouble with it', async () => {
+test('when the ledger answers again the backlog is flushed, and the error is gone', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
@@ -171,7 +171,7 @@ test('when the ledger is back the backlog goes, and the trouble with it', async 
   assert.is(world.rounds.length, 1);
 });
 
-test('halving finds the one poisoned vote and buries exactly it', async () => {
+test('halving finds the one poisoned vote, and only that becomes a dead letter', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref));
@@ -188,11 +188,11 @@ test('halving finds the one poisoned vote and buries exactly it', async () => {
     ['v5'],
   );
   assert.is(world.ledger.votes.size, 12);
-  assert.is(world.told.get('buried'), 1);
+  assert.is(world.metered.get('dead letters'), 1);
   assert.equal(await world.hot.countBacklog(), { entities: 0, votes: 0 });
 });
 
-test('a poisoned entity is buried, and its neighbours are stored', async () => {
+test('a poisoned entity becomes a dead letter, and its neighbours are stored', async () => {
   const world = await createWorld();
   const refs = ['a', 'b', 'c', 'd', 'e'].map((id) => found(world, id));
   for (const ref of refs) await commit(world, initOf(ref), clickOn(ref));
@@ -214,7 +214,7 @@ test('a poisoned entity is buried, and its neighbours are stored', async () => {
   );
 });
 
-test('a ledger that fails while halving buries nothing', async () => {
+test('a ledger that fails while halving causes no dead letter', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'u1', 'v1'), voteOf(ref, 'u2', 'v2'));
@@ -229,7 +229,7 @@ test('a ledger that fails while halving buries nothing', async () => {
   assert.is((await world.hot.countBacklog()).votes, 2);
 });
 
-test('who needs past votes gets an early round', async () => {
+test('a caller that needs past votes gets an early round', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   world.flusher.start();
@@ -241,7 +241,7 @@ test('who needs past votes gets an early round', async () => {
   assert.is(world.ledger.votes.size, 1);
 });
 
-test('who needs past votes of a shard without any waits for nothing', async () => {
+test('a caller that needs the votes of a shard without any does not wait', async () => {
   const world = await createWorld();
   const ref = botRef('a');
 
@@ -250,7 +250,7 @@ test('who needs past votes of a shard without any waits for nothing', async () =
   assert.is(world.rounds.length, 0);
 });
 
-test('a demand that comes during a round is served after it', async () => {
+test('a flush request that comes during a round is served after it', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
@@ -264,7 +264,7 @@ test('a demand that comes during a round is served after it', async () => {
   assert.ok(world.ledger.votes.has('v1'));
 });
 
-test('a demand that is not met within a second is told so', async () => {
+test('a flush request that is not served within a second fails', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
@@ -278,7 +278,7 @@ test('a demand that is not met within a second is told so', async () => {
   assert.is(world.driver.nowMs(), limits.flushWaitMs);
 });
 
-test('a demand is met by the votes of its time, also while new ones keep coming', async () => {
+test('a flush request waits only for the votes of its time, also while new ones keep coming', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'first', 'v0'));
@@ -312,7 +312,7 @@ test('a drain empties the backlog, then stops', async () => {
   assert.is(await world.until(codeOf(world.flusher.waitForFlush(ref.shard))), 'resolved');
 });
 
-test('a drain leaves no timer behind: no round and no delivery begins beside it', async () => {
+test('a drain leaves no timer behind: no other round or delivery starts', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
@@ -361,7 +361,7 @@ test('a stopped flusher makes no round', async () => {
   assert.is(world.delivered, 0);
 });
 
-test('with shares, only their shards are flushed', async () => {
+test('only the assigned shards are flushed', async () => {
   const world = await createWorld();
   const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
   await commit(world, initOf(mine), clickOn(mine));
@@ -375,7 +375,7 @@ test('with shares, only their shards are flushed', async () => {
   );
 });
 
-test('a drain among others flushes its own shares once, and does not wait for theirs', async () => {
+test('a drain beside other nodes flushes its own shards once, and does not wait for theirs', async () => {
   const world = await createWorld();
   const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
   await commit(world, initOf(mine), clickOn(mine));

@@ -1,6 +1,6 @@
 /**
- * Freshness: two whole engines on the same model stores, in virtual time. What the one acknowledged must be
- * visible at the other within a second (I9), and a node's own writes must cost it nothing.
+ * The staleness poller: two whole engines on the same model stores, in virtual time. What one acknowledged
+ * must be visible on the other within a second (I9), and a node's own writes must discard none of its actors.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,10 +13,10 @@ import type { HotStore } from '../../engine/ports.ts';
 import { rules } from '../sim/plan.ts';
 import { botRef, createKit, initOf, type Kit, sameShard, silence } from './kit.ts';
 
-const test = suite('freshness');
+const test = suite('staleness poller');
 
 interface World extends Kit {
-  readonly asked: number[];
+  readonly polled: number[];
   start(name: string): Promise<Engine>;
   see(engine: Engine, id: string): Promise<EntityView>;
 }
@@ -28,11 +28,11 @@ interface WorldOptions {
 
 const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const kit = await createKit({ published: false });
-  const asked: number[] = [];
+  const polled: number[] = [];
   const counted: HotStore = {
     ...kit.hot,
     readVersions: (shards) => {
-      asked.push(shards.length);
+      polled.push(shards.length);
       return kit.hot.readVersions(shards);
     },
   };
@@ -57,7 +57,7 @@ const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   };
   return {
     ...kit,
-    asked,
+    polled,
     start,
     see: (engine, id) => kit.until(Promise.resolve(engine.read('bot', id))),
   };
@@ -65,7 +65,7 @@ const createWorld = async (options: WorldOptions = {}): Promise<World> => {
 
 const isLive = (engine: Engine, id: string): boolean => !(engine.read('bot', id) instanceof Promise);
 
-test('what one node acknowledged is visible at the other within a second, and at once at home', async () => {
+test('what one node acknowledged is visible on the other within a second, and at home at once', async () => {
   const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   world.ledger.list('bot', 'a');
@@ -80,7 +80,7 @@ test('what one node acknowledged is visible at the other within a second, and at
   }
 });
 
-test('a node’s own writes move nothing: its actors stay', async () => {
+test('a node’s own writes discard none of its actors', async () => {
   const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
@@ -89,17 +89,17 @@ test('a node’s own writes move nothing: its actors stay', async () => {
   await world.pass(1_000);
   await world.see(home, first);
   await world.see(home, second);
-  world.told.delete('moved');
+  world.metered.delete('moved');
 
   for (let count = 0; count < 5; count++) {
     await world.until(home.postStats(first, { servers: String(count) }));
     await world.pass(limits.stalenessPollMs * 2);
   }
   assert.ok(isLive(home, first) && isLive(home, second));
-  assert.is(world.told.get('moved'), 0);
+  assert.is(world.metered.get('moved'), 0);
 });
 
-test('a look between a write of ours and its answer does not take it for somebody else’s', async () => {
+test('a poll between a write of ours and its reply does not count it as a foreign write', async () => {
   const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
@@ -114,7 +114,7 @@ test('a look between a write of ours and its answer does not take it for somebod
   assert.ok(isLive(home, first) && isLive(home, second));
 });
 
-test('a change from before the first word about a shard is not taken for known', async () => {
+test('a change from before the first known version of a shard is not missed', async () => {
   const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const [first, second] = sameShard(2) as [string, string];
@@ -129,22 +129,22 @@ test('a change from before the first word about a shard is not taken for known',
   assert.is((await world.see(other, first)).state.servers, '2');
 });
 
-test('only shards with actors are asked for, in one call per interval', async () => {
+test('only shards with actors are polled, in one call per interval', async () => {
   const world = await createWorld();
   const home = await world.start('home');
   await world.pass(2_000);
-  assert.equal(world.asked, []);
+  assert.equal(world.polled, []);
 
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second, 'elsewhere']) world.ledger.list('bot', id);
   for (const id of [first, second, 'elsewhere']) await world.see(home, id);
-  world.asked.length = 0;
+  world.polled.length = 0;
   await world.pass(limits.stalenessPollMs * 5 + 10);
-  assert.is(world.asked.length, 5);
-  assert.is(world.asked[0], 2);
+  assert.is(world.polled.length, 5);
+  assert.is(world.polled[0], 2);
 });
 
-test('while the store is away what is known stays readable, and polling goes on by itself', async () => {
+test('while the store does not answer, cached states stay readable and polling continues', async () => {
   let away = false;
   const world = await createWorld({
     hot: (hot) => ({
@@ -167,8 +167,8 @@ test('while the store is away what is known stays readable, and polling goes on 
   assert.is((await world.see(other, 'a')).state.servers, '9');
 });
 
-/** Two nodes that have seen a bot; the first one posts, and no time passes for the other to look. */
-const createDoubtful = async (hot?: (hot: HotStore) => HotStore) => {
+/** Two nodes with an actor of one bot; the first one posts, and the other has no time to poll. */
+const createStale = async (hot?: (hot: HotStore) => HotStore) => {
   const world = await createWorld({ hot });
   const [home, other] = [await world.start('home'), await world.start('other')];
   const [seen, second] = sameShard(2) as [string, string];
@@ -180,24 +180,24 @@ const createDoubtful = async (hot?: (hot: HotStore) => HotStore) => {
   await world.pass(1_000);
   for (const id of [seen, second]) await world.see(other, id);
   await world.until(home.postStats(seen, { servers: '5' }));
-  assert.ok(isLive(other, seen), 'it has not looked yet');
+  assert.ok(isLive(other, seen), 'it has not polled yet');
   return { world, other, seen, second };
 };
 
-test('in doubt a read waits for what the store says, also beside a write of ours', async () => {
-  const { world, other, seen, second } = await createDoubtful();
+test('during a recheck a read waits for the store, also with a write of ours in flight', async () => {
+  const { world, other, seen, second } = await createStale();
   const posted = other.postStats(second, { servers: '1' });
   other.suspectStale();
   assert.is((await world.see(other, seen)).state.servers, '5');
   await world.until(posted);
   await world.see(other, seen);
-  assert.ok(isLive(other, seen), 'the doubt is over');
+  assert.ok(isLive(other, seen), 'the recheck is over');
 });
 
-test('in doubt the answer to an earlier question says nothing', async () => {
+test('a recheck ignores the answer to an earlier poll', async () => {
   let late = (): void => {};
   let hold = false;
-  const { world, other, seen } = await createDoubtful((hot) => ({
+  const { world, other, seen } = await createStale((hot) => ({
     ...hot,
     readVersions: async (shards) => {
       const versions = await hot.readVersions(shards);
@@ -216,17 +216,17 @@ test('in doubt the answer to an earlier question says nothing', async () => {
   read.then(() => {
     answered = true;
   });
-  await world.pass(limits.doubtPollMs);
+  await world.pass(limits.recheckPollMs);
   early();
-  await world.pass(limits.doubtPollMs);
+  await world.pass(limits.recheckPollMs);
   assert.not(answered);
   late();
   await world.until(read);
 });
 
-test('in doubt a store that fails is asked again soon, and readers wait for a bounded time', async () => {
+test('a recheck polls a failing store again soon, and readers wait for a bounded time', async () => {
   let away = false;
-  const { world, other, seen } = await createDoubtful((hot) => ({
+  const { world, other, seen } = await createStale((hot) => ({
     ...hot,
     readVersions: (shards) => (away ? Promise.reject(silence()) : hot.readVersions(shards)),
   }));
@@ -242,7 +242,7 @@ test('in doubt a store that fails is asked again soon, and readers wait for a bo
   assert.is((await read).state.servers, '5');
 });
 
-test('a node alone with its stores never doubts', async () => {
+test('a node that shares its stores with no other never rechecks', async () => {
   const world = await createWorld({ shared: false });
   const home = await world.start('home');
   world.ledger.list('bot', 'a');
@@ -251,7 +251,7 @@ test('a node alone with its stores never doubts', async () => {
   assert.ok(isLive(home, 'a'));
 });
 
-test('votes flushed by another node show in the approximate number after a few looks', async () => {
+test('votes flushed by another node show in the approximate number after a few polls', async () => {
   const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');
@@ -264,7 +264,7 @@ test('votes flushed by another node show in the approximate number after a few l
   assert.is(state.flushedVotes, state.upvotes - state.downvotes);
 });
 
-test('what is voted for all the time stays live: each flush tells of it', async () => {
+test('an entity with constant votes stays live, because each flush updates it', async () => {
   const world = await createWorld();
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
@@ -288,7 +288,7 @@ test('a store that fell back is noticed, and gets a new generation before the ne
   Object.assign(world.hot.shards[ref.shard] as object, before);
   await world.pass(limits.stalenessPollMs * 2);
 
-  assert.is(world.told.get('version fell'), 1);
+  assert.is(world.metered.get('version fell'), 1);
   assert.is((await world.see(home, 'a')).state.servers, '0');
   const generation = world.hot.shards[ref.shard]?.generation ?? 0;
   await world.until(home.postStats('a', { servers: '6' }));
@@ -312,7 +312,7 @@ test('a store that fell back and caught up in a new generation is noticed at an 
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
-test('a store that fell back and caught up without a new generation is noticed by its mark', async () => {
+test('a store that fell back and caught up in the same generation is noticed by its chain hash', async () => {
   const world = await createWorld();
   const [gone, other, third] = [
     await world.start('gone'),
@@ -329,18 +329,18 @@ test('a store that fell back and caught up without a new generation is noticed b
 
   Object.assign(world.hot.shards[ref.shard] as object, before);
   await world.until(third.postStats('a', { servers: '6' }));
-  assert.is(world.hot.shards[ref.shard]?.generation, before?.generation, 'nobody has noticed yet');
+  assert.is(world.hot.shards[ref.shard]?.generation, before?.generation, 'no node has noticed yet');
   await world.pass(limits.stalenessPollMs * 2);
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
-test('what was being looked up while its shard moved answers who waits, and is not kept', async () => {
+test('an activation during a change of its shard answers its waiters and is not kept', async () => {
   const ref = botRef('a');
   let answer = (): void => {};
   const { totals, facts } = initOf(ref);
   const registry = createRegistry({
     actorsMax: 10,
-    meters: { actors: () => {} } as never,
+    meters: { recordActors: () => {} } as never,
     activate: () =>
       new Promise((resolve) => {
         answer = () =>

@@ -1,7 +1,7 @@
 /**
- * A gate on the model store, for the tests of the gate: what it sent, what it adopted, how it recovers.
+ * An output gate on the model store, for its tests: what it sent, what it adopted, how it recovers.
  *
- * Not a test file. The store misbehaves through the model's hooks only.
+ * Not a test file. The store fails only through the model's hooks.
  */
 
 import { createOutputGate, type OutputGate } from '../../engine/commit/output-gate.ts';
@@ -16,11 +16,11 @@ export interface World extends Kit {
   readonly gate: OutputGate;
   readonly sent: Batch[];
   readonly adopted: { readonly reply: BatchReply; readonly foreign: boolean }[];
-  /** What `recover` does; the times it was called. */
+  /** What `recover` does, and how often it was called. */
   recovery: { run: () => Promise<void>; times: number };
   submit<Submitted extends Turn>(turn: Submitted): Submitted;
-  /** What brings a lost entity to life again; says whether it lives. */
-  revive: () => Promise<boolean>;
+  /** What `reactivate` does with a lost entity; resolves to whether it exists. */
+  reactivate: () => Promise<boolean>;
 }
 
 export const createWorld = async (options: KitOptions = {}): Promise<World> => {
@@ -42,7 +42,7 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
       recovery.times += 1;
       return recovery.run();
     },
-    reactivate: () => world.revive(),
+    reactivate: () => world.reactivate(),
   });
   const submit = <Submitted extends Turn>(turn: Submitted): Submitted => {
     outputGate.submit(turn);
@@ -55,7 +55,7 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
     adopted,
     recovery,
     submit,
-    revive: async () => false,
+    reactivate: async () => false,
   };
   return world;
 };

@@ -1,5 +1,5 @@
 /**
- * The gate where the store lost data, or other nodes wrote meanwhile.
+ * The output gate when the store lost data, or when other nodes also wrote.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +7,7 @@ import { rules } from '../sim/plan.ts';
 import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
 import { botRef, clickOn, initOf, recordedTurn, refusal, silence, stateIn } from './kit.ts';
 
-const test = suite('gate losses');
+const test = suite('output gate: losses');
 
 test('a gap is recovered before anything is sent, then the turns go under a new name', async () => {
   const world = await withBot();
@@ -33,7 +33,7 @@ test('a gap is recovered before anything is sent, then the turns go under a new 
   );
   assert.is(turn.decided?.decision.kind, 'applied');
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
-  assert.is(world.told.get('gap'), 1);
+  assert.is(world.metered.get('gap'), 1);
 });
 
 test('a store without a generation is recovered, and nothing is lost', async () => {
@@ -43,11 +43,11 @@ test('a store without a generation is recovered, and nothing is lost', async () 
   await world.pass(10);
 
   assert.is(world.recovery.times, 1);
-  assert.is(world.told.get('uninitialised'), 1);
+  assert.is(world.metered.get('uninitialised'), 1);
   assert.is(turn.decided?.decision.kind, 'applied');
 });
 
-test('while recovery fails the turns are told not applied, and the shard stays shut', async () => {
+test('while recovery fails the turns fail as not applied, and the shard stays closed', async () => {
   const world = await withBot();
   world.hot.shards[ref.shard]?.producers.clear();
   world.recovery.run = () => Promise.reject(refusal());
@@ -68,7 +68,7 @@ test('while recovery fails the turns are told not applied, and the shard stays s
   assert.ok(world.gate.isHealthy());
 });
 
-test('a shard that cannot recover does not stop the others of its lane', async () => {
+test('a shard that cannot recover does not stop the others of its commit queue', async () => {
   const world = await withBot();
   const other = botRef('other');
   assert.is.not(other.shard, ref.shard);
@@ -84,7 +84,7 @@ test('a shard that cannot recover does not stop the others of its lane', async (
   assert.is(turn.decided?.decision.kind, 'applied');
 });
 
-test('a doubtful batch that meets a gap is told unknown, and never numbered again', async () => {
+test('a batch of unknown outcome that meets a gap fails as unknown, and is never renumbered', async () => {
   const world = await withBot();
   failCommits(world, [silence()]);
 
@@ -108,7 +108,7 @@ test('a version that fell is a loss: the shard gets a new generation', async () 
   await world.pass(5);
 
   assert.is(world.recovery.times, 1);
-  assert.is(world.told.get('version fell'), 1);
+  assert.is(world.metered.get('version fell'), 1);
 });
 
 test('writes of other nodes are noticed by the version they leave', async () => {

@@ -1,5 +1,5 @@
 /**
- * The output gate: every mode of a lane, every bound, against the model store.
+ * The output gate: every mode of a commit queue, every bound, against the model store.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,9 +8,9 @@ import { limits } from '../../engine/limits.ts';
 import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
 import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from './kit.ts';
 
-const test = suite('gate');
+const test = suite('output gate');
 
-test('turns of one tick travel in one batch, and each hears its own decision', async () => {
+test('turns of one tick go out in one batch, and each gets its own decision', async () => {
   const world = await createWorld();
 
   const turns = [initOf(ref), clickOn(ref), inviteOn(ref)].map((item) => world.submit(recordedTurn(item)));
@@ -64,7 +64,7 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
   assert.is(world.sent.length, 3);
 });
 
-test('under load what nobody waits for gathers longer, until somebody waits', async () => {
+test('under load a call without waiters gathers longer, until a caller waits', async () => {
   const world = await withBot();
   const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
   for (let index = 0; index < limits.gatherItemsPerMsMin * 2; index++) unawaited();
@@ -137,7 +137,7 @@ test('more turns than a batch may hold go in several, in order', async () => {
   assert.is(stateIn(world.hot, ref)?.clicks, limits.batchItemsMax + 1);
 });
 
-test('a batch of unknown outcome goes again with the same number, and counts once', async () => {
+test('a batch of unknown outcome is resent with the same number, and counts once', async () => {
   const world = await withBot();
   failCommits(world, [silence(), silence()], true);
 
@@ -151,7 +151,7 @@ test('a batch of unknown outcome goes again with the same number, and counts onc
   assert.is(world.sent[0], world.sent[2]);
   assert.is(turn.decided?.decision.kind, 'applied');
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
-  assert.is(world.told.get('unknown'), 2);
+  assert.is(world.metered.get('unknown'), 2);
 });
 
 test('new turns wait behind a batch of unknown outcome', async () => {
@@ -174,7 +174,7 @@ test('new turns wait behind a batch of unknown outcome', async () => {
   );
 });
 
-test('the pause before sending again doubles, and is bounded', async () => {
+test('the pause before resending doubles, and is bounded', async () => {
   const world = await withBot();
   const times: number[] = [];
   world.hot.hooks.beforeCommit = () => {
@@ -190,7 +190,7 @@ test('the pause before sending again doubles, and is bounded', async () => {
   assert.is(Math.max(...pauses), limits.resendPauseMaxMs);
 });
 
-test('a definite refusal is told as not applied, and frees the number', async () => {
+test('a definite refusal is reported as not applied, and frees the number', async () => {
   const world = await withBot();
   failCommits(world, [refusal()]);
 
@@ -266,7 +266,7 @@ test('an open turn whose deadline passes is really taken back', async () => {
   assert.is(world.gate.countPending(), 0);
 });
 
-test('a sealed turn whose deadline passes is told unknown, and its effect is adopted later', async () => {
+test('a sealed turn whose deadline passes fails as unknown, and its effect is adopted later', async () => {
   const world = await withBot();
   let away = true;
   world.hot.hooks.beforeCommit = () => {
@@ -308,7 +308,7 @@ test('a gate that refuses takes nothing new and finishes what it has', async () 
   assert.is(before.decided?.decision.kind, 'applied');
 });
 
-test('a stopped gate fails what is open, and stops sending again', async () => {
+test('a stopped gate fails open turns, and stops resending', async () => {
   const world = await withBot();
   world.hot.hooks.beforeCommit = (batches) => {
     world.sent.push(...batches);

@@ -1,5 +1,5 @@
 /**
- * Which generation holds when the stores meet at start.
+ * Which generation the shards get when the stores are compared at start.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -104,7 +104,7 @@ test('a hot store behind the ledger, and one ahead of it, both get a newer gener
   }
 });
 
-test('a shard that has not come as far as it was flushed is emptied, and its rows win', async () => {
+test('a shard that is behind its flushed position is emptied, and its rows win', async () => {
   for (const flushed of [
     { generation: 3, version: 9 },
     { generation: 4, version: 1 },
@@ -170,15 +170,15 @@ test('two nodes that start at once for the first time both start', async () => {
 
   const both = Promise.all([
     reconcileGenerations(kit.hot, kit.sql, false),
-    reconcileGenerations({ ...kit.hot, readGenerations: () => slowly(kit) }, kit.sql, false),
+    reconcileGenerations({ ...kit.hot, readGenerations: () => readSlowly(kit) }, kit.sql, false),
   ]);
 
   await kit.until(both);
   assert.is(generationsOf(kit).length, 1);
 });
 
-/** The hot store's answer, which sees what happened until the question arrived. */
-const slowly = async (kit: Kit): Promise<readonly number[]> => {
+/** Reads the generations after a delay, so that the answer shows what happened meanwhile. */
+const readSlowly = async (kit: Kit): Promise<readonly number[]> => {
   await kit.driver.pause(50);
   return kit.hot.readGenerations();
 };

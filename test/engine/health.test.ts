@@ -1,6 +1,6 @@
 /**
- * What an engine says of its health without traffic: the words of a store that tells of its servers, and how
- * long a refusal of before is remembered.
+ * The engine's health without traffic: messages about a store's servers, and how long an earlier refusal
+ * counts.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,7 +14,7 @@ const test = suite('health');
 
 interface World extends Kit {
   readonly engine: Engine;
-  /** What the store says of its servers. */
+  /** What the store reports about its servers. */
   readonly pulse: { away: readonly string[]; answeredMs: number };
   failPeeks(): void;
 }
@@ -46,7 +46,7 @@ const createWorld = async (): Promise<World> => {
   return { ...kit, engine, pulse, failPeeks };
 };
 
-test('a server that is away makes the node not ready, in the words of the store', async () => {
+test('a server that does not answer makes the node not ready, with the message of the store', async () => {
   const { engine, pulse } = await createWorld();
   pulse.away = ['Redis has not answered for 4 s'];
   assert.equal(engine.readHealth(), { ready: false, notes: ['Redis has not answered for 4 s'] });
@@ -67,12 +67,12 @@ test('a refusal is over when the store has answered since: no traffic has to com
   assert.not(engine.readHealth().ready);
 
   await world.pass(limits.failurePassesMs * 2);
-  assert.not(engine.readHealth().ready, 'nothing was heard since');
+  assert.not(engine.readHealth().ready, 'no answer came since');
   pulse.answeredMs = clock.monotonicMs();
   assert.ok(engine.readHealth().ready);
 });
 
-test('a flush that fails is told in words of ours', async () => {
+test('a failing flush is reported with a message of ours', async () => {
   const world = await createWorld();
   world.failPeeks();
   await world.pass(2_000);

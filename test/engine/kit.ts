@@ -1,5 +1,5 @@
 /**
- * What the engine's tests stand on: virtual time, the model stores, counted meters, turns that remember their
+ * The parts of the engine's tests: virtual time, the model stores, counting meters, turns that record their
  * end.
  *
  * Not a test file. It replaces no module of the product: time and stores come in through their ports.
@@ -26,14 +26,14 @@ export interface Kit {
   readonly hot: HotModel;
   readonly ledger: LedgerModel;
   readonly meters: EngineMeters;
-  /** What the meters were told, by name. */
-  readonly told: Map<string, number>;
-  /** Bytes of the ring, each time they changed. */
+  /** Calls of the meters, by name. */
+  readonly metered: Map<string, number>;
+  /** Bytes of the retransmit buffer, each time they changed. */
   readonly kept: number[];
   readonly rules: CommitRules;
   /** Lets virtual time pass. */
   pass(ms: number): Promise<void>;
-  /** Runs until the promise settles, and gives its value or throws its error. */
+  /** Runs until the promise settles, and returns its value or throws its error. */
   until<Value>(promise: Promise<Value>): Promise<Value>;
 }
 
@@ -46,17 +46,17 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
   const driver = createDriver(1);
   const clock = createNodeClock(driver, epochMs);
   const hot = createHotModel({ clock: clock.nowMs, mayLoseTail: options.mayLoseTail ?? false });
-  const told = new Map<string, number>();
+  const metered = new Map<string, number>();
   const kept: number[] = [];
   const count = (what: string, times = 1): void => {
-    told.set(what, (told.get(what) ?? 0) + times);
+    metered.set(what, (metered.get(what) ?? 0) + times);
   };
   const kit: Kit = {
     driver,
     clock,
     hot,
     ledger: createLedgerModel(),
-    told,
+    metered,
     kept,
     rules,
     meters: {
@@ -68,7 +68,7 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
       recordFlush: () => count('flushed'),
       recordFlushFailure: (reason) => count(`flush failed: ${reason}`),
       recordBacklog: () => {},
-      recordDeadLetters: (rows) => count('buried', rows),
+      recordDeadLetters: (rows) => count('dead letters', rows),
       recordContinuityLoss: (reason) => count(reason),
       recordRetransmitBytes: (bytes) => kept.push(bytes),
       recordResends: (items) => count('resent', items),
@@ -124,7 +124,7 @@ export const initOf = (target: EntityRef): InitItem => ({
 export const clickOn = (target: EntityRef, visitor = '1'): Item => ({ kind: 'click', target, visitor });
 export const inviteOn = (target: EntityRef): Item => ({ kind: 'invite', target });
 
-/** A turn that remembers what became of it, in order. */
+/** A turn that records its outcome. */
 export class RecordedTurn extends Turn {
   decided: ItemReply | null = null;
   failure: TurnFailure | null = null;
@@ -151,7 +151,7 @@ export class RecordedTurn extends Turn {
 export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY): RecordedTurn =>
   new RecordedTurn(item, deadlineMs);
 
-/** What the hot store holds of a listing now. */
+/** The hot store's state of a listing, `null` if it has none. */
 export const stateIn = (hot: HotModel, ref: EntityRef): HotState | null =>
   hot.shards[ref.shard]?.slots.get(toAddress(ref.kind, ref.id))?.state ?? null;
 

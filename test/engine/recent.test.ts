@@ -1,13 +1,13 @@
 /**
- * A memory of bounded size: what stays, what goes, and that an old value never comes back.
+ * The two-generation cache: what stays, what goes, and that an old value never comes back.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
 
-const test = suite('recent');
+const test = suite('two-generation cache');
 
-test('an entry stays for as many others as are promised, and is gone after twice as many', () => {
+test('an entry stays until as many others are used as promised, and is gone after twice as many', () => {
   const recent = createTwoGenerationCache<number>(3);
   recent.set('a', 1);
 
@@ -22,7 +22,7 @@ test('an entry stays for as many others as are promised, and is gone after twice
   assert.is(recent.get('j'), 0);
 });
 
-test('what is used stays, however many others come', () => {
+test('a used entry stays, however many others come', () => {
   const recent = createTwoGenerationCache<number>(3);
   recent.set('used', 1);
 
@@ -32,7 +32,7 @@ test('what is used stays, however many others come', () => {
   }
 });
 
-test('a value set anew hides the old one, also after many others', () => {
+test('a value that is set again hides the old one, also after many others', () => {
   const recent = createTwoGenerationCache<number>(2);
   recent.set('a', 1);
   recent.set('b', 1);
@@ -44,7 +44,7 @@ test('a value set anew hides the old one, also after many others', () => {
   assert.is(recent.get('a'), 2);
 });
 
-test('what is deleted or cleared is gone, wherever it stood', () => {
+test('a deleted or cleared entry is gone from both maps', () => {
   const recent = createTwoGenerationCache<number>(2);
   for (const key of ['a', 'b', 'c']) recent.set(key, 1);
 

@@ -1,5 +1,5 @@
 /**
- * Live actors: single flight, cap, the hand, and what the store said meanwhile.
+ * Live actors: single-flight activation, cap, passivation, and replies that come meanwhile.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -21,18 +21,18 @@ const foundAt = (id: string, version = 1, incarnation = 1): ActivatedEntity => {
 
 interface World {
   readonly registry: Registry;
-  readonly asked: string[];
+  readonly activated: string[];
   find: (kind: EntityKind, id: string) => Promise<ActivatedEntity | null>;
 }
 const createWorld = (actorsMax = 100): World => {
   const world: World = {
-    asked: [],
+    activated: [],
     find: async (_kind, id) => foundAt(id),
     registry: createRegistry({
       actorsMax,
       meters: { recordActors: () => {} } as never,
       activate: (kind, id) => {
-        world.asked.push(id);
+        world.activated.push(id);
         return world.find(kind, id);
       },
     }),
@@ -45,8 +45,8 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
   );
 
-test('all who want the same entity wait for one look', async () => {
-  const { registry, asked } = createWorld();
+test('all requests for one entity wait for one activation', async () => {
+  const { registry, activated } = createWorld();
 
   const actors = await Promise.all([
     registry.getOrActivate('bot', 'a'),
@@ -54,12 +54,12 @@ test('all who want the same entity wait for one look', async () => {
     registry.getOrActivate('bot', 'a'),
   ]);
 
-  assert.equal(asked, ['a']);
+  assert.equal(activated, ['a']);
   assert.is(actors[0], actors[2]);
   assert.is(registry.findLive('bot', 'a'), actors[0]);
 });
 
-test('a failed look fails all who wait, and the next one looks again', async () => {
+test('a failed activation fails all its waiters, and the next request tries again', async () => {
   const world = createWorld();
   world.find = async () => {
     throw new Error('away');
@@ -73,10 +73,10 @@ test('a failed look fails all who wait, and the next one looks again', async () 
   await world.registry.getOrActivate('bot', 'a');
 
   assert.equal(both, ['Error: away', 'Error: away']);
-  assert.equal(world.asked, ['a', 'a']);
+  assert.equal(world.activated, ['a', 'a']);
 });
 
-test('an entity that nobody knows is not found, and leaves nothing behind', async () => {
+test('an entity that no store knows is not found, and leaves nothing behind', async () => {
   const world = createWorld();
   world.find = async () => null;
 
@@ -85,7 +85,7 @@ test('an entity that nobody knows is not found, and leaves nothing behind', asyn
   assert.is(world.registry.countActors(), 0);
 });
 
-test('those who wait for one look are bounded', async () => {
+test('the waiters of one activation are bounded', async () => {
   const world = createWorld();
   world.find = () => new Promise(() => {});
   for (let waiter = 0; waiter < limits.activationWaitersMax; waiter++)
@@ -94,7 +94,7 @@ test('those who wait for one look are bounded', async () => {
   assert.is(await codeOf(world.registry.getOrActivate('bot', 'a')), 'overloaded');
 });
 
-test('looks on their way are bounded', async () => {
+test('concurrent activations are bounded', async () => {
   const world = createWorld();
   world.find = () => new Promise(() => {});
   for (let index = 0; index < limits.activationsMax; index++)
@@ -103,7 +103,7 @@ test('looks on their way are bounded', async () => {
   assert.is(await codeOf(world.registry.getOrActivate('bot', 'one more')), 'overloaded');
 });
 
-test('above the cap the actor not used since the hand passed goes', async () => {
+test('above the cap actors not used since the last pass are discarded', async () => {
   const { registry } = createWorld(2);
   await registry.getOrActivate('bot', 'a');
   await registry.getOrActivate('bot', 'b');
@@ -113,7 +113,7 @@ test('above the cap the actor not used since the hand passed goes', async () => 
   assert.is(registry.countActors(), 2);
 });
 
-test('the hand spares who was used since it passed', async () => {
+test('passivation spares an actor that was used since the last pass', async () => {
   const { registry } = createWorld(3);
   for (const id of ['a', 'b', 'c', 'd']) await registry.getOrActivate('bot', id);
   const survivors = ['a', 'b', 'c', 'd'].filter((id) => registry.findAt(botRef(id).address) !== undefined);
@@ -125,7 +125,7 @@ test('the hand spares who was used since it passed', async () => {
   assert.ok(registry.findAt(botRef(survivors[0] as string).address));
 });
 
-test('an actor with turns on their way is never passivated', async () => {
+test('an actor with pending turns is never passivated', async () => {
   const { registry } = createWorld(1);
   const actor = await registry.getOrActivate('bot', 'a');
   actor.pendingTurns = 1;
@@ -134,7 +134,7 @@ test('an actor with turns on their way is never passivated', async () => {
   assert.is(registry.findAt(actor.ref.address), actor);
 });
 
-test('when none may go the registry stands above its cap, and does not hang', async () => {
+test('if no actor may be discarded the registry exceeds its cap, and does not hang', async () => {
   const { registry } = createWorld(1);
   const actors: Actor[] = [];
   for (const id of ['a', 'b', 'c']) {
@@ -149,18 +149,18 @@ test('when none may go the registry stands above its cap, and does not hang', as
   );
 });
 
-test('a discarded actor is looked up again', async () => {
-  const { registry, asked } = createWorld();
+test('a discarded actor is activated again', async () => {
+  const { registry, activated } = createWorld();
   const actor = await registry.getOrActivate('bot', 'a');
 
   registry.discard(actor.ref.address);
   assert.is(registry.findLive('bot', 'a'), undefined);
   await registry.getOrActivate('bot', 'a');
 
-  assert.equal(asked, ['a', 'a']);
+  assert.equal(activated, ['a', 'a']);
 });
 
-test('a shard is discarded but for the named ones', async () => {
+test('discarding a shard keeps the actors at the given addresses', async () => {
   const { registry } = createWorld();
   const [one, two] = sameShard(2) as [string, string];
   const kept = await registry.getOrActivate('bot', one);
@@ -175,7 +175,7 @@ test('a shard is discarded but for the named ones', async () => {
   assert.is(registry.findLive('bot', 'elsewhere'), elsewhere);
 });
 
-test('a look that comes back late starts from the newer reply heard meanwhile', async () => {
+test('a late load starts from the newer reply that came meanwhile', async () => {
   const world = createWorld();
   let answer: (activated: ActivatedEntity) => void = () => {};
   world.find = () => new Promise((resolve) => (answer = resolve));
@@ -189,7 +189,7 @@ test('a look that comes back late starts from the newer reply heard meanwhile', 
   assert.is(actor.readState().version, 8);
 });
 
-test('a look that is newer than what was heard wins', async () => {
+test('a load that is newer than the last reply wins', async () => {
   const world = createWorld();
   let answer: (activated: ActivatedEntity) => void = () => {};
   world.find = () => new Promise((resolve) => (answer = resolve));
@@ -202,7 +202,7 @@ test('a look that is newer than what was heard wins', async () => {
   assert.is((await opening).readState().version, 9);
 });
 
-test('what is heard of an entity that nobody opens is not kept', async () => {
+test('a reply about an entity that is not being activated is not kept', async () => {
   const { registry } = createWorld();
   const heard = foundAt('a', 8);
 
@@ -213,7 +213,7 @@ test('what is heard of an entity that nobody opens is not kept', async () => {
   assert.is((await registry.getOrActivate('bot', 'a')).readState().version, 1);
 });
 
-test('a listing that the store dropped meanwhile is looked at again', async () => {
+test('a listing that the store dropped meanwhile is activated again', async () => {
   const world = createWorld();
   const answers: ((activated: ActivatedEntity | null) => void)[] = [];
   world.find = () => new Promise((resolve) => answers.push(resolve));

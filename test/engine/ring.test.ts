@@ -1,6 +1,6 @@
 /**
- * The ring: what a store that may lose its tail is given again, and what it is not.
- * A gate on the model store, which is set back to an earlier time by hand.
+ * The retransmit buffer: what a store that may lose its tail gets again, and what it does not.
+ * An output gate on the model store, which tests set back to an earlier state.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -19,10 +19,10 @@ import {
   stateIn,
 } from './kit.ts';
 
-const test = suite('ring');
+const test = suite('retransmit buffer');
 
-/** Remembers the store as it is, and returns what sets it back to that. */
-const remember = ({ hot }: World): (() => void) => {
+/** Takes a snapshot of the store, and returns a function that restores it. */
+const snapshot = ({ hot }: World): (() => void) => {
   const before = structuredClone(hot.shards);
   return () => {
     for (const [index, shard] of structuredClone(before).entries())
@@ -51,9 +51,9 @@ const work = (world: World): (readonly [string, number, readonly string[]])[] =>
     .filter(({ sequence }) => sequence > 0)
     .map(({ producer, sequence, items }) => [producer, sequence, items.map(({ kind }) => kind)] as const);
 
-test('lost work is sent again before anything new, and counts once', async () => {
+test('lost work is resent before anything new, and counts once', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'), inviteOn(ref));
   fallBack();
   world.sent.length = 0;
@@ -67,12 +67,12 @@ test('lost work is sent again before anything new, and counts once', async () =>
   ]);
   assert.is(turn.decided?.decision.kind, 'applied');
   assert.equal([stateIn(world.hot, ref)?.clicks, stateIn(world.hot, ref)?.inviteClicks], [2, 1]);
-  assert.equal([world.told.get('resent'), world.told.get('healed: applied')], [2, 2]);
+  assert.equal([world.metered.get('resent'), world.metered.get('healed: applied')], [2, 2]);
 });
 
-test('the shard has a new generation before lost work is sent again', async () => {
+test('the shard has a new generation before lost work is resent', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
 
@@ -85,7 +85,7 @@ test('the shard has a new generation before lost work is sent again', async () =
 
 test('a node with nothing to send notices that the store lost its work', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'), clickOn(ref, '2'));
   fallBack();
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
@@ -93,29 +93,29 @@ test('a node with nothing to send notices that the store lost its work', async (
   await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
-  assert.is(world.told.get('tail lost'), 1);
+  assert.is(world.metered.get('tail lost'), 1);
 });
 
-test('what others did since does not hide the loss', async () => {
+test('later writes of other nodes do not hide the loss', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'));
   fallBack();
   const shard = world.hot.shards[ref.shard];
-  if (shard) [shard.version, shard.mark] = [shard.version + 9, 4_711];
+  if (shard) [shard.version, shard.chainHash] = [shard.version + 9, 4_711];
 
   await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
-test('lost twice, sent again twice, counted once', async () => {
+test('work that is lost twice is resent twice and counts once', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'));
   fallBack();
   await world.pass(limits.retransmitPollMs + 5);
-  const second = remember(world);
+  const second = snapshot(world);
   await send(world, clickOn(ref, '2'));
   second();
   await world.pass(limits.retransmitPollMs + 5);
@@ -128,7 +128,7 @@ test('lost twice, sent again twice, counted once', async () => {
 
 test('a vote that was refused is not cast because the one before it was lost', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, vote('user'), vote('user', epochMs + 1), vote('other'));
   fallBack();
 
@@ -142,12 +142,12 @@ test('a vote that was refused is not cast because the one before it was lost', a
       ['other', epochMs],
     ],
   );
-  assert.is(world.told.get('resent'), 2);
+  assert.is(world.metered.get('resent'), 2);
 });
 
-test('a lost vote that meets a newer one of the same user is that one', async () => {
+test('a lost vote that meets a newer one of the same user merges into it', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, vote('user'));
   fallBack();
   await world.hot.commit(
@@ -158,18 +158,18 @@ test('a lost vote that meets a newer one of the same user is that one', async ()
   await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.upvotes, 1);
-  assert.is(world.told.get('healed: merged'), 1);
+  assert.is(world.metered.get('healed: merged'), 1);
 });
 
-test('an entity that was lost, too, is brought to life, and its work sent again', async () => {
+test('an entity that was lost too is initialised again, and its work resent', async () => {
   const world = await createWorld({ mayLoseTail: true });
   const producer = 'other';
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [initOf(ref)] }], world.rules);
   await send(world, clickOn(ref));
   fallBack();
   let failures = 2;
-  world.revive = async () => {
+  world.reactivate = async () => {
     if (failures-- > 0) throw refusal();
     await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [initOf(ref)] }], world.rules);
     return true;
@@ -181,22 +181,22 @@ test('an entity that was lost, too, is brought to life, and its work sent again'
   assert.is(failures, -1);
 });
 
-test('work of an entity that nobody knows any more is given up', async () => {
+test('work of an entity that no longer exists is given up', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
   world.hot.shards[ref.shard]?.slots.clear();
 
   await world.pass(3 * limits.retransmitPollMs);
 
-  assert.is(world.told.get('healed: gone'), 1);
+  assert.is(world.metered.get('healed: gone'), 1);
   assert.is(world.gate.countPending(), 0);
 });
 
-test('lost work outlasts a recovery that fails and a store that refuses', async () => {
+test('lost work survives a failing recovery and a refusing store', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
   world.recovery.run = () => Promise.reject(refusal());
@@ -214,7 +214,7 @@ test('lost work outlasts a recovery that fails and a store that refuses', async 
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
-test('work is kept for its time, and nothing is asked any more then', async () => {
+test('work is kept for a limited time, and then no more queries are sent', async () => {
   const world = await withBot({ mayLoseTail: true });
   await send(world, clickOn(ref));
   await world.pass(limits.retransmitKeepMs + 3 * limits.retransmitPollMs);
@@ -226,9 +226,9 @@ test('work is kept for its time, and nothing is asked any more then', async () =
   assert.equal(world.sent, []);
 });
 
-test('while the store does not answer nothing grows too old', async () => {
+test('work does not expire while the store does not answer', async () => {
   const world = await withBot({ mayLoseTail: true });
-  const fallBack = remember(world);
+  const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   world.hot.hooks.beforeCommit = () => {
     throw refusal();
@@ -242,7 +242,7 @@ test('while the store does not answer nothing grows too old', async () => {
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
-test('a full ring takes no new work and loses none', async () => {
+test('a full buffer takes no new work and loses none', async () => {
   const world = await withBot({ mayLoseTail: true });
   const shardList = 'x'.repeat(limits.retransmitBytesMax / 4);
   const post: Item = { kind: 'stats', target: ref, atMs: epochMs, shardList };
@@ -257,7 +257,7 @@ test('a full ring takes no new work and loses none', async () => {
   assert.is(later.decided?.decision.kind, 'applied');
 });
 
-test('where the store loses nothing, nothing is kept and nothing is asked', async () => {
+test('for a store that loses nothing, nothing is kept and nothing is queried', async () => {
   const world = await withBot();
   await send(world, clickOn(ref), clickOn(botRef('one', 9)));
   world.sent.length = 0;

@@ -1,5 +1,5 @@
 /**
- * Turns, batches and numbers of one shard's line.
+ * Turns, batches and numbers of one shard queue.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,18 +14,18 @@ import {
 } from '../../engine/commit/shard-queue.ts';
 import { botRef, clickOn, recordedTurn } from './kit.ts';
 
-const test = suite('shard');
+const test = suite('shard queue');
 
 const ref = botRef('one');
-const lineWith = (turns: number) => {
+const createQueueWith = (turns: number) => {
   const shardQueue = createShardQueue(ref.shard, 'node-1');
   const all = Array.from({ length: turns }, (_, index) => recordedTurn(clickOn(ref, String(index))));
   shardQueue.open.push(...all);
-  return { line: shardQueue, turns: all };
+  return { shardQueue, turns: all };
 };
 
-test('the first batch of a line has number 1 and the items in order', () => {
-  const { line: shardQueue, turns } = lineWith(3);
+test('the first batch of a shard queue has number 1 and the items in order', () => {
+  const { shardQueue, turns } = createQueueWith(3);
 
   const sealed = seal(shardQueue, 10);
 
@@ -40,7 +40,7 @@ test('the first batch of a line has number 1 and the items in order', () => {
 });
 
 test('a batch takes at most its maximum, and the rest waits in order', () => {
-  const { line: shardQueue, turns } = lineWith(5);
+  const { shardQueue, turns } = createQueueWith(5);
 
   const sealed = seal(shardQueue, 2);
 
@@ -49,7 +49,7 @@ test('a batch takes at most its maximum, and the rest waits in order', () => {
 });
 
 test('turns that were taken back are not sealed', () => {
-  const { line: shardQueue, turns } = lineWith(2);
+  const { shardQueue, turns } = createQueueWith(2);
   expireTurn(turns[0] as (typeof turns)[0]);
 
   const sealed = seal(shardQueue, 10);
@@ -59,15 +59,15 @@ test('turns that were taken back are not sealed', () => {
   assert.is(seal(shardQueue, 10), null);
 });
 
-test('a line without open turns seals nothing and uses no number', () => {
-  const { line: shardQueue } = lineWith(0);
+test('a shard queue without open turns seals nothing and uses no number', () => {
+  const { shardQueue } = createQueueWith(0);
 
   assert.is(seal(shardQueue, 10), null);
   assert.is(shardQueue.sequence, 0);
 });
 
 test('a number is used again until it is known to be applied', () => {
-  const { line: shardQueue } = lineWith(2);
+  const { shardQueue } = createQueueWith(2);
   const first = seal(shardQueue, 1);
   shardQueue.sealed = false;
   const second = seal(shardQueue, 1);
@@ -80,15 +80,15 @@ test('a number is used again until it is known to be applied', () => {
   assert.is(seal(shardQueue, 1)?.batch.sequence, 2);
 });
 
-test('a line has at most one sealed batch', () => {
-  const { line: shardQueue } = lineWith(2);
+test('a shard queue has at most one sealed batch', () => {
+  const { shardQueue } = createQueueWith(2);
   seal(shardQueue, 1);
 
   assert.throws(() => seal(shardQueue, 1), /at most one sealed batch/);
 });
 
-test('a line that starts again numbers from 1 under a name never used before', () => {
-  const { line: shardQueue } = lineWith(1);
+test('restarted numbering begins with 1 under a new producer name', () => {
+  const { shardQueue } = createQueueWith(1);
   shardQueue.sequence = 7;
 
   restartNumbering(shardQueue);
@@ -101,8 +101,8 @@ test('a line that starts again numbers from 1 under a name never used before', (
   assert.ok(shardQueue.broken);
 });
 
-test('turns put back stand before those that came later', () => {
-  const { line: shardQueue, turns } = lineWith(2);
+test('turns that are put back come before later ones', () => {
+  const { shardQueue, turns } = createQueueWith(2);
   const sealed = seal(shardQueue, 10);
   const later = recordedTurn(clickOn(ref, 'later'));
   shardQueue.open.push(later);
@@ -123,7 +123,7 @@ test('an open turn whose deadline passed was certainly not counted', () => {
 });
 
 test('a sealed turn whose deadline passed may have been counted, and stays', () => {
-  const { line: shardQueue, turns } = lineWith(1);
+  const { shardQueue, turns } = createQueueWith(1);
   const turn = turns[0] as (typeof turns)[0];
   seal(shardQueue, 1);
 
@@ -136,7 +136,7 @@ test('a sealed turn whose deadline passed may have been counted, and stays', () 
 });
 
 test('a turn that expired is closed by the decision and not answered again', () => {
-  const { line: shardQueue, turns } = lineWith(1);
+  const { shardQueue, turns } = createQueueWith(1);
   const turn = turns[0] as (typeof turns)[0];
   seal(shardQueue, 1);
   expireTurn(turn);

@@ -1,19 +1,19 @@
 /**
- * Shares of the flushing: each shard has one flusher among nodes that agree on who lives, and only the shares
- * of who comes or goes move.
+ * Shard assignment: each shard has one flusher among nodes that agree on the list of active nodes, and only
+ * the shards of a node that joins or leaves move.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { assignShards } from '../../engine/flush/shard-assignment.ts';
 import { shardCount } from '../../engine/ids.ts';
 
-const test = suite('shares');
+const test = suite('shard assignment');
 
 const nodes = ['host-a.0c1f', 'host-a.77de', 'host-b.1234', 'host-c.9f00'];
-const ownersOf = (living: readonly string[]): string[] => {
+const ownersOf = (active: readonly string[]): string[] => {
   const owners: string[] = [];
-  for (const node of living) {
-    for (const shard of assignShards(node, living) ?? []) {
+  for (const node of active) {
+    for (const shard of assignShards(node, active) ?? []) {
       assert.is(owners[shard], undefined, `shard ${shard} has one owner`);
       owners[shard] = node;
     }

@@ -1,6 +1,6 @@
 /**
- * Writes that never left because their entity did not come to life: their clients are told that nothing was
- * counted, whatever the store left open of the looks and the `init` before them.
+ * Writes that are never sent because their entity cannot be activated: their clients learn that nothing was
+ * counted, even if the outcome of the load or the `init` before them is unknown.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -38,13 +38,13 @@ const createWorld = async (): Promise<World> => {
   return { ...kit, engine, bot };
 };
 
-/** Whether anything was counted, as a failure of either kind says it. */
+/** The outcome that an error of either class reports. */
 const outcomeOf = (error: unknown): string | undefined => {
   if (error instanceof StorageError) return error.outcome;
   return error instanceof DomainError ? error.context.outcome : undefined;
 };
 
-/** What a vote and a post of a bot that nobody has asked for yet are told. */
+/** The outcomes of a vote and a post for a bot that is not active yet. */
 const outcomesOf = async ({ engine, until }: World): Promise<readonly unknown[]> => {
   const vote = engine.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true });
   const post = engine.postStats('a', { servers: '1' });
@@ -52,7 +52,7 @@ const outcomesOf = async ({ engine, until }: World): Promise<readonly unknown[]>
   return settled.map((one) => (one.status === 'rejected' ? outcomeOf(one.reason) : one.status));
 };
 
-test('a look that gets no answer: nothing was counted', async () => {
+test('a load without an answer: nothing was counted', async () => {
   const world = await createWorld();
   world.hot.hooks.beforeOther = (verb) => {
     if (verb === 'load') throw silence();

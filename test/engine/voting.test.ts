@@ -1,5 +1,5 @@
 /**
- * Votes behind a vote on its way share its outcome.
+ * Pending votes: votes that wait behind a pending one share its outcome.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -15,15 +15,15 @@ import type { TurnFailure } from '../../engine/commit/shard-queue.ts';
 import type { VoteOutcome } from '../../engine/engine.ts';
 import { limits } from '../../engine/limits.ts';
 
-const test = suite('voting');
+const test = suite('pending votes');
 
-interface Parked extends VoteWaiter {
+interface WaitingVote extends VoteWaiter {
   outcome: VoteOutcome | null;
   failure: TurnFailure | null;
 }
 const createPending = (): PendingVote => ({ waiters: [], outcomeUnknown: false });
-const parkedVote = (): Parked => {
-  const vote: Parked = {
+const createWaitingVote = (): WaitingVote => {
+  const vote: WaitingVote = {
     outcome: null,
     failure: null,
     resolve: (outcome) => {
@@ -38,7 +38,7 @@ const parkedVote = (): Parked => {
 
 test('when the first vote is accepted, those behind it are refused with the wait it leaves', () => {
   const pending = createPending();
-  const votes = [parkedVote(), parkedVote()];
+  const votes = [createWaitingVote(), createWaitingVote()];
   for (const vote of votes) addWaiter(pending, vote);
 
   releaseWaiters(pending, { kind: 'voted', count: 1 }, 5_000);
@@ -49,7 +49,7 @@ test('when the first vote is accepted, those behind it are refused with the wait
 test('when the first vote is refused, those behind it are refused for the same reason', () => {
   for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'] as const) {
     const pending = createPending();
-    const vote = parkedVote();
+    const vote = createWaitingVote();
     addWaiter(pending, vote);
 
     releaseWaiters(pending, { kind: 'refused', reason, waitMs: 7 }, 5_000);
@@ -60,7 +60,7 @@ test('when the first vote is refused, those behind it are refused for the same r
 
 test('when the outcome of the first is unknown, those behind it were certainly not counted', () => {
   const pending = createPending();
-  const vote = parkedVote();
+  const vote = createWaitingVote();
   addWaiter(pending, vote);
 
   failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
@@ -68,10 +68,10 @@ test('when the outcome of the first is unknown, those behind it were certainly n
   assert.equal(vote.failure, { outcome: 'not_applied', code: 'deadline_passed' });
 });
 
-test('nobody waits behind a vote whose outcome stays open', () => {
+test('no vote waits behind one whose outcome is unknown', () => {
   const pending = createPending();
   failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
-  const vote = parkedVote();
+  const vote = createWaitingVote();
 
   addWaiter(pending, vote);
 
@@ -81,8 +81,8 @@ test('nobody waits behind a vote whose outcome stays open', () => {
 
 test('the votes behind one are bounded', () => {
   const pending = createPending();
-  for (let index = 0; index < limits.voteWaitersMax; index++) addWaiter(pending, parkedVote());
-  const vote = parkedVote();
+  for (let index = 0; index < limits.voteWaitersMax; index++) addWaiter(pending, createWaitingVote());
+  const vote = createWaitingVote();
 
   addWaiter(pending, vote);
 
@@ -90,9 +90,9 @@ test('the votes behind one are bounded', () => {
   assert.is(pending.waiters.length, limits.voteWaitersMax);
 });
 
-test('a parked vote is told once', () => {
+test('a waiting vote is answered once', () => {
   const pending = createPending();
-  const vote = parkedVote();
+  const vote = createWaitingVote();
   addWaiter(pending, vote);
   releaseWaiters(pending, { kind: 'voted', count: 1 }, 1);
 

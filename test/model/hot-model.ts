@@ -1,9 +1,9 @@
 /**
- * The hot store as plain maps: what every adapter is compared with, and the store of engine tests.
+ * The hot store as plain maps: the reference for every adapter, and the store of the engine's tests.
  *
- * Owns no rules: `applyItem` decides. Its mechanics are as naive as they can be, so that they can be checked
+ * Has no rules of its own: `applyItem` decides. The code is as simple as possible, so that it can be checked
  * by reading: one object per shard, every look-up a filter. All state is public for tests to inspect; `hooks`
- * lets a test fail, delay or lose a call. It is as durable as the process.
+ * let a test fail, delay or lose a call. It is as durable as the process.
  */
 import assert from 'node:assert/strict';
 import { applyItem, type Effect, type Slot } from '../../engine/entity/apply.ts';
@@ -46,7 +46,7 @@ interface ModelProducer {
 export interface ModelShard {
   generation: number;
   version: number;
-  mark: number;
+  chainHash: number;
   readonly producers: Map<string, ModelProducer>;
   readonly slots: Map<EntityAddress, Slot>;
   /** The version at which each dirty entity became dirty, or was last flushed while it moved on. */
@@ -68,7 +68,7 @@ export interface ModelOptions {
   readonly clock: () => number;
   /** The longest wait of any window; last votes are kept that long and a bucket more. */
   readonly voteWaitMaxMs?: number;
-  /** Whether tests take confirmed work away from it. Default: no. */
+  /** Tests may remove confirmed work from it. Default: false. */
   readonly mayLoseTail?: boolean;
 }
 
@@ -84,7 +84,7 @@ const byText = (left: string, right: string): number => (left < right ? -1 : lef
 const emptyShard = (): ModelShard => ({
   generation: 0,
   version: 0,
-  mark: 0,
+  chainHash: 0,
   producers: new Map(),
   slots: new Map(),
   dirty: new Map(),
@@ -110,8 +110,8 @@ const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void =
       shard.outbox.set(itag, { itag, ref: target, user, upvote, atMs, voteNumber });
     }
   } else {
-    const dead = listingOf(target.address, effect.incarnation);
-    shard.visitors.delete(dead);
+    const deleted = listingOf(target.address, effect.incarnation);
+    shard.visitors.delete(deleted);
     shard.dirty.delete(target.address);
   }
 };
@@ -140,13 +140,13 @@ const runItem = (
   if (outcome.slot === slot || outcome.slot === null) return outcome.decision;
   shard.slots.set(address, outcome.slot);
   shard.version = context.before + 1;
-  const born = item.kind === 'init';
-  if (outcome.slot.state && !born && !shard.dirty.has(address)) shard.dirty.set(address, shard.version);
+  const isInit = item.kind === 'init';
+  if (outcome.slot.state && !isInit && !shard.dirty.has(address)) shard.dirty.set(address, shard.version);
   return outcome.decision;
 };
 
-/** For each item the state of the newest listing named at its address; `null` when that does not live. */
-const statesNamed = (shard: ModelShard, batch: Batch): readonly (LazyState | null)[] => {
+/** One state per item: that of the newest listing in the batch at its address; `null` if it has none. */
+const listStates = (shard: ModelShard, batch: Batch): readonly (LazyState | null)[] => {
   const newest = new Map<EntityAddress, Incarnation>();
   for (const { target } of batch.items) {
     const known = newest.get(target.address);
@@ -170,9 +170,9 @@ const runBatch = (
     lastSequence,
     decisions: made,
     version: shard.version,
-    chainHash: shard.mark,
+    chainHash: shard.chainHash,
     generation: shard.generation,
-    states: statesNamed(shard, batch),
+    states: listStates(shard, batch),
   });
   if (shard.generation === 0) return reply('uninitialised', last, null);
   if (batch.sequence <= last) {
@@ -181,7 +181,7 @@ const runBatch = (
   if (batch.sequence !== last + 1) return reply('gap', last, null);
   const before = shard.version;
   const decisions = batch.items.map((item) => runItem(shard, item, { ...context, before }));
-  if (shard.version !== before) shard.mark = extendChainHash(shard.mark, batch);
+  if (shard.version !== before) shard.chainHash = extendChainHash(shard.chainHash, batch);
   shard.producers.set(batch.producer, { sequence: batch.sequence, decisions, seenMs: context.nowMs });
   return reply('applied', batch.sequence, decisions);
 };
@@ -216,9 +216,9 @@ const loadOne = (
 };
 
 const peekShard = (shard: ModelShard): Backlog => {
-  const marks = [...shard.dirty].sort((left, right) => left[1] - right[1] || byText(left[0], right[0]));
+  const dirty = [...shard.dirty].sort((left, right) => left[1] - right[1] || byText(left[0], right[0]));
   return {
-    entities: marks.map(([address]) => {
+    entities: dirty.map(([address]) => {
       const { incarnation, state } = shard.slots.get(address) as Slot & { state: HotState };
       return { ref: parseEntityRef(address, incarnation), generation: shard.generation, state };
     }),
@@ -231,8 +231,8 @@ interface Room {
   readonly votes: number;
 }
 
-/** An entity never without all its votes that wait, nor votes without the entity that counts them. */
-const fitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
+/** Takes what fits: an entity only with all its waiting votes, and votes only with their entity. */
+const takeFitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
   const entities = whole.entities.slice(0, room.entities);
   const votes = whole.votes.slice(0, room.votes);
   if (limit.entities === 0 || limit.votes === 0) return { entities, votes };
@@ -242,7 +242,7 @@ const fitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
   return { entities, votes: votes.filter(({ ref }) => taken.includes(ref.address)) };
 };
 
-const settleShard = (shard: ModelShard, entity: FlushReceipt['entities'][number]): void => {
+const markShardFlushed = (shard: ModelShard, entity: FlushReceipt['entities'][number]): void => {
   const { address, incarnation } = entity.ref;
   const slot = shard.slots.get(address);
   if (slot?.state == null || slot.incarnation !== incarnation) return;
@@ -263,7 +263,7 @@ const publishShard = (shard: ModelShard, generation: number): void => {
 
 const clearShard = (shard: ModelShard, position: ShardPosition): void => {
   if (shard.generation !== position.generation || shard.version !== position.version) return;
-  Object.assign(shard, { generation: 0, version: 0, mark: 0 });
+  Object.assign(shard, { generation: 0, version: 0, chainHash: 0 });
   for (const table of [shard.producers, shard.slots, shard.dirty, shard.outbox]) table.clear();
 };
 
@@ -280,7 +280,7 @@ interface ModelParts {
   readonly shards: readonly ModelShard[];
   readonly clock: () => number;
   readonly voteWaitMaxMs: number;
-  /** Begins every call but a commit: refuses when closed, and runs the hook. */
+  /** Starts every call except a commit: throws if closed, and runs the hook. */
   readonly other: (verb: string) => Promise<void>;
 }
 
@@ -302,10 +302,10 @@ const readersOf = (
     },
     async peek(limit) {
       await other('peek');
-      const asked = limit.shards ?? shards.map((_, index) => toShard(index));
+      const wantedShards = limit.shards ?? shards.map((_, index) => toShard(index));
       const room = { entities: limit.entities, votes: limit.votes };
-      const parts = asked.map((shard) => {
-        const part = fitting(peekShard(at(shard)), room, limit);
+      const parts = wantedShards.map((shard) => {
+        const part = takeFitting(peekShard(at(shard)), room, limit);
         room.entities -= part.entities.length;
         room.votes -= part.votes.length;
         return part;
@@ -321,11 +321,11 @@ const readersOf = (
         shards.reduce((total, shard) => total + count(shard), 0);
       return { entities: sum((shard) => shard.dirty.size), votes: sum((shard) => shard.outbox.size) };
     },
-    async readVersions(asked) {
+    async readVersions(requested) {
       await other('versions');
-      return asked.map((shard) => {
-        const { generation, version, mark } = at(shard);
-        return { generation, version, chainHash: mark };
+      return requested.map((shard) => {
+        const { generation, version, chainHash } = at(shard);
+        return { generation, version, chainHash };
       });
     },
   };
@@ -339,13 +339,13 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'mar
       await other('publish');
       for (const { shard, generation } of generations) publishShard(at(shard), generation);
     },
-    async clear(places) {
+    async clear(positions) {
       await other('clear');
-      for (const { shard, ...place } of places) clearShard(at(shard), place);
+      for (const { shard, ...position } of positions) clearShard(at(shard), position);
     },
     async markFlushed(receipt) {
       await other('settled');
-      for (const entity of receipt.entities) settleShard(at(entity.ref.shard), entity);
+      for (const entity of receipt.entities) markShardFlushed(at(entity.ref.shard), entity);
       for (const { itag, shard } of receipt.votes) at(shard).outbox.delete(itag);
     },
     async sweep(nowMs) {
@@ -355,7 +355,7 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'mar
   };
 };
 
-/** A new, empty model. Its shards have no generation: publish them before the first commit. */
+/** Creates an empty model. Its shards have no generation: publish them before the first commit. */
 export const createHotModel = (options: ModelOptions): HotModel => {
   const { clock, voteWaitMaxMs = 12 * 3_600_000 } = options;
   const shards = Array.from({ length: shardCount }, emptyShard);

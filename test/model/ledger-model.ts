@@ -1,10 +1,9 @@
 /**
- * The ledger as plain maps: the meaning that the SQL ledger is compared with, and the ledger of simulations.
+ * The ledger as plain maps: the reference for the SQL ledger, and the ledger of simulations.
  *
- * Every verb is one transaction in SQL, so here it is one synchronous function behind the port. Beside the
- * port are the things people do to a directory: list, remove, edit, void, reset. All state is public for
- * tests to inspect. Invariant: a totals row lives exactly as long as its listing. It is as durable as the
- * process.
+ * Every call is one transaction in SQL, so here it is one synchronous function behind the port. Besides the
+ * port it has what people do to a directory: list, remove, edit, void, reset. All state is public for tests
+ * to inspect. Invariant: a totals row exists exactly as long as its listing. It is as durable as the process.
  */
 
 import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/items.ts';
@@ -45,7 +44,7 @@ type AdjustmentRow = Adjustment & { settled: boolean };
 export interface LedgerModelOptions {
   /** Rows that can never be stored as they are. */
   readonly poisoned?: (row: { entity?: DirtyEntity; vote?: OutboxVote }) => boolean;
-  /** Called before every verb of the port; what it throws is the call's rejection, and nothing changed. */
+  /** Called before every call of the port; if it throws, the call rejects and changes nothing. */
   readonly before?: (verb: keyof Ledger) => void;
 }
 
@@ -72,7 +71,7 @@ interface State extends Omit<LedgerModel, 'port'> {
   incarnations: number;
 }
 
-/** An empty ledger. */
+/** Creates an empty ledger. */
 export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel => {
   const state: State = {
     options,
@@ -90,12 +89,12 @@ export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel
     remove: (ref) => remove(state, ref),
     edit: (ref, change) => edit(state, ref, change),
     voidVote: (itag, reason) => voidVote(state, itag, reason),
-    reset: (one) => reset(state, one),
+    reset: (change) => reset(state, change),
   };
-  return { ...state, port: portOf(state) };
+  return { ...state, port: createPort(state) };
 };
 
-const portOf = (state: State): Ledger => {
+const createPort = (state: State): Ledger => {
   const run = async <Result>(verb: keyof Ledger, task: () => Result): Promise<Result> => {
     state.options.before?.(verb);
     return task();
@@ -104,14 +103,14 @@ const portOf = (state: State): Ledger => {
     find: (targets) => run('find', () => targets.map(({ kind, id }) => find(state, kind, id))),
     flush: (round) => run('flush', () => flush(state, round)),
     writeDeadLetter: (row) => run('writeDeadLetter', () => void state.buried.push(row)),
-    listVoters: (target, page) => run('listVoters', () => voters(state, target, page)),
+    listVoters: (target, page) => run('listVoters', () => listVoters(state, target, page)),
     listEdits: (limit) => run('listEdits', () => [...state.edited.values()].slice(0, limit)),
     markEditsSent: (edits) => run('markEditsSent', () => forgetEdits(state, edits)),
     readGenerations: () => run('readGenerations', () => [...state.generations]),
     readFlushedPositions: () => run('readFlushedPositions', () => [...state.places]),
-    takeGeneration: (shards, atLeast) => run('takeGeneration', () => nextGeneration(state, shards, atLeast)),
-    listAdjustments: (limit, target) => run('listAdjustments', () => open(state, limit, target)),
-    markAdjustmentsDelivered: (ids) => run('markAdjustmentsDelivered', () => settle(state, ids)),
+    takeGeneration: (shards, atLeast) => run('takeGeneration', () => takeGeneration(state, shards, atLeast)),
+    listAdjustments: (limit, target) => run('listAdjustments', () => listOpen(state, limit, target)),
+    markAdjustmentsDelivered: (ids) => run('markAdjustmentsDelivered', () => markDelivered(state, ids)),
   };
 };
 
@@ -150,7 +149,7 @@ const forgetEdits = (state: State, edits: readonly Edit[]): void => {
 };
 
 /** One entry per request to vote, as the rows of a request share its time. */
-const voters = (
+const listVoters = (
   state: State,
   ref: EntityRef,
   { sinceMs, after, limit }: { sinceMs: number; after: CastVote | null; limit: number },
@@ -177,13 +176,13 @@ const find = (state: State, kind: EntityKind, id: string): LedgerEntity | null =
 };
 
 const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void => {
-  const mine = state.adjustments.filter(({ item }) => item.target.incarnation === ref.incarnation);
-  const given = mine.map(({ item }) => (item.kind === 'adjust' ? item.sequence : 0));
-  const told = state.totals.get(ref.incarnation)?.totals.adjustment ?? 0;
+  const earlier = state.adjustments.filter(({ item }) => item.target.incarnation === ref.incarnation);
+  const sequences = earlier.map(({ item }) => (item.kind === 'adjust' ? item.sequence : 0));
+  const flushed = state.totals.get(ref.incarnation)?.totals.adjustment ?? 0;
   const item: AdjustItem = {
     kind: 'adjust',
     target: ref,
-    sequence: Math.max(told, ...given) + 1,
+    sequence: Math.max(flushed, ...sequences) + 1,
     upvotes: 0,
     downvotes: 0,
     releaseBeforeMs: 0,
@@ -194,10 +193,10 @@ const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void
   state.adjustments.push({ id: state.adjustments.length + 1, item, settled: false });
 };
 
-const markOf = ({ user, atMs }: OutboxVote): CastVote => ({ user, atMs });
+const toCastVote = ({ user, atMs }: OutboxVote): CastVote => ({ user, atMs });
 /** A negative count, and 0 rather than -0. */
 const minus = (count: number): number => (count === 0 ? 0 : -count);
-const lost = (votes: readonly ModelVoteRow[]) => ({
+const negate = (votes: readonly ModelVoteRow[]) => ({
   upvotes: minus(votes.filter(({ upvote }) => upvote).length),
   downvotes: minus(votes.filter(({ upvote }) => !upvote).length),
 });
@@ -215,8 +214,11 @@ const voidVote = (state: State, itag: string, reason: 'operator' | 'redeemed'): 
       one.atMs === vote.atMs &&
       (one.voidReason === '' || one.voidReason === 'redeemed'),
   );
-  const marks = { hold: reason === 'redeemed' ? [markOf(vote)] : [], release: holding ? [] : [markOf(vote)] };
-  adjust(state, row.ref, { ...lost([vote]), ...marks });
+  const votes = {
+    hold: reason === 'redeemed' ? [toCastVote(vote)] : [],
+    release: holding ? [] : [toCastVote(vote)],
+  };
+  adjust(state, row.ref, { ...negate([vote]), ...votes });
   return true;
 };
 
@@ -229,8 +231,8 @@ const reset = (state: State, one: ModelReset): void => {
     const hit = older.filter((vote) => vote.voidReason === '' && !vote.immutable);
     if (hit.length === 0) continue;
     for (const vote of hit) vote.voidReason = one.reason;
-    const held = older.filter(({ voidReason }) => voidReason === '' || voidReason === 'redeemed');
-    adjust(state, ref, { ...lost(hit), releaseBeforeMs: one.atMs, hold: held.map(markOf) });
+    const holding = older.filter(({ voidReason }) => voidReason === '' || voidReason === 'redeemed');
+    adjust(state, ref, { ...negate(hit), releaseBeforeMs: one.atMs, hold: holding.map(toCastVote) });
   }
 };
 
@@ -242,8 +244,10 @@ const flush = (state: State, round: FlushRound): void => {
   ) {
     throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'row' });
   }
-  const over = round.entities.some(({ ref, generation }) => generation < (state.generations[ref.shard] ?? 0));
-  if (over) throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'outdated' });
+  const isOutdated = round.entities.some(
+    ({ ref, generation }) => generation < (state.generations[ref.shard] ?? 0),
+  );
+  if (isOutdated) throw new StorageError('ledger.flush', { outcome: 'not_applied', reason: 'outdated' });
   for (const entity of round.entities) updateTotals(state, entity);
   for (const vote of round.votes) insertVote(state, vote);
 };
@@ -251,19 +255,19 @@ const flush = (state: State, round: FlushRound): void => {
 const updateTotals = (state: State, { ref, generation, state: hot }: DirtyEntity): void => {
   state.generations[ref.shard] = Math.max(state.generations[ref.shard] ?? 0, generation);
   const position = state.places[ref.shard] as ShardPosition;
-  const further =
+  const isFurther =
     generation > position.generation ||
     (generation === position.generation && hot.version > position.version);
-  if (further) state.places[ref.shard] = { generation, version: hot.version };
+  if (isFurther) state.places[ref.shard] = { generation, version: hot.version };
   const row = state.totals.get(ref.incarnation);
   if (!row) return;
-  const older = row.generation < generation || (row.generation === generation && row.version < hot.version);
-  if (!older) return;
+  const isOlder = row.generation < generation || (row.generation === generation && row.version < hot.version);
+  if (!isOlder) return;
   const { facts: _facts, flushedVotes: _flushedVotes, version, ...totals } = hot;
   Object.assign(row, { totals, generation, version });
 };
 
-/** A vote from before a reset that arrives after it is void at once, and the totals hear of it. */
+/** A vote from before a reset that arrives after it is void at once; an adjustment corrects the totals. */
 const insertVote = (state: State, vote: OutboxVote): void => {
   if (state.votes.has(vote.itag)) return;
   const row = state.totals.get(vote.ref.incarnation);
@@ -273,26 +277,27 @@ const insertVote = (state: State, vote: OutboxVote): void => {
   const voidReason = row ? (late?.reason ?? '') : 'deleted';
   const stored: ModelVoteRow = { ...vote, immutable: false, voidReason };
   state.votes.set(vote.itag, stored);
-  if (row && late) adjust(state, row.ref, { ...lost([stored]), release: [markOf(vote)] });
+  if (row && late) adjust(state, row.ref, { ...negate([stored]), release: [toCastVote(vote)] });
 };
 
-const nextGeneration = (state: State, shards: readonly Shard[], atLeast: number): number => {
-  const given = Math.max(atLeast, ...state.generations) + 1;
-  for (const shard of shards) state.generations[shard] = given;
-  return given;
+const takeGeneration = (state: State, shards: readonly Shard[], atLeast: number): number => {
+  const generation = Math.max(atLeast, ...state.generations) + 1;
+  for (const shard of shards) state.generations[shard] = generation;
+  return generation;
 };
 
-const open = (state: State, limit: number, target?: EntityRef): readonly Adjustment[] =>
+const listOpen = (state: State, limit: number, target?: EntityRef): readonly Adjustment[] =>
   state.adjustments
     .filter(({ item, settled }) => !settled && (!target || item.target.incarnation === target.incarnation))
     .slice(0, limit)
     .map(({ id, item }) => ({ id, item }));
 
-/** Told only when the flushed totals contain it: a hot store emptied before that is told again. */
-const settle = (state: State, ids: readonly number[]): void => {
+/** Marks adjustments as delivered if the flushed totals contain them; else they are sent again. */
+const markDelivered = (state: State, ids: readonly number[]): void => {
   for (const row of state.adjustments) {
     if (!ids.includes(row.id)) continue;
-    const told = state.totals.get(row.item.target.incarnation)?.totals.adjustment;
-    if (row.item.kind === 'forget' || told === undefined || told >= row.item.sequence) row.settled = true;
+    const flushed = state.totals.get(row.item.target.incarnation)?.totals.adjustment;
+    if (row.item.kind === 'forget' || flushed === undefined || flushed >= row.item.sequence)
+      row.settled = true;
   }
 };

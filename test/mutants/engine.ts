@@ -31,7 +31,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'the dead are written to',
     file: apply,
-    find: `  if (dead) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
+    find: `  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
     replace: '',
     killers: [applyTest],
     why: 'an item of an earlier listing would count for the next one (I12)',
@@ -89,7 +89,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'a vote ahead of the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (atMs > question.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
+    find: `  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
     replace: '',
     killers: [votesTest],
     why: 'a node whose clock is wrong could vote for tomorrow (I5)',
@@ -97,7 +97,7 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'a vote behind the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (late && question.lost !== true) return refuseVote('clock_behind');\n`,
+    find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
     replace: '',
     killers: [votesTest],
     why: 'what a node with a slow clock took would hold its voter back for too short (I5)',
@@ -121,15 +121,15 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'outages of the fleet',
     file: 'engine/entity/uptime.ts',
-    find: `    count -= countChecks(lostFromMs, Math.min(toMs, outage.toMs - 1), rules.checkMs);\n`,
-    replace: `    count -= countChecks(lostFromMs, lostFromMs, rules.checkMs);\n`,
+    find: `    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);\n`,
+    replace: `    count -= countChecks(downFromMs, downFromMs, rules.checkMs);\n`,
     killers: ['test/engine/entity/uptime.test.ts'],
     why: 'bots would pay for our own silence',
   },
   {
     name: 'limits of a minted session',
     file: 'engine/rules/sessions.ts',
-    find: ` && (limits.length === 0 || includesPermission(limits, word));`,
+    find: ` && (limits.length === 0 || includesPermission(limits, id));`,
     replace: `;`,
     killers: ['test/engine/rules/sessions.test.ts'],
     why: 'a limited token could mint one without limits',
@@ -143,9 +143,9 @@ const gateMutants: readonly Mutant[] = [
     find: `  if (outcome === 'unknown') queue.outcomeUnknown = true;\n`,
     replace: `  if (outcome === 'unknown') {
     queue.outcomeUnknown = true;
-    for (const one get queue.sealed) {
-      one.shardQueue.sequence += 1;
-      Object.assign(one.batch, { sequence: one.batch.sequence + 1 });
+    for (const { batch, shardQueue } of queue.sealed) {
+      shardQueue.sequence += 1;
+      Object.assign(batch, { sequence: batch.sequence + 1 });
     }
   }\n`,
     killers: [gateTest],
@@ -163,11 +163,11 @@ const gateMutants: readonly Mutant[] = [
     name: 'a definite refusal uses the number up',
     file: gate,
     find:
-      `    for (const one of takeSealed(queue)) failBatch(gate, one, notApplied);\n` +
+      `    for (const sealed of takeSealed(queue)) failBatch(gate, sealed, notApplied);\n` +
       `    becomeQuiet(gate, queue);`,
-    replace: `    for (const one of takeSealed(queue)) {
-      one.line.sequence = one.batch.sequence;
-      failBatch(gate, one, notApplied);
+    replace: `    for (const sealed of takeSealed(queue)) {
+      sealed.shardQueue.sequence = sealed.batch.sequence;
+      failBatch(gate, sealed, notApplied);
     }
     becomeQuiet(gate, queue);`,
     killers: [gateTest],
@@ -184,8 +184,8 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a version that fell goes unnoticed',
     file: gate,
-    find: `const fell = hasFallenBack(reply, shardQueue);`,
-    replace: `const fell = reply.version < -2;`,
+    find: `const fellBack = hasFallenBack(reply, shardQueue);`,
+    replace: `const fellBack = reply.version < -2;`,
     killers: [lossesTest],
     why: 'the same (I10, I14)',
   },
@@ -260,9 +260,9 @@ const gateMutants: readonly Mutant[] = [
     replace: `    const turn = new Turn(command.makeItem(actor.ref), deadlineMs, this);
       const pending = turn.item;
       if (pending.kind === 'stats') {
-        const state = { ...actor.committed(), servers: pending.servers ?? '' };
+        const state = { ...actor.readState(), servers: pending.servers ?? '' };
         const shown = { version: state.version, votes: 0, flushedVotes: 0, read: () => state };
-        actor.adoptReply(actor.generation, shown);
+        actor.adopt(actor.generation, shown);
       }\n`,
     killers: [commandsTest],
     why: 'a reader would see what a crash takes back (I2)',
@@ -278,8 +278,8 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'the high mark of the outbox',
     file: 'engine/commands.ts',
-    find: `  isOutboxFull(core) ? `,
-    replace: `  isOutboxFull(core) && limits.outboxVotesHigh === 0 ? `,
+    find: `  isOutboxFull(core)\n`,
+    replace: `  isOutboxFull(core) && limits.outboxVotesHigh === 0\n`,
     killers: [commandsTest],
     why: 'while SQL is away votes would fill the store (I15)',
   },

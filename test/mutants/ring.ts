@@ -47,15 +47,15 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a line with nothing to send does not ask',
     file: ring,
-    find: `buffer.queryLastSequence(shard, (kept.at(-1) as BufferEntry).producer);`,
-    replace: `buffer.queryLastSequence(shard, (kept.at(-1) as BufferEntry).producer.slice(0, 0));`,
+    find: `buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer);`,
+    replace: `buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer.slice(0, 0));`,
     killers: [ringTest],
     why: 'the loss would be noticed only by the next request, perhaps after the work is forgotten (I1)',
   },
   {
     name: 'an answer that shows a loss is taken for a good one',
     file: gate,
-    find: `if (answered && !gate.retransmitBuffer?.hasLost(one.batch, reply)) {`,
+    find: `if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {`,
     replace: `if (answered) {`,
     killers: [ringTest],
     why: 'what is lost would be forgotten as if it were safe (I1)',

@@ -1,10 +1,9 @@
 /**
- * What must hold when a world is at rest, each check under the name of its invariant.
+ * Checks what must be true of a world at rest, each check under the name of its invariant.
  *
- * Works from three witnesses: the clients' log, the hot store and the ledger. It changes none of them. Where
- * the hot store itself lost data, what was acknowledged in the lost time counts as unknown, and comparisons
- * that such a loss breaks by its nature are left out. What nodes show of each other's changes (I9, second
- * half) is checked by simulation.ts, where nodes can be asked.
+ * Compares the clients' log, the hot store and the ledger, and changes none of them. If the hot store itself
+ * lost data, answers from the lost time count as unknown, and comparisons that such a loss must break are
+ * left out. `simulation.ts` checks what nodes show of each other's changes (I9, second half).
  */
 import type { HotState, Totals } from '../../engine/entity/state.ts';
 import { emptyTotals } from '../../engine/entity/state.ts';
@@ -16,8 +15,8 @@ import { type Op, targets, users, type Workload } from './workload.ts';
 import { poisonedUser, violate } from './world.ts';
 
 /**
- * The outcome that counts: an answer whose effect a store lost afterwards proves something only while the
- * node lives that gave it, because that keeps the work and sends it again.
+ * The outcome that counts: if a store lost the effect of an answer, the answer counts only while the node
+ * that gave it is running, because that node keeps the work and resends it.
  */
 const outcomeOf = ({ world }: Workload, op: Op): 'ok' | 'fail' | 'unknown' => {
   if (op.outcome === 'pending') return 'unknown';
@@ -32,20 +31,17 @@ const hotStateOf = ({ world }: Workload, ref: EntityRef): HotState | null => {
   return slot?.incarnation === ref.incarnation ? slot.state : null;
 };
 
-/**
- * Nothing tells nodes what a store that fell back to an earlier time no longer knows: bounds remain, no
- * equality.
- */
+/** A store that fell back does not report what it lost: the checks then compare bounds, not exact values. */
 const rolledBack = ({ world }: Workload): boolean => world.losses.some((loss) => !loss.emptied);
 
 const lossless = ({ world }: Workload): boolean => world.losses.length === 0;
 
-/** I10: SQL holds what the store holds, and nothing waits any more. */
+/** I10: SQL has what the store has, and nothing waits. */
 const checkLedgerEqualsStore = (work: Workload, ref: EntityRef, state: HotState): void => {
   const { world } = work;
   const row = world.ledger.totals.get(ref.incarnation);
   if (row === undefined) return;
-  // A flush that left before the store was lost may come to SQL after the listing was initialised from there.
+  // A flush sent before the loss may reach SQL after the listing was initialised from its row.
   const overtaken = row.generation < (world.hot.shards[ref.shard]?.generation ?? 0);
   if (!lossless(work) && overtaken) return;
   for (const name of Object.keys(emptyTotals) as (keyof Totals)[]) {
@@ -57,10 +53,7 @@ const checkLedgerEqualsStore = (work: Workload, ref: EntityRef, state: HotState)
     violate(world, 'facts', `${ref.address} has revision ${state.facts.revision}, SQL ${facts.revision}`);
 };
 
-/**
- * I2, I3, I7: clicks and invites are those that were made, each at most once; all of them where nothing
- * failed.
- */
+/** I2, I3, I7: clicks and invites count at most once each; all of them count if nothing failed. */
 const checkClicks = (work: Workload, ref: EntityRef, state: HotState): void => {
   const { world, log } = work;
   const made = (kind: Op['kind']): number =>
@@ -101,20 +94,20 @@ const checkStats = (work: Workload, ref: EntityRef, state: HotState): void => {
     violate(world, 'I2', `${ref.address} shows ${state.servers}, which was not taken`);
   } else if (shown.outcome === 'ok') {
     const later = acknowledged.find((op) => op.callMs > shown.returnMs);
-    // A lost post is sent again unless a newer one is there, by the clocks of their nodes.
+    // A lost post is resent unless the store has a newer one by the clocks of their nodes.
     if (later && (lossless(work) || world.plan.jumps === 0))
       violate(world, 'I1', `${ref.address} shows post ${shown.index}, ${later.index} was acknowledged later`);
   }
 };
 
-/** Ids are given out two per request, in order. */
+/** Each request takes two ids, in order. */
 const requestOf = (vote: OutboxVote): string => {
   const dot = vote.itag.lastIndexOf('.');
   return `${vote.itag.slice(0, dot)} ${Math.ceil(Number(vote.itag.slice(dot + 1)) / 2)}`;
 };
 const markOf = (vote: OutboxVote): string => `${vote.user} ${vote.atMs}`;
 
-/** I5: totals, rows and window marks tell the same votes. */
+/** I5: totals, rows and last votes agree. */
 const checkVoteTotals = (work: Workload, ref: EntityRef, state: HotState): void => {
   const { world } = work;
   if (!lossless(work)) return;
@@ -129,7 +122,7 @@ const checkVoteTotals = (work: Workload, ref: EntityRef, state: HotState): void 
     [state.downvotes, false],
   ] as const) {
     const counted = valid.filter((vote) => vote.upvote === upvote).length;
-    // A reset cannot take back votes that SQL never stored.
+    // A reset cannot void votes that SQL never stored.
     const fits = lost.length > 0 && world.plan.resets > 0 ? total <= counted : total === counted;
     if (!fits)
       violate(
@@ -145,7 +138,7 @@ const checkVoteTotals = (work: Workload, ref: EntityRef, state: HotState): void 
     violate(world, 'I5', `${ref.address} has ${marks} window marks for ${requests} requests`);
 };
 
-/** I12: what was removed does not live, whatever came late. */
+/** I12: a removed listing stays removed, whatever comes late. */
 const checkListings = (work: Workload): void => {
   const { world } = work;
   for (const ref of world.refs) {
@@ -153,7 +146,7 @@ const checkListings = (work: Workload): void => {
     const living = world.ledger.listings.get(ref.address)?.ref.incarnation === ref.incarnation;
     if (!living) {
       if (state !== null && !rolledBack(work))
-        violate(world, 'I12', `${ref.address} ${ref.incarnation} was removed and lives`);
+        violate(world, 'I12', `${ref.address} ${ref.incarnation} was removed and still exists`);
       if (world.ledger.totals.has(ref.incarnation))
         violate(world, 'I12', `${ref.address} has totals and no listing`);
     } else if (state !== null) {
@@ -168,13 +161,14 @@ const checkListings = (work: Workload): void => {
   }
 };
 
-/** All rows of accepted votes: stored or, for the user whose rows SQL refuses, buried. */
+/** All rows of accepted votes: stored or, for the user whose rows SQL refuses, dead letters. */
 const acceptedRows = ({ world }: Workload): readonly OutboxVote[] => {
   const buried = new Map(
     world.ledger.buried.flatMap(({ vote }) => (vote ? [[vote.itag, vote] as const] : [])),
   );
   for (const vote of buried.values())
-    if (vote.user !== poisonedUser) violate(world, 'I11', `a good vote of ${vote.user} was buried`);
+    if (vote.user !== poisonedUser)
+      violate(world, 'I11', `a valid vote of ${vote.user} became a dead letter`);
   return [...world.ledger.votes.values(), ...buried.values()];
 };
 
@@ -183,13 +177,13 @@ const checkVoteRows = (work: Workload): void => {
   const { world, log } = work;
   const rows = acceptedRows(work);
   const requests = Map.groupBy(rows, requestOf);
-  // A lost vote that meets a newer one of the same user when it is sent again is that one. None is cast again
-  // on a listing that was removed meanwhile.
+  // A resent vote that meets a newer one of the same user merges into it. No vote is cast again on a listing
+  // that was removed meanwhile.
   let merged = world.counts.get('lost item merged') ?? 0;
   if (world.plan.removals > 0) merged += world.counts.get('lost item gone') ?? 0;
   for (const [name, votes] of requests) {
     const numbers = votes.map((vote) => vote.voteNumber).sort((left, right) => left - right);
-    // What is flushed of a request when the store is lost is all there will ever be.
+    // If the store is lost, only the rows of a request that were flushed before exist.
     if (lossless(work) && numbers.some((number, index) => number !== index))
       violate(world, 'I11', `request ${name} has rows ${numbers.join(',')}`);
   }
@@ -242,7 +236,7 @@ const checkWindows = (work: Workload): void => {
   }
 };
 
-/** I15: nothing waits: no request, no row, no adjustment. */
+/** I15: no request, row or adjustment waits. */
 const checkRest = (work: Workload): void => {
   const { world, log } = work;
   const alive = new Set(world.nodes.flatMap((node) => (node.ready ? [node.boot] : [])));

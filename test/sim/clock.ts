@@ -1,6 +1,5 @@
 /**
- * Virtual time: one seeded driver for all nodes, stores and clients of a simulation, and the clocks it gives
- * out.
+ * Virtual time: one seeded driver for all nodes, stores and clients of a simulation, and their clocks.
  *
  * Everything that happens is an event with a virtual time; events of the same millisecond run in an order
  * drawn from the seed. After every event the driver lets all promises settle before it takes the next, so one
@@ -54,14 +53,14 @@ export interface Driver {
   pause(delayMs: number): Promise<void>;
   /** Adds one line to the trace, stamped with the time. */
   note(line: string): void;
-  /** Runs events until none is left or `done` is true. Throws after `eventsMax`: something never rests. */
+  /** Runs events until none is left or `done` is true. Throws after `eventsMax` events. */
   run(done: () => boolean, eventsMax: number): Promise<void>;
   /** Digest of all notes so far. */
   hash(): string;
   events(): number;
 }
 
-/** The order of two events: time first, then what the seed drew. */
+/** The order of two events: by time, then by the number drawn from the seed. */
 const before = (left: Event, right: Event): boolean =>
   left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 
@@ -149,7 +148,7 @@ export const createDriver = (seed: number, print?: (line: string) => void): Driv
 export interface NodeClock extends Clock {
   /** Moves the wall clock; the monotonic one never jumps. */
   jump(byMs: number): void;
-  /** From now on nothing of this node runs any more. */
+  /** Stops the node's timers for ever. */
   kill(): void;
   dead(): boolean;
 }

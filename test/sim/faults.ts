@@ -1,8 +1,8 @@
 /**
- * The network of the simulation: stands between a node and its stores, and misbehaves as the seed says.
+ * The network of the simulation, between a node and its stores; the seed decides its faults.
  *
  * A call may be slow, refused, lost on the way there or back, executed after its caller gave up, and executed
- * again later. What happens to the store is independent of whether the caller still lives. It changes no
+ * again later. Its effect on the store does not depend on whether the caller still runs. It changes no
  * argument and no reply. Invariant: a rejection says `not_applied` only when the call never takes effect.
  */
 import { StorageError } from '../../engine/errors.ts';
@@ -44,9 +44,9 @@ export interface Wire {
   readonly counts: Map<string, number>;
   /** Calls that may still take effect. */
   readonly inFlight: { count: number };
-  /** Changes when the store is replaced: what was on its way to the old one is gone. */
+  /** Changes when the store is replaced: calls in flight to the old one are lost. */
   readonly life: () => number;
-  /** A store threw something that is no storage fault. */
+  /** Receives an error of a store that is not a `StorageError`. */
   readonly bug: (error: unknown) => void;
 }
 
@@ -133,7 +133,7 @@ export const overWire = <Reply>(
   });
 };
 
-/** No transport carries a call again that was answered with no. */
+/** No transport repeats a call that was refused. */
 const isNo = (reply: unknown): boolean =>
   Array.isArray(reply) && reply.some((one) => one?.outcome === 'gap' || one?.outcome === 'uninitialised');
 

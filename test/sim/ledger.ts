@@ -1,8 +1,8 @@
 /**
- * The ledger of a simulation: the model, watched, and with single guards taken out on request.
+ * The ledger of a simulation: the model with checks after each flush, and without single guards on request.
  *
- * `faults` shows that the checks notice: each undoes one guard of a flush before the model runs it. It owns
- * no rows. Called by `world.ts`; the model itself stays as it is.
+ * `faults` shows that the checks work: each disables one guard of a flush before the model runs it. Called by
+ * `world.ts`; the model itself does not change.
  */
 import { emptyTotals } from '../../engine/entity/state.ts';
 import type { FlushRound, Ledger } from '../../engine/ports.ts';
@@ -29,7 +29,7 @@ const undoGuards = (model: LedgerModel, faults: LedgerFaults, round: FlushRound)
   return { ...round, votes };
 };
 
-/** The model's port; `violate` hears of totals that fell (I10) or came back (I12). */
+/** The model's port; reports totals that fell (I10) or came back (I12) to `violate`. */
 export const watchedLedger = (
   model: LedgerModel,
   faults: LedgerFaults,

@@ -1,9 +1,9 @@
 /**
- * What operators and accidents do to a world while its clients work: edits, voids, resets, removals, crashes,
- * clock jumps, lost stores.
+ * The actions of operators and the accidents in a world while its clients work: edits, voids, resets,
+ * removals, crashes, clock jumps, lost stores.
  *
- * Each runs at its own time drawn from the seed. It plays the part of the catalogue routes: decide in the
- * ledger first, tell the engine second, and try again while that fails. It judges nothing.
+ * Each runs at a time drawn from the seed. Like the catalogue routes it writes to the ledger first and calls
+ * the engine second, and retries while that fails. It checks nothing.
  */
 import type { Facts } from '../../engine/entity/state.ts';
 import { type EntityAddress, toAddress } from '../../engine/ids.ts';
@@ -18,10 +18,10 @@ export const firstFacts: Facts = {
   listedSinceMs: 0,
 };
 
-/** How long clients and operators are about, in ms. */
+/** How long clients and operators work, in ms. */
 const spanMs = 4_000;
 
-/** Creates all listings; they are in SQL only until somebody asks for them. */
+/** Creates all listings; they are only in SQL until a client requests them. */
 export const foundDirectory = (world: World): void => {
   for (const { kind, id } of targets) world.refs.push(world.ledger.list(kind, id, firstFacts));
 };
@@ -31,7 +31,7 @@ const anyNode = (world: World): SimNode | null => {
   return up.length === 0 ? null : world.driver.random.pick(up);
 };
 
-/** Asks any node until one does it; a node that dies meanwhile counts as a failure. */
+/** Calls one node after the other until one succeeds; a crash of the node counts as a failure. */
 const insist = async (world: World, ask: (node: SimNode) => Promise<unknown>): Promise<boolean> => {
   for (let attempt = 0; attempt < 100; attempt++) {
     const node = anyNode(world);
@@ -92,14 +92,14 @@ const remove = async (world: World, target: Target): Promise<void> => {
   const listing = world.ledger.listings.get(address);
   if (listing === undefined) return;
   world.ledger.remove(listing.ref);
-  const told = insist(world, async (node) => node.engine?.deliverAdjustments(target.kind, target.id));
+  const delivered = insist(world, async (node) => node.engine?.deliverAdjustments(target.kind, target.id));
   await world.driver.pause(world.driver.random.between(0, 1_500));
   if (world.ledger.listings.has(address)) return;
   if (world.driver.random.chance(0.8)) {
     world.driver.note(`${address} is listed again`);
     world.refs.push(world.ledger.list(target.kind, target.id, firstFacts));
   }
-  await told;
+  await delivered;
 };
 
 const crashAndBoot = async (world: World): Promise<void> => {
@@ -117,9 +117,7 @@ const jump = async (world: World): Promise<void> => {
   world.driver.note(`the clock of ${node?.boot} jumps by ${byMs}`);
 };
 
-/**
- * What one loss took never comes back with the next: a server that lost its tail is the truth from then on.
- */
+/** Rolls the hot store back to a snapshot, but never to one from before another loss. */
 const rollBack = async (world: World): Promise<void> => {
   const losses = world.losses.length;
   const snapshot = snapshotHot(world);
@@ -127,7 +125,7 @@ const rollBack = async (world: World): Promise<void> => {
   if (!world.healed && losses === world.losses.length) restoreHot(world, snapshot);
 };
 
-/** Plans everything that happens beside the clients; resolves when all of it has happened. */
+/** Schedules all actions and accidents; resolves when all of them are done. */
 export const runOperators = async (world: World): Promise<void> => {
   const { plan, driver } = world;
   const { random } = driver;

@@ -1,8 +1,8 @@
 /**
- * What one seed stands for: how many nodes, which faults, which operator actions, how busy.
+ * The plan of one seed: how many nodes, which faults, which operator actions, how much load.
  *
- * Drawn once, before anything runs, so that a plan can be printed and read. It never changes afterwards; the
- * world only asks it. Some plans are calm: there everything must come out exactly.
+ * Drawn once before anything runs, so that a plan can be printed and read; it never changes. Some plans are
+ * calm: their results must be exact.
  */
 import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Random } from './clock.ts';
@@ -28,7 +28,7 @@ export interface Plan {
   readonly actorsMax: number;
   /** Wall time at the start. */
   readonly epochMs: number;
-  /** No fault at all: nothing may be lost, not even what nobody waits for. */
+  /** No fault at all: nothing may be lost, not even clicks, which have no waiter. */
   readonly calm: boolean;
 }
 
@@ -71,8 +71,8 @@ export const drawPlan = (random: Random): Plan => {
   const times = (probability: number, most: number): number =>
     !isCalm && random.chance(probability) ? random.between(1, most) : 0;
   const emptied = times(0.12, 1);
-  // A removal just before the store is lost, while a slow look at its row is on its way, may be undone: the
-  // only trace of it in the hot store is lost, too. Not asked for together.
+  // A removal just before the store is lost, during a slow read of its row, may be undone, because its only
+  // trace in the hot store is lost too. So a plan has only one of the two.
   const removals = emptied > 0 ? 0 : times(0.3, 3);
   return {
     nodes: random.pick([1, 1, 2, 2, 3]),

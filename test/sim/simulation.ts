@@ -1,6 +1,6 @@
 /**
- * One seed from beginning to end: found the directory, boot the nodes, let clients and accidents happen,
- * heal, wait for rest, check.
+ * Runs one seed: creates the directory, boots the nodes, runs clients and accidents, ends all faults, waits
+ * for rest, checks.
  *
  * Called by the test (many seeds) and by `run.ts` (one, to be read). The same seed gives the same trace and
  * hash.
@@ -27,7 +27,7 @@ export interface SimulationResult {
   readonly hash: string;
   readonly events: number;
   readonly ops: number;
-  /** Operations that took a way that is not the plain one. */
+  /** Operations that met something unusual: a fault, a refusal, an activation. */
   readonly special: number;
   readonly counts: ReadonlyMap<string, number>;
 }
@@ -41,7 +41,7 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   const world = createWorld(driver, plan, options.faults ?? {});
   const work = createWorkload(world);
   let done = false;
-  const story = tell(work).finally(() => {
+  const story = runSimulation(work).finally(() => {
     done = true;
   });
   story.catch(() => {});
@@ -50,7 +50,7 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   process.on('unhandledRejection', onBug);
   try {
     await driver.run(() => done, eventsMax);
-    if (!done) violate(world, 'I15', 'the world stands still before its story ends');
+    if (!done) violate(world, 'I15', 'no event is left before the simulation ends');
     else await story;
   } catch (error) {
     onBug(error);
@@ -79,7 +79,7 @@ const count = (counts: Map<string, number>, what: string): void => {
   counts.set(what, (counts.get(what) ?? 0) + 1);
 };
 
-const tell = async (work: Workload): Promise<void> => {
+const runSimulation = async (work: Workload): Promise<void> => {
   const { world } = work;
   const { driver, plan } = world;
   foundDirectory(world);
@@ -91,35 +91,35 @@ const tell = async (work: Workload): Promise<void> => {
   driver.note('all faults end');
   // The latest call that may still take effect is this far away.
   await driver.pause(6_000);
-  await lookAfresh(work);
+  await checkFreshNode(work);
   await rest(world);
   await checkNodesSee(world);
   checkWorld(work);
 };
 
-/** I9, second half: a second after the last change every node shows what the store holds. */
+/** I9, second half: a second after the last change every node shows the store's state. */
 const checkNodesSee = async (world: World): Promise<void> => {
   for (const node of world.nodes) {
     if (node.engine === null || !node.ready) continue;
     for (const { ref } of world.ledger.listings.values()) {
       const slot = world.hot.shards[ref.shard]?.slots.get(ref.address);
-      const held = slot?.incarnation === ref.incarnation ? slot.state : null;
-      if (!held) continue;
+      const stored = slot?.incarnation === ref.incarnation ? slot.state : null;
+      if (!stored) continue;
       const { state } = await node.engine.read(ref.kind, ref.id);
       for (const name of ['version', 'clicks', 'upvotes', 'downvotes', 'servers', 'flushedVotes'] as const) {
-        if (state[name] !== held[name])
+        if (state[name] !== stored[name])
           violate(
             world,
             'I9',
-            `${node.boot} shows ${name} ${state[name]} of ${ref.address}, not ${held[name]}`,
+            `${node.boot} shows ${name} ${state[name]} of ${ref.address}, not ${stored[name]}`,
           );
       }
     }
   }
 };
 
-/** A node that knows nothing finds every listing, and no other. */
-const lookAfresh = async ({ world }: Workload): Promise<void> => {
+/** Checks that a newly started node finds every listing, and no other. */
+const checkFreshNode = async ({ world }: Workload): Promise<void> => {
   const exact = world.losses.every((loss) => loss.emptied);
   addNode(world, 'fresh');
   const node = world.nodes.at(-1) as SimNode;

@@ -1,10 +1,10 @@
 /**
- * The clients of a simulation: what they ask, of which node, and the log of what they were told.
+ * The clients of a simulation: their requests to the nodes, and the log of the answers.
  *
- * Few users and few entities, so that requests meet. Every write leaves one line in the log with its call,
- * its return and its outcome; the checks at the end work from that. Judged here at once, because it is about
- * one answer: what was acknowledged is visible at that node (I9), reads never go back (I8), fields of one
- * post appear together (I16), an emptied store never answers small numbers (I14).
+ * There are few users and few entities, so that requests meet. Every request leaves one log entry with its
+ * call, its return and its outcome, which the checks at the end use. Checked here, because each is about one
+ * answer: what a node acknowledged is visible on it (I9), reads never go back (I8), fields of one post appear
+ * together (I16), an emptied store never answers small numbers (I14).
  */
 import type { Engine, EntityView } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
@@ -21,14 +21,14 @@ export interface Op {
   readonly user: string;
   readonly callMs: number;
   returnMs: number;
-  /** `pending` ends as `unknown`: the node died. A click is `unknown` by nature: nobody waits for it. */
+  /** `pending` ends as `unknown`: the node died. A click is always `unknown`: no caller waits for it. */
   outcome: 'pending' | 'ok' | 'fail' | 'unknown';
-  /** What was told: `voted 2`, `refused wait`, an error code. */
+  /** The answer: `voted 2`, `refused wait`, an error code. */
   note: string;
   incarnation: Incarnation | null;
-  /** What its node had said of the entity when it was called. */
+  /** What its node last showed of the entity before the call. */
   known: Seen | undefined;
-  /** Something other than the plain way happened. */
+  /** Something unusual happened: a fault, a refusal, an activation. */
   special: boolean;
 }
 
@@ -46,7 +46,7 @@ export const targets: readonly Target[] = [
 ];
 export const users = ['user-a', 'user-b', 'user-c', poisonedUser];
 
-/** What one engine was last seen to say about one listing. */
+/** What one engine last showed of one listing. */
 interface Seen {
   readonly incarnation: Incarnation;
   clicks: number;
@@ -59,7 +59,7 @@ export interface Workload {
   readonly log: Op[];
   /** By boot and address. */
   readonly seen: Map<string, Seen>;
-  /** Votes on their way, by boot, user and entity. */
+  /** The number of pending votes, by boot, user and entity. */
   readonly voting: Map<string, number>;
   running: number;
 }
@@ -74,7 +74,7 @@ export const createWorkload = (world: World): Workload => ({
 
 const seenAt = (op: Op): string => `${op.boot} ${op.address}`;
 
-/** Checks one view against what this node said before it was asked for. */
+/** Checks one view against what this node showed before the request. */
 const judgeView = (work: Workload, op: Op, view: EntityView): void => {
   const { world } = work;
   const { state, ref } = view;
@@ -86,7 +86,7 @@ const judgeView = (work: Workload, op: Op, view: EntityView): void => {
   const { incarnation } = ref;
   const losses = world.losses.length;
   const known = op.known;
-  // After a loss an actor may show for a while what the store has no longer.
+  // After a loss an actor may for a while show what the store no longer has.
   if (losses === 0 && known?.incarnation === incarnation) {
     if (clicks < known.clicks || uniqueClicks < known.uniqueClicks || inviteClicks < known.inviteClicks)
       violate(world, 'I8', `${op.boot} goes back from ${known.clicks} to ${clicks} clicks in ${ref.address}`);
@@ -110,12 +110,8 @@ const judgeFloor = ({ world }: Workload, op: Op, view: EntityView): void => {
   }
 };
 
-const read = async (
-  work: Workload,
-  op: Op,
-  asked: { node: SimNode; target: Target },
-): Promise<EntityView> => {
-  const { node, target } = asked;
+const read = async (work: Workload, op: Op, call: { node: SimNode; target: Target }): Promise<EntityView> => {
+  const { node, target } = call;
   const engine = node.engine as Engine;
   const answer = engine.read(target.kind, target.id);
   if (answer instanceof Promise) op.special = true;
@@ -126,9 +122,9 @@ const read = async (
   return view;
 };
 
-const postStats = async (work: Workload, op: Op, asked: { node: SimNode; target: Target }): Promise<void> => {
+const postStats = async (work: Workload, op: Op, call: { node: SimNode; target: Target }): Promise<void> => {
   const { world } = work;
-  const { node, target } = asked;
+  const { node, target } = call;
   const engine = node.engine as Engine;
   const value = String(op.index);
   const losses = world.losses.length;
@@ -143,9 +139,9 @@ const postStats = async (work: Workload, op: Op, asked: { node: SimNode; target:
     violate(world, 'I9', `${op.boot} acknowledged ${value} for ${op.address} and does not show it`);
 };
 
-const vote = async (work: Workload, op: Op, asked: { node: SimNode; target: Target }): Promise<void> => {
+const vote = async (work: Workload, op: Op, call: { node: SimNode; target: Target }): Promise<void> => {
   const { world } = work;
-  const { node, target } = asked;
+  const { node, target } = call;
   const engine = node.engine as Engine;
   const key = `${op.boot} ${op.user} ${op.address}`;
   const waiting = work.voting.get(key) ?? 0;
@@ -177,21 +173,21 @@ const sumOf = async (engine: Engine, target: Target): Promise<number> => {
 const judgeVote = async (
   work: Workload,
   op: Op,
-  asked: { engine: Engine; target: Target; least: number },
+  call: { engine: Engine; target: Target; least: number },
 ): Promise<void> => {
   const { world } = work;
   const { plan } = world;
   if (plan.voids + plan.resets + plan.removals + plan.emptied + plan.rolledBack > 0) return;
-  const view = await Promise.resolve(asked.engine.read(asked.target.kind, asked.target.id)).catch(() => null);
-  if (view !== null && view.state.upvotes + view.state.downvotes < asked.least)
+  const view = await Promise.resolve(call.engine.read(call.target.kind, call.target.id)).catch(() => null);
+  if (view !== null && view.state.upvotes + view.state.downvotes < call.least)
     violate(world, 'I9', `${op.boot} acknowledged a vote on ${op.address} and does not show it`);
 };
 
-const perform = async (work: Workload, op: Op, asked: { node: SimNode; target: Target }): Promise<void> => {
-  const { node, target } = asked;
+const perform = async (work: Workload, op: Op, call: { node: SimNode; target: Target }): Promise<void> => {
+  const { node, target } = call;
   const engine = node.engine as Engine;
-  if (op.kind === 'stats') await postStats(work, op, asked);
-  else if (op.kind === 'vote') await vote(work, op, asked);
+  if (op.kind === 'stats') await postStats(work, op, call);
+  else if (op.kind === 'vote') await vote(work, op, call);
   else if (op.kind === 'standing') {
     const voteStatus = await engine.readVoteStatus(target.kind, target.id, op.user);
     judgeView(work, op, voteStatus.view);
@@ -199,7 +195,7 @@ const perform = async (work: Workload, op: Op, asked: { node: SimNode; target: T
     await engine.waitForFlush(target.kind, target.id);
     op.special = true;
   } else {
-    const view = await read(work, op, asked);
+    const view = await read(work, op, call);
     if (node.engine !== engine) return;
     const address = target.sharp ? `visitor ${op.index}` : `visitor ${op.index % 5}`;
     if (op.kind === 'click') engine.countClick(view, address);
@@ -267,7 +263,7 @@ const kinds: readonly OpKind[] = [
   'flushed',
 ];
 
-/** One client: asks, waits for the answer or not much longer than any deadline, asks again. */
+/** Runs one client: sends a request, waits for the answer or a little longer than any deadline, repeats. */
 export const runClient = async (work: Workload, home: number): Promise<void> => {
   const { world } = work;
   const { driver, plan } = world;

@@ -1,10 +1,9 @@
 /**
- * The world of one simulation: the stores, the nodes with their engines and wires, and what was noticed.
+ * The world of one simulation: the stores, the nodes with their engines and wires, and the violations found.
  *
- * Owns boot, crash, clock jumps and loss of the hot store. It does no work of clients (`workload.ts`) and
- * judges only what must hold at every instant: versions and generations never fall, queues stay bounded. A
- * crashed node's engine is dropped: its timers never fire and nobody answers it again, while its calls may
- * still land.
+ * Has boot, crash and loss of the hot store; the clients are in `workload.ts`. It checks only what must be
+ * true at every moment: versions and generations never fall, queues stay bounded. A crashed node's engine is
+ * dropped: its timers never fire and it gets no more answers, while its calls may still reach the stores.
  */
 import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -37,7 +36,7 @@ export interface Loss {
   readonly fromMs: number;
   readonly atMs: number;
   readonly emptied: boolean;
-  /** Clicks in SQL at that moment, by listing: less than that is never shown afterwards. */
+  /** Clicks in SQL at that time, by listing: no node shows fewer afterwards. */
   readonly floor: ReadonlyMap<Incarnation, number>;
 }
 
@@ -45,21 +44,21 @@ export interface World {
   readonly driver: Driver;
   readonly plan: Plan;
   readonly hot: HotModel;
-  /** The same store, watched: what nodes are given. */
+  /** The same store with checks, as the nodes use it. */
   readonly store: HotStore;
   readonly ledger: LedgerModel;
-  /** The same ledger, watched: what nodes are given. */
+  /** The same ledger with checks, as the nodes use it. */
   readonly sql: Ledger;
   readonly nodes: SimNode[];
   readonly violations: string[];
-  /** What happened, by name: faults, engine events, operator actions. */
+  /** How often each thing happened, by name: faults, engine events, operator actions. */
   readonly counts: Map<string, number>;
   readonly inFlight: { count: number };
-  /** Every moment at which the hot store lost data: what returned in [fromMs, atMs] may be gone. */
+  /** Every loss of data in the hot store: the effects of answers in [fromMs, atMs] may be lost. */
   readonly losses: Loss[];
-  /** No more faults: the wires are calm, nobody crashes. */
+  /** No more faults: the wires are calm, no node crashes. */
   healed: boolean;
-  /** Every listing there ever was. */
+  /** All listings, also removed ones. */
   readonly refs: EntityRef[];
 }
 
@@ -102,10 +101,10 @@ export const createWorld = (driver: Driver, plan: Plan, faults: LedgerFaults): W
   return world;
 };
 
-/** The store, with a look at generations and versions after every change. */
+/** The store with a check of generations and versions after every change. */
 const watched = (hot: HotModel, worldOf: () => World): HotStore => {
   const seen = hot.shards.map(() => ({ generation: 0, version: 0, losses: 0 }));
-  const look = (): void => {
+  const checkVersions = (): void => {
     const world = worldOf();
     for (const [index, shard] of hot.shards.entries()) {
       const last = seen[index] as (typeof seen)[number];
@@ -119,16 +118,16 @@ const watched = (hot: HotModel, worldOf: () => World): HotStore => {
     ...hot,
     commit: async (batches, given) => {
       const replies = await hot.commit(batches, given);
-      look();
+      checkVersions();
       return replies;
     },
     publish: async (generations) => {
       await hot.publish(generations);
-      look();
+      checkVersions();
     },
-    clear: async (places) => {
-      await hot.clear(places);
-      for (const { shard } of places) {
+    clear: async (positions) => {
+      await hot.clear(positions);
+      for (const { shard } of positions) {
         const { generation, version } = hot.shards[shard] as (typeof hot.shards)[number];
         if (generation === 0) Object.assign(seen[shard] as object, { generation, version });
       }
@@ -219,7 +218,7 @@ const assemble = (world: World, node: SimNode): Engine => {
   return engine;
 };
 
-/** The node is gone in the middle of whatever it did. */
+/** Stops the node in the middle of its work. */
 export const crash = (world: World, node: SimNode): void => {
   world.driver.note(`${node.boot} crashes`);
   count(world, 'crash');
@@ -228,7 +227,7 @@ export const crash = (world: World, node: SimNode): void => {
   node.ready = false;
 };
 
-/** Everything in the hot store, to come back to. */
+/** Takes a snapshot of the hot store. */
 export const snapshotHot = (
   world: World,
 ): { readonly atMs: number; readonly shards: HotModel['shards'] } => ({
@@ -236,7 +235,7 @@ export const snapshotHot = (
   shards: structuredClone(world.hot.shards),
 });
 
-/** The hot store is as it was at the snapshot. */
+/** Restores the hot store from a snapshot. */
 export const restoreHot = (world: World, snapshot: ReturnType<typeof snapshotHot>): void => {
   world.losses.push({
     fromMs: snapshot.atMs,
@@ -250,7 +249,7 @@ export const restoreHot = (world: World, snapshot: ReturnType<typeof snapshotHot
     Object.assign(world.hot.shards[index] as object, shard);
 };
 
-/** The hot store is new and empty. */
+/** Empties the hot store. */
 export const emptyHot = (world: World): void => {
   const fresh = createHotModel({ clock: () => 0 });
   world.losses.push({ fromMs: 0, atMs: world.driver.nowMs(), emptied: true, floor: floorOf(world) });

@@ -1,6 +1,6 @@
 /**
- * Applying one item to one entity: each kind of item, each decision, by example.
- * Plain data in and out; the conformance suite shows that stores do the same.
+ * Applying one item to one entity: each kind of item, each decision, by example. Plain data in and out; the
+ * conformance suite shows that stores do the same.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

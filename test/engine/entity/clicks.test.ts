@@ -1,6 +1,5 @@
 /**
- * Counting clicks and visitors: the cap, and counters that would overflow.
- * Pure functions, by table.
+ * Counting clicks and visitors: the cap, and counters that would overflow. Pure functions, by table.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
- * Merging a stats post: unposted fields stay, zero is a value, digits are kept.
- * By table and by property; a failing property prints its seed.
+ * Merging a stats post: unposted fields stay, zero is a value, digits are kept. By table and by property; a
+ * failing property prints its seed.
  */
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
