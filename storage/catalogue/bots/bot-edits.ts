@@ -19,7 +19,7 @@ import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { lockTeam } from '../teams/team-edits.ts';
-import { type BotPerson, noteBotPerson, readBotName } from './bot-people.ts';
+import { type BotPerson, readBotName, upsertBotPerson } from './bot-people.ts';
 
 export interface BotFields {
   readonly extraLinks: readonly LinkRow[];
@@ -178,7 +178,7 @@ const createBot = async (transaction: Transaction, bot: NewBot, actor: TeamActor
     await transaction`delete from totals where incarnation = ${incarnation}`;
     return { kind: 'client_taken' };
   }
-  if (bot.person !== null) await noteBotPerson(transaction, bot.botId, bot.person);
+  if (bot.person !== null) await upsertBotPerson(transaction, bot.botId, bot.person);
   return { kind: 'done' };
 };
 

@@ -17,7 +17,7 @@ export interface BotPerson {
 }
 
 /** Writes the result of a lookup. */
-export const noteBotPerson = async (sql: Queryable, botId: string, person: BotPerson): Promise<void> => {
+export const upsertBotPerson = async (sql: Queryable, botId: string, person: BotPerson): Promise<void> => {
   await sql`
     insert into users (id, username, display_name, avatar, flags, bot)
     values (${botId}, ${person.username}, ${person.displayName}, ${person.avatar},
@@ -82,6 +82,6 @@ export const noteLookup = (sql: Sql, ids: BotIds, person: BotPerson): Promise<bo
         and (last_lookup is null or last_lookup < ${at})
       returning bot_id`;
     if (updated.length === 0 || ids.botId === null) return false;
-    await noteBotPerson(transaction, ids.botId, person);
+    await upsertBotPerson(transaction, ids.botId, person);
     return true;
   });

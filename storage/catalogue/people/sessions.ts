@@ -101,7 +101,7 @@ const buildMintedInTeam = (sql: Queryable, teamId: string, userId: string) => sq
  * `granted`; all of them if that is `null`. The caller has written the membership in the same transaction, so
  * no session is minted meanwhile. Resolves to the ids of the ended sessions.
  */
-export const endBeyond = async (
+export const endExcessSessions = async (
   transaction: Transaction,
   member: { readonly teamId: string; readonly userId: string },
   granted: readonly string[] | null,
@@ -126,7 +126,7 @@ export const endSessionsOf = async (transaction: Transaction, target: SessionTar
 };
 
 /** Builds the condition for sessions that a ban of this user may change: see `SessionOfToken`. */
-export const feltByBan = (sql: Queryable, userId: string) => sql`
+export const buildAffectedByBan = (sql: Queryable, userId: string) => sql`
   ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
     or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
 

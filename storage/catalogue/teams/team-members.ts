@@ -20,7 +20,7 @@ import type { Permission } from '../../../engine/rules/permissions.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
-import { endBeyond } from '../people/sessions.ts';
+import { endExcessSessions } from '../people/sessions.ts';
 import { lockTeam } from './team-edits.ts';
 
 /** The membership, and who acts. */
@@ -99,7 +99,8 @@ const editMember = async (
       permissions = coalesce(${permissions as string[] | null}::text[], permissions),
       data_holder = coalesce(${dataHolder}, data_holder), mentionable = coalesce(${mentionable}, mentionable)
     where team_id = ${teamId} and user_id = ${userId}`;
-  const revoked = permissions === null ? [] : await endBeyond(transaction, { teamId, userId }, permissions);
+  const revoked =
+    permissions === null ? [] : await endExcessSessions(transaction, { teamId, userId }, permissions);
   return { kind: 'done', revoked };
 };
 
@@ -113,7 +114,7 @@ const removeMember = async (
   if (verdict.kind === 'refused') return verdict;
   await transaction`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
   await promote(transaction, teamId, verdict);
-  return { kind: 'removed', revoked: await endBeyond(transaction, { teamId, userId }, null) };
+  return { kind: 'removed', revoked: await endExcessSessions(transaction, { teamId, userId }, null) };
 };
 
 /** Makes another member owner or data holder if the rules demand it. */
