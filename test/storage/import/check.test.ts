@@ -54,13 +54,13 @@ const wrong: [string, unknown, RegExp][] = [
   [
     'a team without owner',
     team('t', 1, { members: [{ user_id: '1', perms: [] }] }),
-    /nobody with the permission/,
+    /must include a user with the permission owner/,
   ],
   ['an unknown permission', team('t', 1, { members: [{ user_id: '1', perms: ['boss'] }] }), /permission id/],
   ['a server without team', server(5, { team_owner: undefined }), /^team_owner is missing$/],
   ['a pack url in capitals', pack('Starter'), /^url must be 3 to 20/],
   ['a vote without time', vote(1, 2, { created_at: undefined }), /^created_at is missing$/],
-  ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /for void votes/],
+  ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /only a void vote may have/],
   ['a former vote that counts', vote(1, 2, { former: true }), /must be void/],
   ['a token instead of its hash', session({ token_hash: 'rc_user_1_x' }), /SHA-256/],
 ];

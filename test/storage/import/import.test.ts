@@ -126,7 +126,10 @@ test('integers of 64 bits are stored to the digit', async () => {
 test('a line may name only what stands before it', async () => {
   const stopped = await refusal(load(bot(5), user(1)));
 
-  assert.match(stopped.message, /^line 1: there is no user 1\d+1 \(what a line names must come before it\)$/);
+  assert.match(
+    stopped.message,
+    /^line 1: there is no user 1\d+1 \(a record must come after those it refers to\)$/,
+  );
 });
 
 test('a bad line stops the import before anything of its batch is written', async () => {
@@ -278,7 +281,7 @@ test('two runs of one file at once do not count each other’s lines', async () 
 
   const failed = both.filter((result) => result.status === 'rejected');
   assert.is(failed.length, 1);
-  assert.match(String(failed[0]?.reason), /another import of the same file is under way/);
+  assert.match(String(failed[0]?.reason), /another import of the same file is running/);
 });
 
 test('a file that cannot be read is an error and leaves no trace', async () => {

@@ -116,7 +116,7 @@ test('a restore into a database that is not empty is refused and changes nothing
   const { code, err } = await run(runRestore, original, backup);
 
   assert.is(code, 1);
-  assert.match(err, /The database is not empty \(.*make a new database and name it in DATABASE_URL/);
+  assert.match(err, /The database is not empty \(.*create a new database and name it in DATABASE_URL/);
 });
 
 test('a damaged dump is refused, and the database stays empty', async () => {
