@@ -151,7 +151,7 @@ export interface Catalogue {
     /** In ascending order; tiers of all kinds when `kind` is `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
     /** `appliedSequence` is the last adjustment that the caller's totals contain. */
-    standing(
+    balance(
       target: { readonly ref: EntityRef; readonly kind: CreditKind },
       appliedSequence: number,
     ): Promise<RedeemBalance>;
@@ -263,7 +263,7 @@ const createVotes = (sql: Sql): Catalogue['votes'] => {
 
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
-  standing: (target, appliedSequence) =>
+  balance: (target, appliedSequence) =>
     asStorage('credits.standing', () => readRedeemBalance(sql, target, appliedSequence)),
   redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
   redeem: (request) => redeemVotes(sql, request),

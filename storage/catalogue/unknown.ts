@@ -20,7 +20,7 @@ export interface UnknownNames {
   /** Whether SQL recently found nothing with this name. */
   has(name: string): boolean;
   /** Call before the statement that looks for the name; call the returned function when it finds nothing. */
-  asking(name: string): () => void;
+  beginLookUp(name: string): () => void;
   /** Call when a name may have been created: after a commit, before the caller gets its answer. */
   forgetAll(): void;
   /** Adds a listener of `forgetAll`: lookups in flight then must not be shared with later requests. */
@@ -34,7 +34,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
   let epoch = 0;
   return {
     has: (name) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
-    asking: (name) => {
+    beginLookUp: (name) => {
       const [startedMs, epochAtStart] = [monotonicMs(), epoch];
       return () => {
         if (epochAtStart === epoch && name.length <= nameLengthMax) untilMs.set(name, startedMs + unknownMs);
@@ -53,7 +53,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
 export const namesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
   ...unknown,
   has: (name) => unknown.has(`${kind} ${name}`),
-  asking: (name) => unknown.asking(`${kind} ${name}`),
+  beginLookUp: (name) => unknown.beginLookUp(`${kind} ${name}`),
 });
 
 /** Looks up one name. */
@@ -71,7 +71,7 @@ export const createLookUp = <Result>(
   const inFlight = new Map<string, Promise<Result>>();
   unknown.whenForgotten(() => inFlight.clear());
   const start = (name: string): Promise<Result> => {
-    const markUnknown = unknown.asking(name);
+    const markUnknown = unknown.beginLookUp(name);
     const loading = load(name)
       .then((result) => {
         if (isNone(result)) markUnknown();

@@ -172,7 +172,7 @@ const recordUnknown = <Row>(
   name: string,
   load: () => Promise<Row | null>,
 ) => {
-  const markUnknown = unknown?.asking(name);
+  const markUnknown = unknown?.beginLookUp(name);
   return async (): Promise<Row | null> => {
     const row = await load();
     if (row === null) markUnknown?.();

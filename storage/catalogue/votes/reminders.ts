@@ -69,22 +69,22 @@ export interface Reminders {
    * Makes all reminders of this listing due. Call after the engine has received an edit that may shorten
    * waits.
    */
-  lookAgain(kind: EntityKind, id: string): Promise<void>;
+  markDue(kind: EntityKind, id: string): Promise<void>;
   /** Lists due reminders, longest overdue first. */
   listDue(nowMs: number, limit: number): Promise<readonly DueReminder[]>;
   /**
    * Records the result of a check, with its messages. False when the reminder has changed since it was read.
    */
-  settle(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
+  recordCheck(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
 }
 
 export const createReminders = (sql: Sql): Reminders => ({
   list: (userId) => asStorage('reminders.list', () => listReminders(sql, userId)),
   set: (key, start) => asStorage('reminders.set', () => setReminder(sql, key, start)),
   remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
-  lookAgain: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
+  markDue: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
   listDue: (nowMs, limit) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
-  settle: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
+  recordCheck: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
 });
 
 /** Builds a join that adds the name and picture of the listing of a `totals` row of any kind. */

@@ -92,13 +92,13 @@ test('a failure is not an unknown name', async () => {
 test('kinds have separate names, long names are not stored, and the oldest are evicted', async () => {
   const unknown = createUnknownNames(() => 0);
   const [bots, teams] = [namesOfKind(unknown, 'bot'), namesOfKind(unknown, 'team')];
-  bots.asking('mill')();
+  bots.beginLookUp('mill')();
   assert.is(bots.has('mill'), true);
   assert.is(teams.has('mill'), false);
-  bots.asking('x'.repeat(10_000))();
+  bots.beginLookUp('x'.repeat(10_000))();
   assert.is(bots.has('x'.repeat(10_000)), false);
 
-  for (let number = 0; number < 30_000; number++) teams.asking(`team${number}`)();
+  for (let number = 0; number < 30_000; number++) teams.beginLookUp(`team${number}`)();
   assert.is(bots.has('mill'), false);
   assert.is(teams.has('team29999'), true);
 });

@@ -80,7 +80,7 @@ test('of many updates of a due reminder one succeeds, and a vote makes it due ag
   await outbox.subscribe(subscription('user1', 'https://settled'), 50);
   const [due] = await reminders.listDue(1_000, 10);
   assert.ok(due);
-  const updated = await repeat(8, () => reminders.settle(due, { kind: 'over', nowMs: 2_000 }));
+  const updated = await repeat(8, () => reminders.recordCheck(due, { kind: 'over', nowMs: 2_000 }));
   assert.is(updated.filter(Boolean).length, 1);
   const count = await sql`select from push_messages`;
   assert.is(count.length, (await outbox.list('user1')).length);
@@ -89,11 +89,11 @@ test('of many updates of a due reminder one succeeds, and a vote makes it due ag
   const [again] = await reminders.listDue(5_000, 10);
   assert.ok(again);
   await markDueByVotes(sql, [makeVote('user1', 0, 6_000)]);
-  assert.is(await reminders.settle(again, { kind: 'idle' }), false);
+  assert.is(await reminders.recordCheck(again, { kind: 'idle' }), false);
   assert.is((await reminders.listDue(6_000, 10))[0]?.votedAtMs, 6_000);
   await markDueByVotes(sql, [makeVote('user1', 0, 6_000), makeVote('user1', 0, 5_000)]);
   const [last] = await reminders.listDue(6_000, 10);
-  assert.ok(last && (await reminders.settle(last, { kind: 'idle' })));
+  assert.ok(last && (await reminders.recordCheck(last, { kind: 'idle' })));
   await markDueByVotes(sql, [makeVote('user1', 0, 6_000)]);
   assert.equal(await reminders.listDue(9_000, 10), []);
 });
@@ -112,7 +112,7 @@ test('concurrent takes lease each message once, and again after the lease', asyn
     for (const bot of [0, 1, 2]) await set(user, `bot${bot}`);
   }
   const due = await reminders.listDue(1_000, 100);
-  await Promise.all(due.map((reminder) => reminders.settle(reminder, { kind: 'over', nowMs: 2_000 })));
+  await Promise.all(due.map((reminder) => reminders.recordCheck(reminder, { kind: 'over', nowMs: 2_000 })));
   const takeAll = async (nowMs: number) =>
     (await repeat(9, () => outbox.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
 
@@ -141,7 +141,7 @@ test('flushes, releases and checks in any order cause no deadlock', async () => 
       markDueByReleases(sql, ids),
       markDueByReleases(sql, ids.toReversed()),
       ...due.map((reminder) =>
-        reminders.settle(reminder, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 }),
+        reminders.recordCheck(reminder, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 }),
       ),
     ]);
   }
