@@ -93,12 +93,12 @@ const assemble = async (state: LoadState, { world, options }: Parts): Promise<Fl
   const flushers: Flusher[] = [];
   let rounds = 0;
   const meters = {
-    flushed: () => {
+    recordFlush: () => {
       rounds += 1;
     },
-    flushFailed: (reason: string) => failures.set(reason, (failures.get(reason) ?? 0) + 1),
-    backlog: () => {},
-    buried: () => failures.set('buried', (failures.get('buried') ?? 0) + 1),
+    recordFlushFailure: (reason: string) => failures.set(reason, (failures.get(reason) ?? 0) + 1),
+    recordBacklog: () => {},
+    recordDeadLetters: () => failures.set('deadLettered', (failures.get('deadLettered') ?? 0) + 1),
   } as unknown as EngineMeters;
   for (let index = 0; index < options.flushers; index++) {
     const pool = await openServerSql(options.address);
