@@ -98,7 +98,7 @@ const assemble = async (state: LoadState, { world, options }: Parts): Promise<Fl
     },
     recordFlushFailure: (reason: string) => failures.set(reason, (failures.get(reason) ?? 0) + 1),
     recordBacklog: () => {},
-    recordDeadLetters: () => failures.set('deadLettered', (failures.get('deadLettered') ?? 0) + 1),
+    recordDeadLetters: () => failures.set('buried', (failures.get('buried') ?? 0) + 1),
   } as unknown as EngineMeters;
   for (let index = 0; index < options.flushers; index++) {
     const pool = await openServerSql(options.address);

@@ -167,7 +167,7 @@ test('a row that SQL refuses is found by halving and dead-lettered; the rest of 
     for (let count = 0; count < 20; count++) await load.commit();
     await load.settle();
 
-    assert.is(load.failures.get('deadLettered'), 1);
+    assert.is(load.failures.get('buried'), 1);
     const [letter] = await load.world.sql`select source, body from dead_letters`;
     assert.is(letter?.source, 'vote');
     assert.is(letter?.body.itag, badItag);
