@@ -50,7 +50,7 @@ const noUser = '';
 export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): Promise<Reply> => {
   const { view, window } = await app.engine.readVoteStatus(kind, id, noUser);
   const { ref, state } = view;
-  const { tiers, redeemed, pendingDownvotes, pendingUpvotes } = await app.catalogue.credits.standing(
+  const { tiers, redeemed, pendingDownvotes, pendingUpvotes } = await app.catalogue.credits.balance(
     { ref, kind },
     state.adjustment,
   );

@@ -1,24 +1,24 @@
 /**
- * Which of the two stores is the older one, and what puts SQL right when it is.
+ * Finds out which of the two stores is older, and prepares the repair of SQL if it is.
  *
- * A row in SQL names the (generation, version) of the hot store it was flushed from. A shard of the hot store
- * that has not come so far has lost something. The other way round proves nothing by itself: SQL is always a
- * flush behind. So who puts an older SQL in place says so, and all totals are written anew. Called by
- * storage/backup/servers.ts and the command line.
+ * A totals row in SQL has the (generation, version) of the hot store it was flushed from. If a shard of the
+ * hot store has not reached it, the hot store has lost data. The opposite proves nothing: SQL is always a
+ * flush behind. So the restore of an older SQL must call `raiseGenerationsPastSql`, and then all totals are
+ * written again. Called by storage/backup/servers.ts and the command line.
  */
 import { isBefore } from '../../engine/entity/history.ts';
 import { allShards } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import type { Sql } from '../sql/client.ts';
 
-/** The newest a store knows of a shard. */
+/** The newest position of one shard in a store. */
 export interface NumberedShardPosition {
   readonly shard: number;
   readonly generation: number;
   readonly version: number;
 }
 
-/** The newest row of every shard that has one. Reads all totals once. */
+/** Reads the newest position of every shard that SQL has rows of. Reads all totals once. */
 export const readNewestPositions = (sql: Sql): Promise<readonly NumberedShardPosition[]> =>
   sql.begin('isolation level repeatable read read only', async (transaction) => {
     await transaction`set local statement_timeout = 0`;
@@ -30,33 +30,35 @@ export const readNewestPositions = (sql: Sql): Promise<readonly NumberedShardPos
       group by shard, generation order by shard`;
   }) as Promise<readonly NumberedShardPosition[]>;
 
-/** Shards that the hot store holds at an older place than these. One never published is empty, not older. */
+/**
+ * Lists shards whose position in the hot store is before these. A shard never published is empty, not older.
+ */
 export const listShardsBehind = async (
   hot: HotStore,
-  places: readonly NumberedShardPosition[],
+  positions: readonly NumberedShardPosition[],
 ): Promise<readonly number[]> => {
-  const known = await hot.readVersions(allShards);
-  return places
-    .filter((wanted) => {
-      const place = known[wanted.shard];
-      return place !== undefined && place.generation > 0 && isBefore(place, wanted);
+  const hotPositions = await hot.readVersions(allShards);
+  return positions
+    .filter((position) => {
+      const hotPosition = hotPositions[position.shard];
+      return hotPosition !== undefined && hotPosition.generation > 0 && isBefore(hotPosition, position);
     })
     .map(({ shard }) => shard);
 };
 
-/** Whether the hot store was ever published to: it may hold counters. */
+/** Whether any shard of the hot store was ever published: then it may have counters. */
 export const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
   (await hot.readGenerations()).some((generation) => generation > 0);
 
 /**
- * Gives the hot store a generation that no SQL has seen: whichever database is there at the next start is
- * another one, and gets all totals anew. Hot when it resolves.
+ * Gives the hot store a generation above all those in SQL, so that the next start treats the database as
+ * another one and writes all totals again. Hot when it resolves.
  */
 export const raiseGenerationsPastSql = async (
   hot: HotStore,
-  places: readonly NumberedShardPosition[],
+  positions: readonly NumberedShardPosition[],
 ): Promise<void> => {
-  const known = [...(await hot.readGenerations()), ...places.map(({ generation }) => generation)];
-  const generation = Math.max(0, ...known) + 1;
+  const generations = [...(await hot.readGenerations()), ...positions.map(({ generation }) => generation)];
+  const generation = Math.max(0, ...generations) + 1;
   await hot.publish(allShards.map((shard) => ({ shard, generation })));
 };

@@ -1,10 +1,10 @@
 /**
- * Backups of a data folder: both embedded stores as they lie on disk while no process has them open.
+ * Backup and restore of a data folder: copies both embedded stores while no process has them open.
  *
- * At rest the two files are of one moment, so what is put back is exactly what was there. Putting back works
- * in a draft inside the data folder (which may be a mounted disk) and moves the hot store first, the database
- * last: a node that starts in between finds counters without a database and refuses. The next restore
- * clears an unfinished one away. Called by the command line.
+ * A stopped node leaves both stores at the same moment, so a restore gives exactly the state of the backup. A
+ * restore fills a draft inside the data folder (which may be a mounted disk), then moves the hot store first
+ * and the database last: a node that starts in between finds counters without a database and refuses to
+ * start. The next restore deletes an unfinished one. Called by the command line.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -17,12 +17,12 @@ import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './m
 const parts = ['hot', 'sql'] as const;
 const draftName = 'restore.unfinished';
 
-/** Whether a directory lies in the data folder. */
+/** Whether the data folder has a database. */
 export const hasDirectory = (dataDir: string): boolean => existsSync(join(dataDir, 'sql'));
 
 /**
- * Packs both stores of a data folder that no process has open, and reads the packs again. On disk when it
- * resolves. Rejects with words and leaves nothing behind.
+ * Packs both stores of a data folder that no process has open, and reads the packs again to check them. On
+ * disk when it resolves. A rejection has a message for the operator and leaves nothing behind.
  */
 export const backupFolder = async (
   dataDir: string,
@@ -47,8 +47,8 @@ export const backupFolder = async (
 };
 
 /**
- * Puts the stores of a backup into a data folder that holds none. On disk when it resolves. Rejects with
- * words, before anything is in its place, when the backup is damaged or the folder is used.
+ * Restores the stores of a backup into an empty data folder. On disk when it resolves. Rejects with a
+ * `BackupError` before it changes anything when the backup is damaged or the folder is not empty.
  */
 export const restoreFolder = async (directory: string, dataDir: string): Promise<EmbeddedBackup> => {
   const manifest = readManifest(directory);
@@ -70,29 +70,29 @@ export const restoreFolder = async (directory: string, dataDir: string): Promise
 };
 
 const describeOtherKind = (directory: string): string =>
-  `The backup in ${directory} is of a Postgres server and the settings name the embedded stores. Set ` +
-  'REDIS_URL and DATABASE_URL, or bring the directory over with `export` and `import`.';
+  `The backup in ${directory} is of a Postgres server, but the settings name the embedded stores. Set ` +
+  'REDIS_URL and DATABASE_URL, or move the directory with `export` and `import`.';
 
-/** What an interrupted restore left. Throws words when it was whole: the database is in its place last. */
+/** Deletes what an interrupted restore left. Throws if it was complete: it moves the database last. */
 const clearUnfinished = async (dataDir: string, draft: string): Promise<void> => {
   if (!existsSync(draft)) return;
-  const whole = hasDirectory(dataDir);
-  const left = whole ? [] : ['hot', 'sql.state.json'];
-  for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
+  const isComplete = hasDirectory(dataDir);
+  const leftovers = isComplete ? [] : ['hot', 'sql.state.json'];
+  for (const name of leftovers) await rm(join(dataDir, name), { recursive: true, force: true });
   await rm(draft, { recursive: true });
   await syncPath(dataDir, true);
-  if (whole)
+  if (isComplete)
     throw new BackupError(
-      `The restore into ${dataDir} that ended before had put all in its place. The server can be started.`,
+      `An earlier restore into ${dataDir} was complete when it was interrupted. The server can be started.`,
     );
 };
 
 const assertUnused = (dataDir: string): void => {
-  const found = readdirSync(dataDir).filter((name) => name !== 'lock' && !name.startsWith('lock.'));
-  if (found.length === 0) return;
+  const names = readdirSync(dataDir).filter((name) => name !== 'lock' && !name.startsWith('lock.'));
+  if (names.length === 0) return;
   throw new BackupError(
-    `${dataDir} is not empty (${found.slice(0, 4).join(', ')}). A restore never writes over anything: move ` +
-      'it away, or name another DATA_DIR.',
+    `${dataDir} is not empty (${names.slice(0, 4).join(', ')}). A restore never overwrites data: move ` +
+      'it away, or set another DATA_DIR.',
   );
 };
 

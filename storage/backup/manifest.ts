@@ -1,9 +1,9 @@
 /**
- * A backup is a folder: its data in one or two files, and a manifest that says what they are.
+ * The format of a backup: a folder with one or two data files, and a manifest that describes them.
  *
- * The folder gets its name when all in it is synced, so an unfinished one is never taken for one. The
- * manifest carries a checksum of itself, and of every byte of the data. Nothing here opens a store.
- * Called by storage/backup/embedded.ts and servers.ts.
+ * The folder gets its name after everything in it is synced to disk, so an unfinished backup is never
+ * mistaken for a complete one. The manifest has checksums of itself and of all data. Nothing here opens a
+ * store. Used by storage/backup/embedded.ts and servers.ts.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -17,41 +17,41 @@ interface ManifestHeader {
   readonly format: 1;
   readonly takenAt: string;
 }
-/** Both embedded stores at rest, of one moment. */
+/** Both embedded stores, copied while they were closed. */
 export interface EmbeddedBackup extends ManifestHeader {
   readonly kind: 'embedded';
   readonly sql: PackContents;
   readonly hot: PackContents;
 }
-/** The SQL of a server; the hot store is healed from it. */
+/** A dump of a Postgres server; the hot store is filled from it after a restore. */
 export interface ServersBackup extends ManifestHeader {
   readonly kind: 'servers';
-  /** Major version of the server that was dumped. */
+  /** Major version of the dumped server. */
   readonly postgres: number;
   readonly dump: { readonly bytes: number; readonly sha256: string };
-  /** How far each shard had come, to tell an older hot store from a newer one. */
+  /** The newest position of each shard, to detect an older hot store. */
   readonly newest: readonly NumberedShardPosition[];
 }
 export type BackupManifest = EmbeddedBackup | ServersBackup;
 
-/** What is wrong with a backup or with the place for it: words for the operator. Nothing was changed. */
+/** A backup or its folder cannot be used; the message is for the operator. Nothing was changed. */
 export class BackupError extends Error {}
 
 const manifestName = 'manifest.json';
 const computeDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Throws words unless the folder can be made here: absent, or there and empty. */
+/** Throws a `BackupError` unless the folder is missing or empty, and its parent exists. */
 export const assertNewFolder = (directory: string): void => {
-  const about = statSync(directory, { throwIfNoEntry: false });
-  if (about !== undefined && !(about.isDirectory() && readdirSync(directory).length === 0))
-    throw new BackupError(`${directory} is there already. Name a new folder for the backup.`);
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats !== undefined && !(stats.isDirectory() && readdirSync(directory).length === 0))
+    throw new BackupError(`${directory} exists already. Name a new folder for the backup.`);
   if (!existsSync(dirname(resolve(directory))))
-    throw new BackupError(`Cannot write ${directory}: there is no folder ${dirname(resolve(directory))}.`);
+    throw new BackupError(`Cannot create ${directory}: there is no folder ${dirname(resolve(directory))}.`);
 };
 
 /**
- * Lets `fill` write the data into a draft, adds its manifest, and gives the folder its name. On disk when it
- * resolves. After a failure nothing is left.
+ * Calls `fill` to write the data into a draft folder, adds the manifest, and renames the folder. On disk when
+ * it resolves. Deletes the draft after a failure.
  */
 export const writeBackup = async (
   directory: string,
@@ -79,13 +79,13 @@ export const writeBackup = async (
   }
 };
 
-/** The manifest of a finished backup. Throws words when there is none, or it is damaged or too new. */
+/** Reads the manifest of a complete backup. Throws a `BackupError` if it is missing, damaged or too new. */
 export const readManifest = (directory: string): BackupManifest => {
   const path = join(directory, manifestName);
   if (!existsSync(path)) throw new BackupError(`There is no backup in ${directory}: ${path} is missing.`);
   const { sha256, manifest } = parse(path);
   if (sha256 !== computeDigest(JSON.stringify(manifest)) || manifest === undefined)
-    throw new BackupError(`The backup is damaged: ${path} is not as it was written.`);
+    throw new BackupError(`The backup is damaged: ${path} has changed since it was written.`);
   if (manifest.format !== 1)
     throw new BackupError(`The backup in ${directory} was written by a newer version of Rollcall.`);
   return manifest;
@@ -95,11 +95,11 @@ const parse = (path: string): { sha256?: string; manifest?: BackupManifest } => 
   try {
     return JSON.parse(readFileSync(path, 'utf8')) ?? {};
   } catch {
-    throw new BackupError(`The backup is damaged: ${path} is not as it was written.`);
+    throw new BackupError(`The backup is damaged: ${path} has changed since it was written.`);
   }
 };
 
-/** Size and checksum of one file, read from begin to end. */
+/** Reads a whole file for its size and checksum. */
 export const measureDump = async (path: string): Promise<ServersBackup['dump']> => {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);

@@ -1,9 +1,9 @@
 /**
- * `pg_dump` and `pg_restore`: where they are, which version, and how they are run.
+ * Finds and runs `pg_dump` and `pg_restore`.
  *
- * Looks in the PATH and in Debian's folders for programs at least as new as the server. The password of the
- * address goes into the program's environment, never into its command line, which everybody on the machine
- * can read. Called by storage/backup/servers.ts.
+ * Searches the PATH and Debian's folders for programs at least as new as the server. The password of the URL
+ * is passed in the program's environment, never on its command line, which all users of the machine can read.
+ * Used by storage/backup/servers.ts.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,54 +13,57 @@ import { text } from 'node:stream/consumers';
 import { BackupError } from './manifest.ts';
 
 export interface Programs {
-  /** Ends with words of the program when it fails. */
-  run(program: 'pg_dump' | 'pg_restore', words: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Runs a program to its end. Rejects with its error output when it fails. */
+  run(program: 'pg_dump' | 'pg_restore', args: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 const debianFolder = '/usr/lib/postgresql';
 
-/** Folders that may hold the programs, those of the PATH first. */
+/** Lists folders that may have the programs, that of the PATH first. */
 const listFolders = (): readonly string[] => {
-  const found = spawnSync('sh', ['-c', 'command -v pg_dump'], { encoding: 'utf8' }).stdout?.trim() ?? '';
+  const { stdout } = spawnSync('sh', ['-c', 'command -v pg_dump'], { encoding: 'utf8' });
+  const path = stdout?.trim() ?? '';
   const versions = existsSync(debianFolder) ? readdirSync(debianFolder) : [];
   const debian = versions.sort((left, right) => Number(right) - Number(left));
   return [
-    ...(found.startsWith('/') ? [dirname(found)] : []),
+    ...(path.startsWith('/') ? [dirname(path)] : []),
     ...debian.map((name) => join(debianFolder, name, 'bin')),
   ];
 };
 
-/** Major version of the programs in a folder, 0 when they are not both there or do not run. */
+/** Finds the major version of the programs in a folder; 0 if one is missing or does not run. */
 const findMajor = (folder: string): number => {
   if (!['pg_dump', 'pg_restore'].every((name) => existsSync(join(folder, name)))) return 0;
   const { stdout } = spawnSync(join(folder, 'pg_dump'), ['--version'], { encoding: 'utf8' });
   return Number(/(\d+)/.exec(stdout ?? '')?.[1] ?? 0);
 };
 
-/** The programs for a server of this major version. Throws words when there are none that are new enough. */
+/** Finds programs for a server of this major version. Throws a `BackupError` if none are new enough. */
 export const findPrograms = (databaseUrl: string, serverMajor: number): Programs => {
-  const found = listFolders().map((folder) => ({ folder, major: findMajor(folder) }));
-  const fit = found.find(({ major }) => major >= serverMajor);
-  if (fit === undefined)
+  const candidates = listFolders().map((folder) => ({ folder, major: findMajor(folder) }));
+  const suitable = candidates.find(({ major }) => major >= serverMajor);
+  if (suitable === undefined)
     throw new BackupError(
-      describeMissingPrograms(serverMajor, Math.max(0, ...found.map((one) => one.major))),
+      describeMissingPrograms(serverMajor, Math.max(0, ...candidates.map(({ major }) => major))),
     );
-  const { address, password } = splitAddress(databaseUrl);
+  const { address, password } = splitUrl(databaseUrl);
   return {
-    run: async (program, words, signal) => {
-      const child = spawn(join(fit.folder, program), [...words, `--dbname=${address}`], {
+    run: async (program, args, signal) => {
+      const child = spawn(join(suitable.folder, program), [...args, `--dbname=${address}`], {
         stdio: ['ignore', 'ignore', 'pipe'],
         env: {
-          PATH: `${fit.folder}:/usr/bin:/bin`,
+          PATH: `${suitable.folder}:/usr/bin:/bin`,
           LC_ALL: 'C',
           PGCONNECT_TIMEOUT: '10',
           PGPASSWORD: password,
         },
         signal,
       });
-      const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+      const [errorOutput, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
       if (code !== 0)
-        throw new BackupError(`${program} failed: ${said.trim().slice(-1_000) || `it ended with ${code}`}`);
+        throw new BackupError(
+          `${program} failed: ${errorOutput.trim().slice(-1_000) || `exit code ${code}`}`,
+        );
     },
   };
 };
@@ -69,10 +72,10 @@ const describeMissingPrograms = (serverMajor: number, newest: number): string =>
   newest === 0
     ? `pg_dump and pg_restore were not found, neither in the PATH nor in ${debianFolder}. Install the ` +
       `client programs of Postgres ${serverMajor} or later (Debian: postgresql-client) and try again.`
-    : `The server is Postgres ${serverMajor} and the pg_dump found here is of version ${newest}, which ` +
-      `cannot read a newer server. Install the client programs of version ${serverMajor} and try again.`;
+    : `The server is Postgres ${serverMajor}, but the pg_dump found here has version ${newest}, which ` +
+      `cannot dump a newer server. Install the client programs of version ${serverMajor} and try again.`;
 
-const splitAddress = (databaseUrl: string): { address: string; password: string } => {
+const splitUrl = (databaseUrl: string): { address: string; password: string } => {
   const url = new URL(databaseUrl);
   const password = decodeURIComponent(url.password);
   url.password = '';

@@ -1,10 +1,10 @@
 /**
- * Backups of the servers: a dump of Postgres, with the place each shard had come to.
+ * Backup and restore of the servers: a dump of Postgres, with the newest position of each shard.
  *
- * Redis is not copied: after a restore it is either empty, and is filled from SQL, or it went on counting,
- * and SQL gets its totals anew. Never the third thing: a Redis older than the dump is refused. The
- * generations are moved before the dump goes in, in one transaction, so an interrupted restore is an empty
- * database that no node starts on. Called by the command line, while no node runs.
+ * Redis is not copied. After a restore it is either empty and is filled from SQL, or it has newer counters
+ * and all totals in SQL are written again. A Redis that is older than the dump is refused. A restore raises
+ * the generations before it loads the dump in one transaction, so an interrupted restore leaves an empty
+ * database that no node starts on. Called by the command line while no node runs.
  */
 import { join } from 'node:path';
 import type { HotStore } from '../../engine/ports.ts';
@@ -19,7 +19,7 @@ export interface Servers {
   readonly sql: Sql;
   readonly hot: HotStore;
   readonly databaseUrl: string;
-  /** Ends the program under way. */
+  /** Ends the running program. */
   readonly signal: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ const readServerMajor = async (sql: Sql): Promise<number> => {
   return row?.version ?? 0;
 };
 
-/** Dumps the database into a new folder. On disk when it resolves. Nodes may run and count on. */
+/** Dumps the database into a new folder. On disk when it resolves. Nodes may run meanwhile. */
 export const backupServers = async (
   servers: Servers,
   directory: string,
@@ -42,7 +42,7 @@ export const backupServers = async (
   const programs = findPrograms(databaseUrl, postgres);
   return (await writeBackup(directory, async (draft) => {
     const file = join(draft, dumpName);
-    // Before the dump: what it holds is at least as new.
+    // Read before the dump, so that the dump is at least as new as the positions.
     const newest = await readNewestPositions(sql);
     await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);
     await syncPath(file, false);
@@ -50,12 +50,13 @@ export const backupServers = async (
   })) as ServersBackup;
 };
 
-/** What became of the counters that the hot store held. */
+/** Whether the hot store had counters, which stay, or was empty. */
 export type HotFate = 'empty' | 'kept';
 
 /**
- * Fills an empty database from a backup: all of it, or nothing. Ledger when it resolves. Rejects with words
- * when the backup is damaged, the database is not empty, or the hot store is older than the backup.
+ * Restores a backup into an empty database: all of it, or nothing. Ledger when it resolves. Rejects with a
+ * `BackupError` when the backup is damaged, the database is not empty, or the hot store is older than the
+ * backup.
  */
 export const restoreServers = async (
   servers: Servers,
@@ -65,35 +66,36 @@ export const restoreServers = async (
   const manifest = readManifest(directory);
   if (manifest.kind !== 'servers') throw new BackupError(describeOtherKind(directory));
   const file = join(directory, dumpName);
-  await assertWhole(file, manifest);
+  await assertUndamaged(file, manifest);
   const major = await readServerMajor(sql);
   if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
   const programs = findPrograms(databaseUrl, major);
   await assertEmpty(sql);
-  const kept = await hasAnyShard(hot);
-  if (kept) await moveOn(hot, manifest);
-  const words = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
-  await programs.run('pg_restore', words, signal);
-  if (kept) await beginTimeline(sql);
-  return { manifest, hot: kept ? 'kept' : 'empty' };
+  const hasCounters = await hasAnyShard(hot);
+  if (hasCounters) await raiseGenerations(hot, manifest);
+  const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
+  await programs.run('pg_restore', args, signal);
+  if (hasCounters) await beginTimeline(sql);
+  return { manifest, hot: hasCounters ? 'kept' : 'empty' };
 };
 
-const moveOn = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
+/** Raises the generations of the hot store. Throws if the hot store is older than the backup. */
+const raiseGenerations = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
   const behind = await listShardsBehind(hot, newest);
   if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length));
   await raiseGenerationsPastSql(hot, newest);
 };
 
-/** For a hot store that is older than SQL, wherever that is found. */
+/** Builds the message for a hot store that is older than SQL. Also used by the command line. */
 export const describeOlderHotStore = (shards: number): string =>
-  `The hot store is older than SQL in ${shards} of its 128 shards: it would show old numbers and write ` +
+  `The hot store is older than SQL in ${shards} of its 128 shards: it would show old counts and write ` +
   'them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, move ' +
   'the folder hot in DATA_DIR away): the totals then come from SQL.';
 
-const assertWhole = async (file: string, { dump }: ServersBackup): Promise<void> => {
-  const found = await measureDump(file).catch(() => null);
-  if (found?.bytes !== dump.bytes || found.sha256 !== dump.sha256)
-    throw new BackupError(`Nothing was restored: ${file} is damaged, it is not as it was written.`);
+const assertUndamaged = async (file: string, { dump }: ServersBackup): Promise<void> => {
+  const measured = await measureDump(file).catch(() => null);
+  if (measured?.bytes !== dump.bytes || measured.sha256 !== dump.sha256)
+    throw new BackupError(`Nothing was restored: ${file} is damaged: it has changed since it was written.`);
 };
 
 const assertEmpty = async (sql: Sql): Promise<void> => {
@@ -102,15 +104,15 @@ const assertEmpty = async (sql: Sql): Promise<void> => {
     where schemaname not in ('pg_catalog', 'information_schema') limit 3`;
   if (tables.length > 0)
     throw new BackupError(
-      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never writes ` +
-        'over anything: make a new database and name it in DATABASE_URL.',
+      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never ` +
+        'overwrites data: create a new database and name it in DATABASE_URL.',
     );
 };
 
 const describeOtherKind = (directory: string): string =>
-  `The backup in ${directory} is of the embedded stores and the settings name servers. Unset REDIS_URL and ` +
-  'DATABASE_URL, or bring the directory over with `export` and `import`.';
+  `The backup in ${directory} is of the embedded stores, but the settings name servers. Unset ` +
+  'REDIS_URL and DATABASE_URL, or move the directory with `export` and `import`.';
 
-const describeOlderServer = (dumped: number, found: number): string =>
-  `The backup was taken of Postgres ${dumped} and this server is Postgres ${found}: restore into version ` +
+const describeOlderServer = (dumped: number, restoring: number): string =>
+  `The backup is of Postgres ${dumped}, but this server is Postgres ${restoring}: restore into version ` +
   `${dumped} or later.`;

@@ -1,8 +1,9 @@
 /**
- * The catalogue: everything people edit, with its truth in SQL. One file per resource beside this one.
+ * The catalogue: everything that people edit. SQL is its source of truth; each resource has a file of its
+ * own.
  *
- * This file only gathers their functions into the object that handlers get, puts the two caches in front of
- * the hot reads, and turns every failure into a `StorageError`. It decides nothing.
+ * This file only combines their functions into the object that handlers use, puts the two caches in front of
+ * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Sql } from '../sql/client.ts';
@@ -85,14 +86,16 @@ import {
 } from './votes/votes.ts';
 
 export type { CachedList as Listing };
-/** At once when cached, else after a query. */
+/** Synchronous when cached, else a promise of the query's result. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 export interface Profiles<Row> {
-  /** By id or vanity code; `null` when there is none. The same object until it is dropped. */
-  find(word: string): MaybePromise<Row | null>;
-  /** Forgets what is cached about this id. Call after an edit or a deletion is committed. */
+  /**
+   * Finds by id or vanity code; `null` when there is none. The same object as long as the row is unchanged.
+   */
+  find(idOrVanity: string): MaybePromise<Row | null>;
+  /** Removes the row with this id from the cache. Call after an edit or a deletion is committed. */
   drop(id: string): void;
-  /** Everything is old from here on: edits of other nodes may have been missed. */
+  /** Treats every cached row as expired: edits of other nodes may have been missed. */
   invalidateAll(): void;
 }
 
@@ -100,28 +103,28 @@ export interface Catalogue {
   readonly sql: Sql;
   readonly bots: Profiles<BotProfile> & {
     page(page: number): Promise<CachedList<readonly IndexBotRow[]>>;
-    random(wanted: number): Promise<readonly IndexBotRow[]>;
+    random(rowsMax: number): Promise<readonly IndexBotRow[]>;
     frontPage(): Promise<FrontPage>;
     readonly edits: BotEdits;
-    /** What the directory itself knows of an application's bot. */
+    /** Reads what the directory knows about the bot of an application. */
     known(ids: BotIds): Promise<KnownBot | null>;
-    /** Keeps what a look-up told of a listed bot. False when it is not listed, or a later one is kept. */
+    /** Stores a lookup. False when the bot is unknown or a later lookup is stored. */
     noteLookup(ids: BotIds, person: BotPerson): Promise<boolean>;
   };
   readonly servers: Profiles<ServerProfile> & {
     page(page: number): Promise<CachedList<readonly IndexServerRow[]>>;
   };
   readonly teams: Profiles<TeamProfile> & {
-    holdings(teamId: string, wishes: TeamSelection): Promise<TeamHoldings>;
-    /** The id of the oldest team with this name in any case. */
+    holdings(teamId: string, selection: TeamSelection): Promise<TeamHoldings>;
+    /** The id of the oldest team with this name, in any letter case; `null` when there is none. */
     idByName(name: string): Promise<string | null>;
     readonly edits: TeamEdits;
     readonly members: TeamMembers;
   };
   readonly packs: {
     find(url: string): Promise<PackPage>;
-    /** By url, else by name. */
-    summary(word: string): Promise<PackSummary | null>;
+    /** Finds by url, else by name. */
+    summary(urlOrName: string): Promise<PackSummary | null>;
     readonly edits: PackEdits;
     page(page: number): Promise<CachedList<PackPage>>;
   };
@@ -130,7 +133,7 @@ export interface Catalogue {
   readonly push: PushOutbox;
   readonly sessions: {
     list(target: SessionTarget): Promise<readonly SessionRow[]>;
-    /** What authentication asks; also an expired session. */
+    /** Finds the session of a token for authentication, expired or not. */
     byTokenHash(tokenHash: Buffer): Promise<SessionOfToken | null>;
     insert(session: NewSession, apiSessionsMax: number): Promise<SessionCreation>;
     remove(target: SessionTarget, sessionId: string): Promise<boolean>;
@@ -145,30 +148,30 @@ export interface Catalogue {
     eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
   };
   readonly credits: {
-    /** In ascending order; of all kinds when `null`. */
+    /** In ascending order; tiers of all kinds when `kind` is `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
-    /** `heard` is the last adjustment that the totals at hand contain. */
-    standing(
+    /** `appliedSequence` is the last adjustment that the caller's totals contain. */
+    balance(
       target: { readonly ref: EntityRef; readonly kind: CreditKind },
-      heard: number,
+      appliedSequence: number,
     ): Promise<RedeemBalance>;
     redeems(ref: EntityRef): Promise<Redeems>;
-    /** Ledger when it resolves; the caller has flushed before and delivers afterwards. */
+    /** Ledger when it resolves. The caller flushes before and delivers the adjustment afterwards. */
     redeem(request: RedeemRequest): Promise<RedeemOutcome>;
   };
   readonly shop: Shop;
-  /** What only operators do. */
+  /** For the operator's handlers only. */
   readonly operator: OperatorCatalogue;
-  /** What a user holds on an entity; `null` when there is no such entity. Never cached. */
+  /** A user's access to an entity; `null` when there is no such entity. Never cached. */
   findAccess(kind: EntityKind, id: string, userId: string): Promise<EntityAccess | null>;
 }
 
 export interface CatalogueOptions {
-  /** Memory for cached profiles of one kind. */
+  /** Memory for cached profiles of one kind, bytes. */
   readonly profileBytesMax?: number;
-  /** Profiles are read again after this, also when nobody told us of an edit. */
+  /** Cached profiles expire after this, in case a notification of an edit was lost. */
   readonly profileAgeMaxMs?: number;
-  /** A list is at most this old. */
+  /** Maximum age of a list. */
   readonly snapshotAgeMaxMs?: number;
 }
 
@@ -181,9 +184,9 @@ const snapshotEntriesMax = 512;
 
 const createProfiles = <Row extends { id: string; vanity: string; weightBytes: number }>(
   cache: RowCache<Row>,
-  find: (word: string) => Promise<Row | null>,
+  find: (idOrVanity: string) => Promise<Row | null>,
 ): Profiles<Row> => ({
-  find: (word) => cache.get(word, () => asStorage('catalogue.find', () => find(word))),
+  find: (idOrVanity) => cache.get(idOrVanity, () => asStorage('catalogue.find', () => find(idOrVanity))),
   drop: (id) => cache.drop(id),
   invalidateAll: () => cache.invalidateAll(),
 });
@@ -199,7 +202,7 @@ const createBots = (
   { lists, snapshots }: { readonly lists: Lists; readonly snapshots: Snapshots },
 ): Catalogue['bots'] => {
   return {
-    ...createProfiles(cache, (word) => findBot(sql, word)),
+    ...createProfiles(cache, (idOrVanity) => findBot(sql, idOrVanity)),
     page: lists.readBots,
     random: lists.readRandomBots,
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
@@ -210,13 +213,13 @@ const createBots = (
 };
 
 const createServers = (sql: Sql, cache: RowCache<ServerProfile>, lists: Lists): Catalogue['servers'] => ({
-  ...createProfiles(cache, (word) => findServer(sql, word)),
+  ...createProfiles(cache, (idOrVanity) => findServer(sql, idOrVanity)),
   page: lists.readServers,
 });
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams'] => ({
-  ...createProfiles(cache, (word) => findTeam(sql, word)),
-  holdings: (teamId, wishes) => asStorage('teams.holdings', () => readHoldings(sql, teamId, wishes)),
+  ...createProfiles(cache, (idOrVanity) => findTeam(sql, idOrVanity)),
+  holdings: (teamId, selection) => asStorage('teams.holdings', () => readHoldings(sql, teamId, selection)),
   idByName: (name) => asStorage('teams.idByName', () => findTeamIdByName(sql, name)),
   edits: createTeamEdits(sql),
   members: createTeamMembers(sql),
@@ -230,7 +233,7 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames): Catalogue['
     isNone: ({ packs }) => packs.length === 0,
     load: (url) => asStorage('packs.find', () => findPack(sql, url)),
   }),
-  summary: (word) => asStorage('packs.summary', () => findPackSummary(sql, word)),
+  summary: (urlOrName) => asStorage('packs.summary', () => findPackSummary(sql, urlOrName)),
   edits: createPackEdits(sql),
   page: lists.readPacks,
 });
@@ -244,7 +247,7 @@ const createSessions = (sql: Sql): Catalogue['sessions'] => ({
 });
 
 const createVotes = (sql: Sql): Catalogue['votes'] => {
-  const turns = createSemaphore(voterStepsAtOnceMax);
+  const semaphore = createSemaphore(voterStepsAtOnceMax);
   const orders = createVoterOrders(sql);
   return {
     valid: (pair) => asStorage('votes.valid', () => listValidVotes(sql, pair)),
@@ -254,18 +257,19 @@ const createVotes = (sql: Sql): Catalogue['votes'] => {
         rows: await listVotes(sql, pair, page),
       })),
     voters: (ref, page) => asStorage('votes.voters', () => orders.page(ref, page)),
-    eachVoters: (ref) => streamVoters(sql, ref, turns),
+    eachVoters: (ref) => streamVoters(sql, ref, semaphore),
   };
 };
 
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
-  standing: (target, heard) => asStorage('credits.standing', () => readRedeemBalance(sql, target, heard)),
+  balance: (target, appliedSequence) =>
+    asStorage('credits.standing', () => readRedeemBalance(sql, target, appliedSequence)),
   redeems: (ref) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
   redeem: (request) => redeemVotes(sql, request),
 });
 
-/** The catalogue over one SQL client. Holds caches, so one per process. */
+/** Creates the catalogue over one SQL client. It has caches, so a process creates only one. */
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Catalogue => {
   const unknown = createUnknownNames();
   const sql = forgetOnCommit(pool, unknown);

@@ -1,92 +1,97 @@
 /**
- * Names that SQL said it does not know, for a moment: a flood of them costs a statement now and then.
+ * Remembers for a short time which names SQL does not know, so that a flood of them costs few statements.
  *
- * Correct under races: a commit of this node forgets all of it, and a look-up that began before that is
- * neither kept nor shared with later ones; what another node creates is visible after `unknownMs`, counted
- * from before the statement that did not find it. Only an answer of SQL counts: a failure is never kept.
- * Bounded by number and by the length of a name. Wired by catalogue.ts.
+ * Correct under races: a commit of this node clears all entries, and the result of a lookup that began before
+ * the commit is neither stored nor shared with later lookups. A name that another node creates is visible
+ * after `unknownMs`, counted from before the statement that did not find it. A failure is never stored.
+ * Bounded in the number and the length of names. Created by catalogue.ts.
  */
 import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
 import type { Sql } from '../sql/client.ts';
 
-/** How long a name stays unknown after it was asked for, ms. Names of other nodes appear within 1 s (I9). */
+/** How long a name counts as unknown, ms. Names that other nodes create must appear within 1 s (I9). */
 export const unknownMs = 500;
-/** Names kept, at most twice as many. */
+/** Names per generation of the cache; it holds at most two generations. */
 const namesMax = 10_000;
-/** No id, code or url is longer. */
+/** No id, code or url is longer; longer names are not stored. */
 const nameLengthMax = 128;
 
 export interface UnknownNames {
-  /** Whether SQL said lately that there is none. */
+  /** Whether SQL recently found nothing with this name. */
   has(name: string): boolean;
-  /** Call before SQL is asked for the name; call what it gives when SQL said that there is none. */
-  asking(name: string): () => void;
-  /** Call when something may have got a name: after a commit, before it is acknowledged. */
+  /** Call before the statement that looks for the name; call the returned function when it finds nothing. */
+  beginLookUp(name: string): () => void;
+  /** Call when a name may have been created: after a commit, before the caller gets its answer. */
   forgetAll(): void;
-  /** Look-ups under way when this calls are not to be shared with later requests. */
-  whenForgotten(forget: () => void): void;
+  /** Adds a listener of `forgetAll`: lookups in flight then must not be shared with later requests. */
+  whenForgotten(listener: () => void): void;
 }
 
+/** Creates an empty set; `monotonicMs` is the clock, and tests pass their own. */
 export const createUnknownNames = (monotonicMs: () => number = () => performance.now()): UnknownNames => {
   const untilMs = createTwoGenerationCache<number>(namesMax);
   const listeners: (() => void)[] = [];
   let epoch = 0;
   return {
     has: (name) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
-    asking: (name) => {
-      const [askedMs, askedIn] = [monotonicMs(), epoch];
+    beginLookUp: (name) => {
+      const [startedMs, epochAtStart] = [monotonicMs(), epoch];
       return () => {
-        if (askedIn === epoch && name.length <= nameLengthMax) untilMs.set(name, askedMs + unknownMs);
+        if (epochAtStart === epoch && name.length <= nameLengthMax) untilMs.set(name, startedMs + unknownMs);
       };
     },
     forgetAll: () => {
       epoch += 1;
       untilMs.clear();
-      for (const forget of listeners) forget();
+      for (const listener of listeners) listener();
     },
-    whenForgotten: (forget) => void listeners.push(forget),
+    whenForgotten: (listener) => void listeners.push(listener),
   };
 };
 
-/** The names of one kind among all of them. */
+/** A view of the same set for the names of one kind. */
 export const namesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
   ...unknown,
   has: (name) => unknown.has(`${kind} ${name}`),
-  asking: (name) => unknown.asking(`${kind} ${name}`),
+  beginLookUp: (name) => unknown.beginLookUp(`${kind} ${name}`),
 });
 
-/** Looks a name up: simultaneous look-ups of one name share one, and one of an unknown name costs nothing. */
-export type LookUp<Found> = (name: string) => Promise<Found>;
+/** Looks up one name. */
+export type LookUp<Result> = (name: string) => Promise<Result>;
 
-/** `none` is what stands for an unknown name; `isNone` recognises it in an answer. */
-export const createLookUp = <Found>(
+/**
+ * Creates a lookup that runs `load` once for simultaneous requests of one name, and not at all for a name
+ * that is known to be unknown. `none` is the result for such a name; `isNone` recognises it in a loaded
+ * result.
+ */
+export const createLookUp = <Result>(
   unknown: UnknownNames,
-  { none, isNone, load }: { none: Found; isNone: (found: Found) => boolean; load: LookUp<Found> },
-): LookUp<Found> => {
-  const underway = new Map<string, Promise<Found>>();
-  unknown.whenForgotten(() => underway.clear());
-  const start = (name: string): Promise<Found> => {
-    const isUnknown = unknown.asking(name);
+  { none, isNone, load }: { none: Result; isNone: (result: Result) => boolean; load: LookUp<Result> },
+): LookUp<Result> => {
+  const inFlight = new Map<string, Promise<Result>>();
+  unknown.whenForgotten(() => inFlight.clear());
+  const start = (name: string): Promise<Result> => {
+    const markUnknown = unknown.beginLookUp(name);
     const loading = load(name)
-      .then((found) => {
-        if (isNone(found)) isUnknown();
-        return found;
+      .then((result) => {
+        if (isNone(result)) markUnknown();
+        return result;
       })
       .finally(() => {
-        if (underway.get(name) === loading) underway.delete(name);
+        if (inFlight.get(name) === loading) inFlight.delete(name);
       });
-    underway.set(name, loading);
+    inFlight.set(name, loading);
     return loading;
   };
-  return (name) => (unknown.has(name) ? Promise.resolve(none) : (underway.get(name) ?? start(name)));
+  return (name) => (unknown.has(name) ? Promise.resolve(none) : (inFlight.get(name) ?? start(name)));
 };
 
-/** The same pool; whoever waits for a transaction waits until its names are not unknown any more. */
+/** Wraps the pool: each transaction clears the unknown names before its promise settles. */
 export const forgetOnCommit = (sql: Sql, unknown: UnknownNames): Sql =>
   new Proxy(sql, {
     get: (target, key) =>
       key === 'begin'
-        ? // Also after a failure: it may be one of the answer alone.
-          (...words: Parameters<Sql['begin']>) => target.begin(...words).finally(unknown.forgetAll)
+        ? // Also after a failure: the transaction may be committed although its answer was lost.
+          (...args: Parameters<Sql['begin']>) => target.begin(...args).finally(unknown.forgetAll)
         : Reflect.get(target, key),
   });

@@ -1,8 +1,9 @@
 /**
- * The whole directory as lines of the import format, page by page in bounded memory.
+ * Writes the whole directory as lines of the import format, page by page in bounded memory.
  *
- * Reads SQL only: what the engine has counted and not yet flushed is not in it. A page is one short
- * statement; with `snapshot` all pages see one moment. Called by the command line and the admin listener.
+ * Reads SQL only, so counts that are not flushed yet are missing. Each page is one short statement;
+ * `exportSnapshot` reads all pages from one snapshot of the database. Called by the command line and the
+ * private listener.
  */
 import type { Queryable, Sql } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
@@ -13,14 +14,14 @@ export interface ExportOptions {
   readonly pageRows?: number;
   readonly onProgress?: (linesDone: number) => void;
 }
-/** Resolves when the text is taken; a rejection ends the export. */
+/** Receives the text; resolves when it may receive more. A rejection ends the export. */
 export type Sink = (text: string) => Promise<void>;
 
 const pageRowsDefault = 500;
 
 /**
- * Hands the export to `sink` in chunks of whole lines. Resolves to the number of lines. Between pages others
- * may write; give a transaction, or use `exportSnapshot`, where that matters.
+ * Sends the export to `sink` in chunks of whole lines. Resolves to the number of lines. Writes between two
+ * pages may show; pass a transaction or use `exportSnapshot` where that matters.
  */
 export const exportDirectory = async (
   sql: Queryable,
@@ -38,7 +39,7 @@ export const exportDirectory = async (
   return lines;
 };
 
-/** The export of one moment. Holds a connection until the sink has taken all of it. */
+/** Exports one snapshot of the database. Uses one connection until the sink has received everything. */
 export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}): Promise<number> =>
   sql.begin('isolation level repeatable read read only', (transaction) =>
     exportDirectory(transaction, sink, options),

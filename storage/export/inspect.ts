@@ -1,9 +1,9 @@
 /**
- * All that the stores know about one entity, side by side.
+ * Shows what the stores have about one entity, side by side.
  *
- * Reads and changes nothing: the catalogue row, the totals as SQL has them, the state as the hot store has
- * it. Where SQL is behind the hot store the difference is what the next flush will write. Called by the
- * command line and the private listener.
+ * Reads the catalogue row, the totals in SQL and the state in the hot store; changes nothing. Where SQL is
+ * behind the hot store, the next flush writes the difference. Called by the command line and the private
+ * listener.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
@@ -13,13 +13,13 @@ export type Fields = Record<string, unknown>;
 export interface Inspection {
   readonly kind: EntityKind;
   readonly id: string;
-  /** `null` where this part knows nothing of the entity. */
+  /** Each of these is `null` if that part does not have the entity. */
   readonly catalogue: Fields | null;
   readonly totals: Fields | null;
   readonly hot: Fields | null;
 }
 
-/** What the stores know about an entity. A read of each, not of one moment. */
+/** Reads an entity from each store, one after the other: the parts are not from one moment. */
 export const inspectEntity = async (
   stores: { readonly sql: Sql; readonly hot: HotStore },
   kind: EntityKind,

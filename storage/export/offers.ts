@@ -1,12 +1,13 @@
 /**
- * Records of what an operator offers, in the export: tiers, the shop, the blog, positions, applications,
- * words. Each kind by its id. Called by records.ts, which owns the order of the whole.
+ * Sections of the export for the operator's content: tiers, the shop, the blog, positions, applications,
+ * reserved names. Each section is in the order of its key. Used by records.ts, which sets the order of all
+ * sections.
  */
 import type { OfferKind } from '../import/offers-schema.ts';
 import type { Queryable } from '../sql/client.ts';
 import { dropEmpty, type ExportRow, type ExportSection, formatTime, noUuid, pickFields } from './section.ts';
 
-/** A table read whole in the order of its key. */
+/** Creates the section of a table, in the order of its key. */
 const section = (
   kind: OfferKind,
   [table, column]: readonly [table: string, column: string],

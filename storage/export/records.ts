@@ -1,9 +1,10 @@
 /**
- * From rows to records of the import format: per kind, the statement of one page and the shape of one record.
+ * Sections of the export: for each kind, the statement of one page and the conversion of a row to a record.
  *
- * Owns the order of the export: users by id, entities by incarnation (the order in which they were listed),
- * votes by itag, sessions by id. Each is an index's order, so a page costs what it holds, and an import of
- * the export makes the same order again. What equals the import's default is left out.
+ * The order: users by id, entities by incarnation (the order in which they were listed), votes by itag,
+ * sessions by id, then the operator's content. Each is the order of an index, so a page costs only its own
+ * rows, and an import of the export gives the same order again. Values that equal the import's defaults are
+ * left out. Used by export.ts.
  */
 import { offerSections } from './offers.ts';
 import { dropEmpty, type ExportRow, type ExportSection, formatTime, noUuid, pickFields } from './section.ts';
@@ -11,7 +12,7 @@ import { dropEmpty, type ExportRow, type ExportSection, formatTime, noUuid, pick
 const formatTimeMs = (value: unknown): string | undefined =>
   value === 0 || value === undefined ? undefined : new Date(value as number).toISOString();
 
-/** Digits of an integer of any size, as a JSON number. */
+/** Converts the digits of an integer of any size to a JSON number. */
 const toExactNumber = (value: unknown): unknown =>
   value === '0' ? 0 : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
 
@@ -66,7 +67,7 @@ const teams: ExportSection = {
   }),
 };
 
-/** A row that SQL aggregated to JSON: its times are text. */
+/** The row comes from a JSON aggregate in SQL, so its times are text. */
 const toMember = (row: ExportRow): ExportRow => ({
   user_id: row.user_id,
   perms: row.permissions,
@@ -150,7 +151,7 @@ const packs: ExportSection = {
   }),
 };
 
-/** A reset voids by rule; in the export the vote itself says so, and resets need no records. */
+/** Votes that a reset made void are exported as void votes, so resets need no records. */
 const votes: ExportSection = {
   kind: 'vote',
   start: noUuid,
@@ -192,7 +193,7 @@ const sessions: ExportSection = {
   }),
 };
 
-/** In an order in which everything named stands before what names it. */
+/** All sections; a record comes after the records it refers to. */
 export const sections: readonly ExportSection[] = [
   users,
   teams,

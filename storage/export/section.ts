@@ -1,6 +1,6 @@
 /**
- * One kind of record in the export: the statement of one page, the shape of one record, and what records have
- * in common. Used by records.ts and offers.ts.
+ * The type of a section of the export (one kind of record), and helpers that sections share. Used by
+ * records.ts and offers.ts.
  */
 import type { RecordKind } from '../import/schema.ts';
 import type { Queryable } from '../sql/client.ts';
@@ -8,16 +8,16 @@ import type { Queryable } from '../sql/client.ts';
 export type ExportRow = Record<string, unknown>;
 export interface ExportSection {
   readonly kind: RecordKind;
-  /** Where the first page begins: below every key. */
+  /** A value below every key, for the first page. */
   readonly start: string;
-  /** Rows after `after` in order; each has its key in `key`. */
+  /** Reads the rows whose key is above `after`, in order; each has its key in `key`. */
   readonly page: (sql: Queryable, after: string, limit: number) => Promise<readonly ExportRow[]>;
   readonly record: (row: ExportRow) => ExportRow;
 }
 
 export const noUuid = '00000000-0000-0000-0000-000000000000';
 
-/** Time as the wire writes it. */
+/** Formats a time in ISO 8601, UTC; `undefined` for anything else. */
 export const formatTime = (value: unknown): string | undefined =>
   value instanceof Date ? value.toISOString() : undefined;
 const isEmpty = (value: unknown): boolean =>
@@ -28,7 +28,7 @@ const isEmpty = (value: unknown): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0);
 
-/** Without what the import fills in itself. */
+/** Removes empty values: the import uses them as defaults. */
 export const dropEmpty = (fields: ExportRow): ExportRow =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 

@@ -1,8 +1,8 @@
 /**
- * Cuts a stream of lines into batches of checked records, bounded in lines and in characters.
+ * Groups a stream of lines into batches of checked records, bounded in lines and in characters.
  *
- * Owns the size of a batch and the look-ahead: while the store writes one batch, the next is being parsed.
- * Comments and empty lines count as lines and carry nothing.
+ * Reads one batch ahead: while SQL writes a batch, the next one is parsed. Comments and empty lines are
+ * counted as lines and skipped. Called by import.ts.
  */
 import { checkLine } from './check.ts';
 import type { SourceLine } from './lines.ts';
@@ -15,14 +15,14 @@ export interface NumberedRecord {
 }
 export interface BadLine {
   readonly line: number;
-  /** As it was read; `''` when it was too long to keep. */
+  /** The line as read; `''` if it exceeds the length limit. */
   readonly text: string;
   readonly reason: string;
 }
 export interface Batch {
   readonly records: NumberedRecord[];
   readonly badLines: BadLine[];
-  /** Number of the last line looked at. */
+  /** Number of the last line in the batch. */
   lastLine: number;
 }
 
@@ -31,7 +31,7 @@ const batchCharactersMax = 4_000_000;
 
 const emptyBatch = (): Batch => ({ records: [], badLines: [], lastLine: 0 });
 
-/** Batches in the order of the lines. */
+/** Yields batches in the order of the lines. */
 export async function* batchesOf(
   groups: AsyncIterable<readonly SourceLine[]>,
   linesMax = batchLinesMax,
@@ -66,7 +66,7 @@ const addLine = (batch: Batch, { number, text, fault }: SourceLine): void => {
   else batch.records.push({ line: number, text, record: checked.record });
 };
 
-/** The same items, one made ahead of need. A failure ahead is thrown when its turn comes. */
+/** Yields the same items, reading one ahead. An error while reading ahead is thrown at its item's turn. */
 export async function* oneAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
   const pull = (): Promise<Pulled<Item>> =>
     source.next().then(

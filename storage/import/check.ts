@@ -1,8 +1,8 @@
 /**
- * From one line of an import file to one record, or to the words that say what is wrong with it.
+ * Parses and validates one line of an import file: returns its record, or a text that says what is wrong.
  *
- * Owns everything a line can be judged by on its own. Never asks the store. Integers beyond 2^53 keep their
- * digits: such a number becomes a string of them. Called by the batcher, and usable alone to check a file.
+ * Makes all checks that need only the line itself; never queries the store. An integer beyond 2^53 becomes a
+ * string, so that it keeps its digits. Called by batches.ts; may be used alone to check a file.
  */
 import { Compile } from 'typebox/compile';
 import {
@@ -37,7 +37,7 @@ interface ValidationError {
 
 const faultsShownMax = 3;
 
-/** Judges one line. Never throws. */
+/** Checks one line. Never throws. */
 export const checkLine = (text: string): CheckedLine => {
   const value = parse(text);
   if (value === undefined) return bad('not valid JSON');
@@ -49,7 +49,7 @@ export const checkLine = (text: string): CheckedLine => {
   const validator = validators[kind];
   if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)));
   if (text.includes('\\u') && unstorable.test(JSON.stringify(value))) {
-    return bad('holds a NUL character or half of a surrogate pair');
+    return bad('has a NUL character or half of a surrogate pair');
   }
   const record = value as unknown as ImportRecord;
   const fault = contradictionOf(record);
@@ -63,11 +63,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const isRecordKind = (word: string): word is RecordKind => (recordKinds as readonly string[]).includes(word);
 
-/** What SQL text cannot hold, as JSON writes it: an escape that is not itself escaped. */
+/** Escapes of characters that SQL text cannot store. The escape must not be escaped itself. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f]..)/;
 const longNumber = /[:[,]\s*\d{16,}/;
 
-/** Parsing twice is only paid by lines with a number too long for a double. */
+/** Parses with digits kept only if the line has a long number: that parser is slower. */
 const parse = (text: string): unknown => {
   try {
     return longNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -76,7 +76,7 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** Fields, and places in a list, that may hold more than a double can. */
+/** Fields and array indexes whose numbers may exceed 2^53. */
 const statField = /^(servers|shards|users|\d+)$/;
 
 const keepDigits = (key: string, value: unknown, context?: { source?: string }): unknown => {
@@ -84,7 +84,7 @@ const keepDigits = (key: string, value: unknown, context?: { source?: string }):
   return exact || !statField.test(key) || !/^\d+$/.test(context?.source ?? '') ? value : context?.source;
 };
 
-/** At most three faults in words, each with its field. */
+/** Describes at most three faults, each with its field. */
 const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationError[]): string => {
   const byField = new Map<string, string>();
   for (const error of errors) {
@@ -114,7 +114,7 @@ const valueAt = (value: unknown, path: string): unknown => {
   return at;
 };
 
-/** Fields that are right alone and wrong together. */
+/** Finds fields that are valid alone but contradict each other. */
 const contradictionOf = (record: ImportRecord): string | null => {
   if (record.kind === 'bot') return clickFault(record) ?? botFault(record);
   if (record.kind === 'server') return clickFault(record);
@@ -137,7 +137,7 @@ const teamFault = (record: TeamRecord): string | null => {
   const ids = record.members.map((member) => member.user_id);
   if (new Set(ids).size < ids.length) return 'members names a user twice';
   if (!record.members.some((member) => member.perms.includes('owner'))) {
-    return 'members has nobody with the permission owner';
+    return 'members must include a user with the permission owner';
   }
   return null;
 };
@@ -145,7 +145,7 @@ const teamFault = (record: TeamRecord): string | null => {
 const voteFault = (record: VoteRecord): string | null => {
   const isVoid = record.void === true;
   if (!isVoid && (record.void_reason || record.voided_at || record.credit_redeem)) {
-    return 'void_reason, voided_at and credit_redeem are for void votes';
+    return 'only a void vote may have void_reason, voided_at or credit_redeem';
   }
   return record.former && !isVoid ? 'a vote of a former listing must be void' : null;
 };

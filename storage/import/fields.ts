@@ -1,5 +1,5 @@
 /**
- * What fields of import records may hold, with the words for when they do not.
+ * The types of fields in import records, each with the message for an invalid value.
  *
  * Used by the schemas of records: schema.ts and offers-schema.ts.
  */
@@ -10,7 +10,7 @@ import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.t
 
 export const optional = Type.Optional;
 
-/** A string that a function accepts, with the words for when it does not. */
+/** A string that `accepts` returns true for; `words` is the message for any other. */
 const checked = (accepts: (text: string) => boolean, words: string) =>
   Type.Refine(Type.String(), accepts, () => words);
 export const matching = (pattern: RegExp, words: string) => checked((text) => pattern.test(text), words);
@@ -32,7 +32,7 @@ export const words = (min: number, max: number) =>
 export const id = matching(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
 export const platformId = matching(/^\d{15,20}$/, 'must be 15 to 20 digits');
 export const uuid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
-/** Also that the day exists: `Date` reads 30 February as 2 March, SQL refuses it. */
+/** Also checks that the day exists: `Date` reads 30 February as 2 March, and SQL refuses it. */
 const isTime = (text: string): boolean => {
   const ms = timeShape.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 19));
@@ -44,11 +44,11 @@ const isHttpsUrl = (text: string): boolean =>
 export const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
 export const vanity = checked(
   (text) => findVanityCodeFault(foldVanityCode(text)) === null,
-  'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved word and not like an id',
+  'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved name and not like an id',
 );
 export const count = Type.Integer({ minimum: 0, maximum: limits.counterMax });
 
-/** Numbers up to 2^64: JSON numbers while they are exact, else the digits as the line has them. */
+/** Integers up to `statsIntegerMax`: JSON numbers if they are exact, else their digits as a string. */
 const isStat = (value: unknown): boolean =>
   typeof value === 'number'
     ? Number.isSafeInteger(value) && value >= 0

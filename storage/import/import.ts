@@ -1,10 +1,10 @@
 /**
  * Imports records into SQL: idempotent, resumable, in bounded memory (docs/import-format.md).
  *
- * Owns the run: batch by batch, each with its progress in one transaction, so that a kill at any moment
- * leaves whole batches and a second run goes on behind them. Never touches the hot store: the engine
- * activates an entity from SQL on first use. Without `skipBad` the first batch with a bad line stops the
- * run and nothing of that batch is written. Called by the command line, the demo, and the admin listener.
+ * Each batch and its progress are one transaction, so a kill at any moment leaves whole batches and the next
+ * run continues after them. Never writes to the hot store: the engine activates an entity from SQL on first
+ * use. Without `skipBad` the first batch with a bad line stops the run, and nothing of that batch is written.
+ * Called by the command line, the demo and the private listener.
  */
 import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
@@ -17,35 +17,35 @@ import { recordKinds } from './schema.ts';
 import { type Counts, noCounts, writeBatch } from './write.ts';
 
 export interface ImportOptions {
-  /** Writes bad lines to `<file>.rejected` (or drops them, for lines from a program) and goes on. */
+  /** Writes bad lines to `<file>.rejected` (drops them if the lines come from a program) and continues. */
   readonly skipBad?: boolean;
-  /** ISO time that stands in for what records leave out. Default: now. */
+  /** ISO time for times that records leave out. Default: now. */
   readonly now?: string;
   readonly batchLines?: number;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Stops after the batch under way; a later run goes on from there. */
+  /** Stops after the current batch; a later run continues from there. */
   readonly signal?: AbortSignal;
 }
 export interface ImportProgress {
   readonly linesDone: number;
-  /** 0 when the number of lines is not known. */
+  /** 0 when the number of lines is unknown. */
   readonly linesTotal: number;
 }
 export interface ImportReport {
   readonly added: Counts;
-  /** Records that were in the store already. */
+  /** Records whose id or key was already in the store. */
   skipped: number;
   rejected: number;
   /** `''` when nothing was rejected. */
   rejectedFile: string;
-  /** Lines an earlier, interrupted run had done. */
+  /** Lines that an earlier, interrupted run completed. */
   readonly resumedAfter: number;
   linesDone: number;
   interrupted: boolean;
   milliseconds: number;
 }
 
-/** Bad lines stopped the import. What came in earlier batches is in the store; of this batch nothing is. */
+/** Bad lines stopped the import. Earlier batches are in the store, and nothing of this batch is. */
 export class ImportStopped extends Error {
   readonly badLines: readonly BadLine[];
   readonly linesDone: number;
@@ -64,7 +64,7 @@ export class ImportStopped extends Error {
 interface Run {
   readonly sql: Sql;
   readonly options: ImportOptions;
-  /** Name of the import in SQL, `null` when it cannot be resumed. */
+  /** Key of the import's progress in SQL, `null` when it cannot be resumed. */
   readonly digest: string | null;
   readonly rejects: Rejects | null;
   readonly partitions: Partitions;
@@ -75,7 +75,7 @@ interface Run {
 
 /**
  * Imports a file. Ledger when it resolves. Rejects with `ImportStopped`, `StorageError`, or the error of
- * reading the file. The same file again after a complete run is gone through once more and adds nothing.
+ * reading the file. A run after a complete run of the same file reads it again and adds nothing.
  */
 export const importFile = async (
   sql: Sql,
@@ -89,7 +89,7 @@ export const importFile = async (
   return runImport(run, fileLines(path, linesDone));
 };
 
-/** Imports lines made by a program: idempotent, not resumable. Ledger when it resolves. */
+/** Imports lines that a program creates: idempotent, not resumable. Ledger when it resolves. */
 export const importLines = (
   sql: Sql,
   lines: Iterable<string>,
@@ -130,9 +130,13 @@ const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>):
   return report;
 };
 
-/** The pool's limit on a statement is for requests, and would cut an import on a busy server. */
+/**
+ * Replaces the pool's statement timeout, which is for requests and could abort an import on a busy server.
+ */
 const statementMsMax = 600_000;
-/** An import of this size makes what the planner knows of the tables wrong, and the lists' readers wait. */
+/**
+ * After so many new rows the planner's statistics are wrong and readers of lists would wait for a recount.
+ */
 const analyseRowsMin = 10_000;
 
 const settleDown = async (sql: Sql): Promise<void> => {
@@ -172,7 +176,7 @@ const runBatch = async (run: Run, batch: Batch): Promise<void> => {
   }
 };
 
-/** Votes go to the table of their month, which is made outside of the transaction that fills it. */
+/** Times of votes: the partition of each month is created outside of the transaction that fills it. */
 const voteTimes = (batch: Batch): { atMs: number }[] =>
   batch.records.flatMap(({ record }) =>
     record.kind === 'vote' ? [{ atMs: Date.parse(record.created_at) }] : [],
@@ -185,7 +189,7 @@ const withText = (batch: Batch, fault: { line: number; reason: string }): BadLin
 
 /* ---------------------------------------------------------------- progress */
 
-/** Lines an interrupted run of the same bytes has done; a complete one starts over. */
+/** Reads how many lines an interrupted run of the same bytes completed; 0 after a complete run. */
 const openProgress = async (sql: Sql, digest: string, lines: number): Promise<number> => {
   const rows = await sql<{ lines_done: number }[]>`
     insert into imports as i (digest, lines_done) values (${digest}, 0)
@@ -195,10 +199,10 @@ const openProgress = async (sql: Sql, digest: string, lines: number): Promise<nu
   return rows[0]?.lines_done ?? 0;
 };
 
-/** In the batch's transaction. Two runs of one file at once would count each other's lines as their own. */
+/** Records progress in the batch's transaction. Fails if another run of the same file has changed it. */
 const moveProgress = async (transaction: Transaction, run: Run, lastLine: number): Promise<void> => {
   const moved = await transaction`
     update imports set lines_done = ${lastLine}, updated_at = now()
     where digest = ${run.digest} and lines_done = ${run.report.linesDone}`;
-  if (moved.count !== 1) throw new Error('another import of the same file is under way');
+  if (moved.count !== 1) throw new Error('another import of the same file is running');
 };

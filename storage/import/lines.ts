@@ -1,21 +1,21 @@
 /**
- * The lines of an import: read from a file in bounded memory, or taken from a program.
+ * The lines of an import: read from a file in bounded memory, or provided by a program.
  *
- * Owns line numbers (from 1), the cap on a line's length, and the file's digest. A line that is too long or
- * not UTF-8 is passed on as a fault, not thrown: the import decides. Empty lines and lines that begin with
- * `#` are numbered and skipped.
+ * Numbers the lines (from 1), limits their length and computes the file's digest. A line that is too long or
+ * not UTF-8 is returned with a fault instead of an exception: the import decides what to do. Called by
+ * import.ts.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
-/** One line; `fault` is set instead of `text` when it cannot be read. */
+/** One line; `fault` says why it cannot be read, `''` if it can. */
 export interface SourceLine {
   readonly number: number;
   readonly text: string;
   readonly fault: string;
 }
 
-/** A long text of 65,536 characters and a shard list, all escaped, fit. */
+/** Enough for a long text of 65,536 characters and a shard list, both fully escaped. */
 const lineBytesMax = 2 * 1024 * 1024;
 const readBytes = 256 * 1024;
 const newline = 0x0a;
@@ -28,7 +28,7 @@ export interface FileMeasure {
   readonly bytes: number;
 }
 
-/** Reads the file once: its digest names the import, its number of lines makes the progress bar. */
+/** Reads the file once: its digest identifies the import, and its number of lines is for the progress bar. */
 export const measureFile = async (path: string): Promise<FileMeasure> => {
   const hash = createHash('sha256');
   let lines = 0;
@@ -44,7 +44,7 @@ export const measureFile = async (path: string): Promise<FileMeasure> => {
   return { digest: hash.digest('hex'), lines: last === newline ? lines : lines + 1, bytes };
 };
 
-/** The lines of a file after the first `skip`, in groups as they are read. */
+/** Yields the lines of a file after the first `skip`, one group per chunk that is read. */
 export async function* fileLines(path: string, skip: number): AsyncGenerator<SourceLine[]> {
   const splitter = new LineSplitter(skip);
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
@@ -53,7 +53,7 @@ export async function* fileLines(path: string, skip: number): AsyncGenerator<Sou
   yield splitter.end();
 }
 
-/** Lines made by a program, in groups. */
+/** Yields the lines of a program in groups. */
 export async function* givenLines(texts: Iterable<string>): AsyncGenerator<SourceLine[]> {
   let group: SourceLine[] = [];
   let number = 0;
@@ -67,7 +67,7 @@ export async function* givenLines(texts: Iterable<string>): AsyncGenerator<Sourc
   yield group;
 }
 
-/** Cuts chunks into lines; keeps at most one unfinished line, and of an oversized one nothing. */
+/** Splits chunks into lines. Buffers at most one unfinished line, and nothing of a line that is too long. */
 class LineSplitter {
   private readonly skip: number;
   private number = 0;

@@ -1,6 +1,6 @@
 /**
- * Records of what an operator offers: credit tiers, the shop, the blog, positions with their applications,
- * reserved words. Lengths are those of the operator's own operations.
+ * Schemas of the operator's content: credit tiers, the shop, the blog, positions with their applications, and
+ * reserved names. The limits equal those of the operator's own operations.
  */
 import Type, { type Static } from 'typebox';
 import { id, matching, oneOf, optional, record, tags, time, uuid, words } from './fields.ts';
@@ -28,7 +28,7 @@ const cents = Type.Number({ minimum: 0, maximum: 1e12 });
 const names = optional(Type.Array(words(1, 128), { maxItems: 200, uniqueItems: true }));
 const sort = oneOf(['bot', 'server']);
 const targetTypes = optional(Type.Array(sort, { maxItems: 2, uniqueItems: true }));
-/** Who wrote a row of the shop, where a user did, and when. */
+/** When a row of the shop was written, and by which user, if any. */
 const history = {
   created_by: optional(id),
   updated_by: optional(id),

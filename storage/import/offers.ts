@@ -1,9 +1,9 @@
 /**
- * What of a batch's tiers, shop, blog, positions, applications and words is new, and its rows.
+ * Inserts the new tiers, shop rows, posts, positions, applications and reserved names of a batch.
  *
- * As with all records, what is there already stays as it is; what a record names must be there or stand
- * before it. Positions that came with the directory give way to those of the first file that has some.
- * Called by write.ts, inside the transaction that writes.
+ * As with all records, an existing row stays as it is, and a record may refer only to rows that exist or come
+ * before it. The positions that a new directory has are deleted when a file brings positions of its own.
+ * Called by write.ts, in its transaction.
  */
 import { canRequest, type Question } from '../../engine/rules/applications.ts';
 import type { Transaction } from '../sql/client.ts';
@@ -21,7 +21,7 @@ export interface OffersWritten {
   readonly faults: readonly Fault[];
 }
 
-/** Adds what is new. `now` stands in for times that records leave out. */
+/** Inserts the new records. `now` (ISO) is used for times that records leave out. */
 export const writeOffers = async (
   sql: Transaction,
   offers: readonly NumberedOffer[],
@@ -77,7 +77,7 @@ const keyColumns: Readonly<Record<OfferKind, readonly [table: string, column: st
   word: ['reserved_words', 'word'],
 };
 
-/** Those that are not there yet, each once: of two lines with one id the first is taken. */
+/** Finds the records that do not exist yet; of two lines with one id it takes the first. */
 const newOf = async (
   sql: Transaction,
   kind: OfferKind,
@@ -97,7 +97,7 @@ const newOf = async (
   return { fresh, known: given.length - fresh.length };
 };
 
-/** Ids that a record of this kind may name. There are at most 1,000 of either. */
+/** Reads the ids that a record of this kind may refer to: at most 1,000 benefits or items. */
 const namedIds = async (sql: Transaction, kind: OfferKind): Promise<ReadonlySet<string>> => {
   if (kind !== 'item' && kind !== 'coupon') return new Set();
   const table = kind === 'item' ? 'shop_benefits' : 'shop_items';
@@ -113,7 +113,7 @@ const faultOf = (record: OfferRecord, named: ReadonlySet<string>): string | null
     return unknown.length === 0 ? null : `there is no ${word} ${unknown.join(', ')}`;
   }
   if (record.kind !== 'position' || canRequest(record.id, record.questions.map(questionOf))) return null;
-  return 'questions must have a short one with the id bot_id: this position is about a bot';
+  return 'questions must have a short question with the id bot_id: this position is about a bot';
 };
 
 const questionOf = (question: OfferOf<'position'>['questions'][number]): Question => ({

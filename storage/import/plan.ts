@@ -1,7 +1,7 @@
 /**
- * What one batch of an import adds to the store. Types only.
+ * The type of a plan: what one batch of an import adds to the store.
  *
- * Made by resolve.ts, which looks and decides; written by write.ts, which does neither.
+ * resolve.ts queries the store and makes the plan; write.ts writes it.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type {
@@ -20,7 +20,7 @@ export interface Fault {
   readonly reason: string;
 }
 
-/** A new listing with what the store adds to its record. */
+/** A new listing: its record and the values that the store assigns. */
 export interface Listing<Kind extends EntityRecord = EntityRecord> {
   readonly line: number;
   readonly record: Kind;
@@ -36,7 +36,7 @@ export interface Placed<Kind extends VoteRecord> {
   readonly incarnation: number;
 }
 
-/** Everything a batch adds, ready to be written in this order. */
+/** Everything that a batch adds, in the order in which it is written. */
 export interface Plan {
   readonly users: UserRecord[];
   readonly teams: Listing<TeamRecord>[];
@@ -46,6 +46,6 @@ export interface Plan {
   readonly votes: Placed<VoteRecord>[];
   readonly sessions: SessionRecord[];
   readonly faults: Fault[];
-  /** Records whose entity is there already. */
+  /** Records whose entity exists already. */
   skipped: number;
 }

@@ -1,8 +1,8 @@
 /**
- * The file of lines an import did not take: each line as it was, under a comment with its number and reason.
+ * The file of rejected lines: each line unchanged, under a comment with its number and the reason.
  *
- * Written before the batch's progress is committed, so nothing is lost by a kill; after one, what stands
- * beyond the committed progress is cut off and found again. The file can be corrected and imported itself.
+ * Written before the batch's progress is committed, so a kill loses no rejected line. The next run removes
+ * entries beyond the committed progress and finds them again. The file can be corrected and imported itself.
  */
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { BadLine } from './batches.ts';
@@ -14,7 +14,7 @@ export interface Rejects {
 
 const heading = /^# line (\d+): /;
 
-/** Goes on with the rejects up to `linesDone`; 0 starts anew. */
+/** Opens the file and keeps the entries up to line `linesDone`; 0 starts an empty file. */
 export const openRejects = (path: string, linesDone: number): Rejects => {
   if (linesDone === 0) rmSync(path, { force: true });
   else if (existsSync(path)) keepUpTo(path, linesDone);

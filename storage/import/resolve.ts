@@ -1,10 +1,10 @@
 /**
- * What a batch of checked records means in this store: what is new, what is there already, what cannot be.
+ * Plans a batch of checked records: which are new, which exist already, and which are refused.
  *
- * Owns look-ups: existing entities, what records refer to, client ids, free vanity codes, incarnations. A
- * record may refer only to what the store holds or an earlier line made, so a file means the same however it
- * is cut into batches. Decides in the order of the lines and writes nothing. Called by write.ts, inside the
- * transaction that writes.
+ * Looks up existing entities, references, client ids and free vanity codes, and allocates incarnations. A
+ * record may refer only to what the store has or an earlier line created, so the result does not depend on
+ * how a file is cut into batches. Decides in the order of the lines and writes no rows. Called by write.ts,
+ * in its transaction.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
@@ -25,17 +25,17 @@ import type {
 type AnyKind = EntityKind | 'user';
 type DirectoryEntry = NumberedRecord & { readonly record: DirectoryRecord };
 
-/** What the walk over a batch knows; grows with every record it takes. */
+/** What is known while a batch is planned; grows with each accepted record. */
 interface Known {
-  /** `kind:id` of all users and entities that exist or were taken. */
+  /** `kind:id` of all users and entities that exist or were accepted. */
   readonly present: Set<string>;
   readonly incarnations: Map<string, number>;
   readonly clientOwners: Map<string, string>;
-  /** Names of users, for the codes of bots that bring neither name nor code. */
+  /** Names of users, for the vanity codes of bots whose record has neither name nor code. */
   readonly names: Map<string, string>;
 }
 
-/** Plans a batch. The plan holds nothing that the store holds already. */
+/** Plans a batch. The plan has no entity that the store already has. */
 export const planBatch = async (sql: Transaction, records: readonly DirectoryEntry[]): Promise<Plan> => {
   const known = await lookUp(sql, records);
   const plan: Plan = {
@@ -61,7 +61,7 @@ export const planBatch = async (sql: Transaction, records: readonly DirectoryEnt
       ? 0
       : known.incarnations.get(keyOf(record.target_type, record.target_id));
     if (incarnation !== undefined) plan.votes.push({ record, incarnation });
-    else plan.faults.push({ line, reason: `its ${record.target_type} ${record.target_id} was refused` });
+    else plan.faults.push({ line, reason: `the ${record.target_type} ${record.target_id} was refused` });
   }
   plan.faults.sort((a, b) => a.line - b.line);
   return plan;
@@ -69,7 +69,7 @@ export const planBatch = async (sql: Transaction, records: readonly DirectoryEnt
 
 const keyOf = (kind: AnyKind, id: string): string => `${kind}:${id}`;
 
-/** The id of an entity record, whatever its field is called. */
+/** Returns the id of an entity record; the field's name depends on the kind. */
 export const idOf = (record: EntityRecord): string => {
   if (record.kind === 'bot') return record.bot_id;
   if (record.kind === 'server') return record.server_id;
@@ -93,7 +93,7 @@ const namedIn = (records: readonly DirectoryEntry[]): Map<AnyKind, Set<string>> 
   return named;
 };
 
-/** What must exist for a record to be taken. */
+/** Lists what must exist for a record to be accepted. */
 const referencesOf = (record: DirectoryRecord): [AnyKind, string][] => {
   switch (record.kind) {
     case 'user':
@@ -161,7 +161,7 @@ const lookUpClients = async (sql: Transaction, known: Known, clients: string[]):
   for (const row of rows) known.clientOwners.set(row.client_id, row.bot_id);
 };
 
-/* ------------------------------------------------------------------ the walk */
+/* ------------------------------------------------------------------ planning */
 
 interface Taking {
   readonly line: number;
@@ -169,11 +169,11 @@ interface Taking {
   readonly waiting: { line: number; record: VoteRecord }[];
 }
 
-/** Takes one record into the plan, or says why not. */
+/** Adds one record to the plan, or returns why it is refused. */
 const take = (plan: Plan, known: Known, { line, record, waiting }: Taking): string | null => {
   for (const [kind, id] of referencesOf(record)) {
     if (!known.present.has(keyOf(kind, id)))
-      return `there is no ${kind} ${id} (what a line names must come before it)`;
+      return `there is no ${kind} ${id} (a record must come after those it refers to)`;
   }
   if (record.kind === 'vote') {
     waiting.push({ line, record });
@@ -251,7 +251,7 @@ interface Wish {
   readonly codes: readonly string[];
 }
 
-/** Gives each new listing the first free code of its wishes. A code asked for by name is that or none. */
+/** Gives each new listing its first free candidate code. A code in the record is the only candidate. */
 const assignVanities = async (sql: Transaction, plan: Plan, known: Known): Promise<void> => {
   let open: Wish[] = [...plan.teams, ...plan.servers, ...plan.bots].map((listing) => {
     const { record, id } = listing;
@@ -284,7 +284,7 @@ const takenCodes = async (sql: Transaction, codes: readonly string[]): Promise<S
   return new Set(rows.map((row) => row.code));
 };
 
-/** Takes a listing out of the plan again; what belongs to it in this batch is refused by the database. */
+/** Removes a listing from the plan. SQL refuses the other records of this batch that refer to it. */
 const drop = (plan: Plan, listing: Listing, codes: readonly string[]): void => {
   const list = listOf(plan, listing.kind);
   list.splice(list.indexOf(listing), 1);

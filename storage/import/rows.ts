@@ -1,8 +1,9 @@
 /**
- * From planned records to rows: the columns of each SQL table, and the statement that inserts many at once.
+ * Converts planned records to rows: the columns of each SQL table, and the statement that inserts many rows.
  *
- * Owns defaults that a record may leave out. A batch travels as one array per column and is unfolded by
- * `unnest`: one statement per table and batch, whatever the number of rows. Rows come in the order given.
+ * Sets the defaults of fields that a record leaves out. A batch is sent as one array per column, which
+ * `unnest` expands: one statement per table and batch. Rows keep the order given. Used by write.ts and
+ * offers.ts.
  */
 import { createHash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
@@ -22,20 +23,20 @@ interface Column<Row> {
   readonly name: string;
   /** SQL type of the array's elements. */
   readonly type: 'text' | 'bigint' | 'numeric' | 'boolean' | 'uuid' | 'timestamptz' | 'integer';
-  /** Composite values travel as text and are cast when unfolded. */
+  /** Composite values are sent as text and cast after `unnest`. */
   readonly cast?: 'text[]' | 'jsonb' | 'bytea';
   readonly value: (row: Row) => Cell;
 }
 export interface TableRows<Row> {
   readonly table: string;
   readonly columns: readonly Column<Row>[];
-  /** Rows that others may write at the same time, or that have no look-up before. */
+  /** For rows that others may insert at the same time, or that were not looked up before. */
   readonly ignoreConflicts?: true;
 }
 
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
-/** A Postgres array literal of texts. */
+/** Writes texts as a Postgres array literal. */
 export const textArray = (texts: readonly string[]): string => `{${texts.map(quoted).join(',')}}`;
 
 const arrayLiteral = <Row>(column: Column<Row>, rows: readonly Row[]): string => {
@@ -53,7 +54,7 @@ export interface Insert {
   readonly parameters: string[];
 }
 
-/** The statement and its parameters; the text depends on the table alone, so that it is prepared once. */
+/** Builds the statement and its parameters. The text depends on the table only, so it is prepared once. */
 export const insertOf = <Row>(table: TableRows<Row>, rows: readonly Row[]): Insert => {
   const names = table.columns.map((column) => column.name);
   const unfolded = table.columns.map((column, index) => `$${index + 1}::${column.type}[]`);
@@ -69,7 +70,7 @@ export const insertOf = <Row>(table: TableRows<Row>, rows: readonly Row[]): Inse
 
 export const json = (value: unknown): string => JSON.stringify(value);
 
-/** A UUID that is the same for the same words, so that a vote without one is not counted in twice. */
+/** Computes a UUID from `parts`: always the same, so that a vote without an itag is not imported twice. */
 const uuidOf = (...parts: readonly (string | number)[]): string => {
   const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
   const hex = `${digest.slice(0, 12)}8${digest.slice(13, 16)}a${digest.slice(17, 32)}`;
@@ -77,7 +78,7 @@ const uuidOf = (...parts: readonly (string | number)[]): string => {
 };
 
 export interface Wanted {
-  /** Time of the import, for what records leave out. */
+  /** ISO time of the import, for times that records leave out. */
   readonly now: string;
 }
 
@@ -128,7 +129,7 @@ export const totalsRows: TableRows<Listing> = {
 };
 
 type Named = Listing<TeamRecord | ServerRecord | BotRecord>;
-/** The vanity row's itag is made once per listing and used by both rows. */
+/** A listing with its itags. Its own row and its vanity row both use `vanityRef`. */
 export interface Addressed<Kind extends TeamRecord | ServerRecord | BotRecord> extends Listing<Kind> {
   readonly itag: string;
   readonly vanityRef: string;
@@ -152,7 +153,7 @@ export const vanityRows = ({ now }: Wanted): TableRows<Addressed<Named['record']
   ],
 });
 
-/** Columns that teams, servers and bots share. */
+/** The columns that teams, servers and bots share. */
 const commonColumns = <Kind extends TeamRecord | ServerRecord | BotRecord>(
   now: string,
 ): Column<Addressed<Kind>>[] => [
@@ -231,7 +232,7 @@ export const serverRows = ({ now }: Wanted): TableRows<Addressed<ServerRecord>> 
 
 const isListed = (type: string | undefined): boolean => type === 'approved' || type === 'certified';
 
-/** A bot that arrives listed is listed from now on: checks before count only as far as its totals say. */
+/** A listed bot without `listed_since` is listed from now on: earlier uptime is in its totals only. */
 const listedSince = (record: BotRecord, now: string): string | null => {
   if (record.listed_since !== undefined) return record.listed_since;
   return isListed(record.type) ? now : null;

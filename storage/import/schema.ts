@@ -1,9 +1,9 @@
 /**
- * The records of the import format, one schema per `kind` (docs/import-format.md).
+ * The schemas of import records, one per `kind` (docs/import-format.md).
  *
- * Owns what one line may say on its own: fields, types, lengths, and their words when wrong. Whether what it
- * names exists is `resolve.ts`' matter. Names are those of the wire; unknown fields are refused, because a
- * mistyped field that is silently dropped is data lost. Lengths count Unicode code points.
+ * They check one line alone: fields, types and lengths, with messages. resolve.ts checks that references
+ * exist. Field names are those of the HTTP API. Unknown fields are refused, because silently dropping a
+ * mistyped field would lose data. Lengths count Unicode code points.
  */
 import Type, { type Static } from 'typebox';
 import { presenceStatuses } from '../../engine/entity/state.ts';
@@ -55,7 +55,7 @@ const personFields = {
   status: optional(oneOf(presenceStatuses)),
 };
 
-/** Opening totals: they are taken to include the votes of the same file. */
+/** Initial totals. They include the votes of the same file: imported votes do not change them. */
 const voteTotals = { upvotes: optional(count), downvotes: optional(count) };
 const clickTotals = {
   clicks: optional(count),

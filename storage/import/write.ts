@@ -1,9 +1,9 @@
 /**
- * Writes one batch of records inside the caller's transaction.
+ * Writes one batch of records in the caller's transaction.
  *
- * Owns the order of the tables (what is referred to comes first) and what happens when SQL refuses a row for
- * a reason the plan could not see (an itag somebody has, a race with another writer): the batch is halved
- * until the line stands alone and has a reason. Writes SQL only; the engine learns of an entity on first use.
+ * Writes the tables in the order of their references. SQL may refuse a row for a reason that the plan could
+ * not see (an itag in use, a concurrent writer): then the batch is halved until the line is found, and the
+ * line gets the reason. Writes SQL only; the engine reads an entity on first use. Called by import.ts.
  */
 import type { Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
@@ -33,14 +33,14 @@ export type Counts = Record<RecordKind, number>;
 export const noCounts = (): Counts => Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
 
 export interface Written {
-  /** Rows added, by kind of record. */
+  /** Records added, by kind. */
   readonly added: Counts;
-  /** Records that were in the store already. */
+  /** Records whose id or key was already in the store. */
   skipped: number;
   readonly faults: Fault[];
 }
 
-/** Adds what is new of the records. `now` (ISO) stands in for times that records leave out. */
+/** Inserts the new records. `now` (ISO) is used for times that records leave out. */
 export const writeBatch = async (
   sql: Transaction,
   records: readonly NumberedRecord[],
@@ -65,7 +65,7 @@ interface Part {
   readonly written: Written;
 }
 
-/** Writes all of a part, or nothing and returns why SQL refused a row of it. */
+/** Writes a whole part and returns `null`; or writes nothing and returns why SQL refused a row. */
 const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<string | null> => {
   try {
     const done = await sql.savepoint(async (inner) => {
@@ -97,7 +97,7 @@ const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Omi
   const listings: Listing[] = [...teams, ...servers, ...bots, ...plan.packs];
   const members = plan.teams.flatMap((team) => team.record.members.map((member) => ({ team, member })));
   const wanted = { now };
-  // Sent in one go: a transaction has one connection, which runs them in this order.
+  // All statements are sent at once: a transaction has one connection, which runs them in this order.
   const [user, , , team, , server, bot, pack, vote, session] = await Promise.all([
     insert(sql, userRows(wanted), plan.users),
     insert(sql, totalsRows, listings),

@@ -19,7 +19,7 @@ import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import {
-  feltByBan,
+  buildAffectedByBan,
   type NewSession,
   type SessionOfToken,
   type SessionTarget,
@@ -320,7 +320,7 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
 
 const areConcerned = (sql: Queryable, concerned: AffectedSessions) => {
   if ('mintedBy' in concerned) return sql`minted_by = ${concerned.mintedBy}`;
-  if ('bannable' in concerned) return feltByBan(sql, concerned.bannable);
+  if ('bannable' in concerned) return buildAffectedByBan(sql, concerned.bannable);
   return sql`target_type = ${concerned.target.kind} and target_id = ${concerned.target.id}`;
 };
 

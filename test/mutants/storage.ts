@@ -161,8 +161,8 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'a demoted member keeps the sessions they minted',
     file: 'storage/catalogue/teams/team-members.ts',
-    find: `permissions === null ? [] : await endBeyond`,
-    replace: `permissions !== undefined ? [] : await endBeyond`,
+    find: `permissions === null ? [] : await endExcessSessions`,
+    replace: `permissions !== undefined ? [] : await endExcessSessions`,
     killers: [reachTest],
     why: 'a demoted owner would take the team back by a token',
   },

@@ -25,7 +25,7 @@ const dropProfile = (app: App, kind: EntityKind, id: string): void => {
 const refreshListing = async (app: App, kind: EntityKind, id: string): Promise<void> => {
   dropProfile(app, kind, id);
   await app.engine.refreshFacts(kind, id);
-  await app.catalogue.reminders.lookAgain(kind, id); // A wait may end sooner now.
+  await app.catalogue.reminders.markDue(kind, id); // A wait may end sooner now.
 };
 
 const replyChanged = async (

@@ -1,10 +1,10 @@
 /**
- * Adding, changing, moving and deleting bots. Each is one transaction.
+ * Creates, edits, transfers and deletes bots. Each edit is one transaction.
  *
- * Whoever touches a bot locks the teams concerned first, in the order of their ids, and then its row; what
- * the caller may do is judged again from what is read then, so of two who move or delete it at once the
- * second one is judged by what the first one left. Called by catalogue.ts; caches, sessions in memory and
- * the hot store are the caller's to tell.
+ * A transaction locks the teams concerned first, in the order of their ids, and then the bot's row. It checks
+ * the actor's permissions against the locked rows, so of two concurrent edits the second is judged by what
+ * the first one left. Called by catalogue.ts. The caller updates caches, sessions in memory and the hot
+ * store.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
@@ -19,7 +19,7 @@ import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { lockTeam } from '../teams/team-edits.ts';
-import { type BotPerson, noteBotPerson, readBotName } from './bot-people.ts';
+import { type BotPerson, readBotName, upsertBotPerson } from './bot-people.ts';
 
 export interface BotFields {
   readonly extraLinks: readonly LinkRow[];
@@ -39,9 +39,9 @@ export interface NewBot extends BotFields {
   readonly botId: string;
   readonly clientId: string;
   readonly staffNote: string | null;
-  /** The team that is to own it; `null`: the user who adds it. */
+  /** The team that will own the bot; `null`: the user who adds it. */
   readonly teamId: string | null;
-  /** What a look-up said about it; `null` without one. */
+  /** The platform's answer about the bot; `null` without a lookup. */
   readonly person: BotPerson | null;
 }
 /** Who acts: a user, a team by its token, or the bot itself. */
@@ -58,32 +58,35 @@ export type BotRefusal =
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type BotOutcome = { readonly kind: 'done' } | BotRefusal;
 export type BotCreation = BotOutcome | { readonly kind: 'bot_taken' | 'client_taken' };
-/** `stayed`: the team owns it already. */
+/** `stayed`: the team already owns the bot. */
 export type BotTransfer = { readonly kind: 'moved' } | { readonly kind: 'stayed' } | BotRefusal;
 
+/** Every change is ledger when it resolves. */
 export interface BotEdits {
-  /** Pending, with a vanity code from its name. */
+  /** Creates a pending bot with a vanity code made from its name. */
   create(bot: NewBot, actor: TeamActor): Promise<BotCreation>;
   edit(request: BotRequest, change: BotChange): Promise<BotOutcome>;
-  /** Also its sessions and vanity code; its votes become void. The same id later is another bot. */
+  /** Deletes the bot, its sessions and its vanity code; its votes become void. Its id may be listed again. */
   remove(request: BotRequest): Promise<BotOutcome>;
-  /** To a team. Its sessions end; everything else stays. */
+  /** Gives the bot to a team. Its sessions end; everything else stays. */
   transfer(request: BotRequest<TeamActor>, teamId: string): Promise<BotTransfer>;
 }
 
 export const createBotEdits = (sql: Sql): BotEdits => {
-  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
     asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
   return {
-    create: (bot, actor) => inOne('bots.create', (transaction) => createBot(transaction, bot, actor)),
-    edit: (request, change) => inOne('bots.edit', (transaction) => editBot(transaction, request, change)),
-    remove: (request) => inOne('bots.remove', (transaction) => deleteBot(transaction, request)),
+    create: (bot, actor) =>
+      runTransaction('bots.create', (transaction) => createBot(transaction, bot, actor)),
+    edit: (request, change) =>
+      runTransaction('bots.edit', (transaction) => editBot(transaction, request, change)),
+    remove: (request) => runTransaction('bots.remove', (transaction) => deleteBot(transaction, request)),
     transfer: (request, teamId) =>
-      inOne('bots.transfer', (transaction) => transferBot(transaction, request, teamId)),
+      runTransaction('bots.transfer', (transaction) => transferBot(transaction, request, teamId)),
   };
 };
 
-/** Members of the teams that exist, all locked. In the order of ids, so that two of us never cross. */
+/** Locks the teams that exist, in the order of ids (no deadlock). Resolves to their members. */
 const lockTeams = async (
   transaction: Transaction,
   ids: readonly string[],
@@ -100,30 +103,30 @@ interface LockedBot {
   readonly id: string;
   readonly ownerId: string | null;
   readonly teamId: string | null;
-  /** Members of its team, and of the other team that was asked for. */
+  /** Members of its team and of the other team that was locked. */
   readonly teams: ReadonlyMap<string, readonly Member[]>;
 }
 
-/** The bot, its team and `otherTeam` locked; `null` when there is no such bot. */
+/** Locks the bot, its team and `otherTeam`; `null` when there is no such bot. */
 const lockBot = async (
   transaction: Transaction,
   id: string,
   otherTeam?: string,
 ): Promise<LockedBot | null> => {
-  const [seen] = await transaction<{ team_id: string | null }[]>`
+  const [unlocked] = await transaction<{ team_id: string | null }[]>`
     select team_id from bots where bot_id = ${id}`;
-  if (seen === undefined) return null;
-  const wanted = [seen.team_id, otherTeam].filter((team) => typeof team === 'string');
-  const teams = await lockTeams(transaction, wanted);
+  if (unlocked === undefined) return null;
+  const teamIds = [unlocked.team_id, otherTeam].filter((team) => typeof team === 'string');
+  const teams = await lockTeams(transaction, teamIds);
   const [bot] = await transaction<Omit<LockedBot, 'teams'>[]>`
     select bot_id as id, owner_id as "ownerId", team_id as "teamId" from bots
     where bot_id = ${id} for update`;
   if (bot === undefined) return null;
-  if (bot.teamId !== seen.team_id) throw createSerializationFailure('the bot changed its owner meanwhile');
+  if (bot.teamId !== unlocked.team_id) throw createSerializationFailure('the bot changed owner meanwhile');
   return { ...bot, teams };
 };
 
-/** The permission that the actor lacks on the bot; `null` when he has it. Limits of tokens count. */
+/** Returns `permission` if the actor lacks it on the bot, else `null`. The limits of a token count. */
 const findMissingPermission = (
   bot: LockedBot,
   actor: BotActor,
@@ -135,10 +138,10 @@ const findMissingPermission = (
   return findMissing(bot.teams.get(bot.teamId) ?? [], actor, [permission]);
 };
 
-const refuseMissing = (permission: Permission): BotRefusal => ({ kind: 'permission_missing', permission });
+const createRefusal = (permission: Permission): BotRefusal => ({ kind: 'permission_missing', permission });
 
-/** Makes sure that the one who is to own it is there and may; `null` when all is well. */
-const refuseOwner = async (
+/** Checks that the future owner exists and may own the bot; `null` when it may. */
+const checkOwner = async (
   transaction: Transaction,
   teamId: string | null,
   actor: TeamActor,
@@ -150,18 +153,18 @@ const refuseOwner = async (
   const members = await lockTeam(transaction, teamId);
   if (members === null) return { kind: 'unknown_team' };
   const permission = findMissing(members, actor, ['add_bots']);
-  return permission === null ? null : refuseMissing(permission);
+  return permission === null ? null : createRefusal(permission);
 };
 
 const createBot = async (transaction: Transaction, bot: NewBot, actor: TeamActor): Promise<BotCreation> => {
-  const refusal = await refuseOwner(transaction, bot.teamId, actor);
+  const refusal = await checkOwner(transaction, bot.teamId, actor);
   if (refusal !== null) return refusal;
   const target = { kind: 'bot', id: bot.botId } as const;
   const incarnation = await openListing(transaction, target);
   if (incarnation === null) return { kind: 'bot_taken' };
   const name = await readBotName(transaction, bot.botId, bot.person);
   const vanityRef = await giveVanity(transaction, target, name);
-  const made = await transaction`
+  const inserted = await transaction`
     insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, owner_id, team_id, library, prefix,
       short, long, invite, tags, extra_links, nsfw, staff_note, last_lookup)
     values (${bot.botId}, ${incarnation}, ${bot.clientId}, ${uuidv7()}, ${vanityRef},
@@ -170,12 +173,12 @@ const createBot = async (transaction: Transaction, bot: NewBot, actor: TeamActor
       ${JSON.stringify(bot.extraLinks)}::text::jsonb, ${bot.nsfw}, ${bot.staffNote},
       ${bot.person === null ? null : new Date(bot.person.atMs)})
     on conflict (client_id) do nothing returning bot_id`;
-  if (made.length === 0) {
+  if (inserted.length === 0) {
     await transaction`delete from vanity where itag = ${vanityRef}`;
     await transaction`delete from totals where incarnation = ${incarnation}`;
     return { kind: 'client_taken' };
   }
-  if (bot.person !== null) await noteBotPerson(transaction, bot.botId, bot.person);
+  if (bot.person !== null) await upsertBotPerson(transaction, bot.botId, bot.person);
   return { kind: 'done' };
 };
 
@@ -187,7 +190,7 @@ const editBot = async (
   const bot = await lockBot(transaction, botId);
   if (bot === null) return { kind: 'unknown_bot' };
   const permission = findMissingPermission(bot, actor, 'edit_bots');
-  if (permission !== null) return refuseMissing(permission);
+  if (permission !== null) return createRefusal(permission);
   const links = change.extraLinks === null ? null : JSON.stringify(change.extraLinks);
   await transaction`
     update bots set captcha_opt_out = coalesce(${change.captchaOptOut}, captcha_opt_out),
@@ -200,20 +203,20 @@ const editBot = async (
   return { kind: 'done' };
 };
 
-/** The bot is locked, so no session is made meanwhile. */
-const endBot = async (transaction: Transaction, botId: string): Promise<void> => {
+/** Deletes a bot that the caller has locked, so no session is created meanwhile. */
+const deleteLockedBot = async (transaction: Transaction, botId: string): Promise<void> => {
   await endSessionsOf(transaction, { kind: 'bot', id: botId });
   await deleteListing(transaction, { kind: 'bot', id: botId });
   await transaction`delete from vanity where target_type = 'bot' and target_id = ${botId}`;
 };
 
 /**
- * Ends a listing inside the caller's transaction, with everything that hangs on it: sessions, votes (void),
- * totals and what refers to them, and the vanity code. Resolves to whether there was one.
+ * Deletes a bot in the caller's transaction, with its sessions, its totals and the rows that refer to them,
+ * and its vanity code; its votes become void. Resolves to whether the bot existed.
  */
 export const removeBot = async (transaction: Transaction, botId: string): Promise<boolean> => {
   if ((await lockBot(transaction, botId)) === null) return false;
-  await endBot(transaction, botId);
+  await deleteLockedBot(transaction, botId);
   return true;
 };
 
@@ -221,8 +224,8 @@ const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest)
   const bot = await lockBot(transaction, botId);
   if (bot === null) return { kind: 'unknown_bot' };
   const permission = findMissingPermission(bot, actor, 'delete_bots');
-  if (permission !== null) return refuseMissing(permission);
-  await endBot(transaction, botId);
+  if (permission !== null) return createRefusal(permission);
+  await deleteLockedBot(transaction, botId);
   return { kind: 'done' };
 };
 
@@ -237,7 +240,7 @@ const transferBot = async (
   if (members === undefined) return { kind: 'unknown_team' };
   const permission =
     findMissingPermission(bot, actor, 'delete_bots') ?? findMissing(members, actor, ['add_bots']);
-  if (permission !== null) return refuseMissing(permission);
+  if (permission !== null) return createRefusal(permission);
   if (bot.teamId === teamId) return { kind: 'stayed' };
   await transaction`
     update bots set team_id = ${teamId}, owner_id = null, updated_at = now() where bot_id = ${botId}`;

@@ -1,14 +1,14 @@
 /**
- * The user object of a bot: what the platform last said about it, kept in `users`.
+ * The user object of a bot: what the platform last reported about it, stored in `users`.
  *
- * Written only from a look-up that succeeded; a bot that was never looked up has no row, and is shown with
- * its id for a name. A person's row is never turned into a bot's. Called by bot-edits.ts and catalogue.ts.
+ * Written only from a lookup that succeeded. A bot that was never looked up has no row and is shown with its
+ * id as its name. A person's row never becomes a bot's. Called by bot-edits.ts and catalogue.ts.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 
-/** What a look-up tells about a bot. */
+/** The result of a lookup of a bot. */
 export interface BotPerson {
-  /** When it was told, ms. */
+  /** Time of the lookup, ms. */
   readonly atMs: number;
   readonly username: string;
   readonly displayName: string;
@@ -16,8 +16,8 @@ export interface BotPerson {
   readonly flags: readonly string[];
 }
 
-/** Writes what a look-up told. */
-export const noteBotPerson = async (sql: Queryable, botId: string, person: BotPerson): Promise<void> => {
+/** Writes the result of a lookup. */
+export const upsertBotPerson = async (sql: Queryable, botId: string, person: BotPerson): Promise<void> => {
   await sql`
     insert into users (id, username, display_name, avatar, flags, bot)
     values (${botId}, ${person.username}, ${person.displayName}, ${person.avatar},
@@ -27,7 +27,7 @@ export const noteBotPerson = async (sql: Queryable, botId: string, person: BotPe
     where users.bot`;
 };
 
-/** The name a new bot's vanity code is made of: from this look-up, or an earlier one; `''` without any. */
+/** The name for a new bot's vanity code: from this lookup or an earlier one; `''` without any. */
 export const readBotName = async (
   transaction: Transaction,
   botId: string,
@@ -39,7 +39,7 @@ export const readBotName = async (
   return rows[0]?.name ?? '';
 };
 
-/** What the directory knows about a bot without asking anybody. */
+/** What the directory knows about a bot without a lookup. */
 export interface KnownBot {
   readonly bot_id: string;
   readonly type: string;
@@ -48,16 +48,16 @@ export interface KnownBot {
   readonly username: string;
   readonly avatar: string;
   readonly flags: readonly string[];
-  /** As last flushed, to the digit. */
+  /** As last flushed, as a decimal string. */
   readonly servers: string;
 }
-/** A bot by the id of its application, and by its own when that is known. */
+/** The id of a bot's application, and the bot's own id when it is known. */
 export interface BotIds {
   readonly clientId: string;
   readonly botId: string | null;
 }
 
-/** The listed bot with this client id, else with this bot id; `null` when neither is listed. */
+/** Finds a bot by its client id, else by its bot id; `null` when the directory has neither. */
 export const findKnownBot = async (sql: Queryable, { clientId, botId }: BotIds): Promise<KnownBot | null> => {
   const rows = await sql<KnownBot[]>`
     select bots.bot_id, bots.type, bots.short, bots.tags, coalesce(users.username, bots.bot_id) as username,
@@ -71,17 +71,17 @@ export const findKnownBot = async (sql: Queryable, { clientId, botId }: BotIds):
 };
 
 /**
- * Keeps a look-up of a listed bot, unless a later one was kept already. Resolves to whether it was kept.
+ * Stores a lookup unless the bot is unknown or a later lookup is stored. Resolves to whether it was stored.
  */
 export const noteLookup = (sql: Sql, ids: BotIds, person: BotPerson): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const at = new Date(person.atMs);
-    const noted = await transaction`
+    const updated = await transaction`
       update bots set last_lookup = ${at}
       where bot_id = ${ids.botId} and client_id = ${ids.clientId}
         and (last_lookup is null or last_lookup < ${at})
       returning bot_id`;
-    if (noted.length === 0 || ids.botId === null) return false;
-    await noteBotPerson(transaction, ids.botId, person);
+    if (updated.length === 0 || ids.botId === null) return false;
+    await upsertBotPerson(transaction, ids.botId, person);
     return true;
   });

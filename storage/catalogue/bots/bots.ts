@@ -1,8 +1,8 @@
 /**
- * Bots in SQL: one bot's profile, and the bots of a team.
+ * Bots in SQL: the profile of one bot, and the bots of a team.
  *
- * Profiles carry no counters: those come from the engine. Lists carry totals as last flushed. Listed means
- * `approved` or `certified`. One statement per function; callers are catalogue.ts and its caches.
+ * Profiles have no counters: those come from the engine. Lists have totals as last flushed. A bot is listed
+ * when its type is `approved` or `certified`. Called by catalogue.ts and its caches.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexBotRow, selectIndexBots } from '../shared/index-rows.ts';
@@ -46,17 +46,17 @@ const selectBots = (sql: Queryable, condition: Condition): Promise<readonly BotP
     left join users as person on person.id = bots.bot_id
     where ${condition}`;
 
-/** By id, else by vanity code. */
-export const findBot = async (sql: Queryable, word: string): Promise<BotProfile | null> => {
-  const rows = await selectBots(sql, buildNameCondition(sql, 'bot', word));
+/** Finds by id, else by vanity code. */
+export const findBot = async (sql: Queryable, idOrVanity: string): Promise<BotProfile | null> => {
+  const rows = await selectBots(sql, buildNameCondition(sql, 'bot', idOrVanity));
   return rows[0] ?? null;
 };
 
-/** Those of them that there are, in any order. */
+/** Reads those that exist, in any order. */
 export const findBots = (sql: Queryable, ids: readonly string[]): Promise<readonly BotProfile[]> =>
   selectBots(sql, buildIdCondition(sql, 'bot', ids));
 
-/** Every bot of a team, newest first, whatever its type. */
+/** Lists all bots of a team of any type, newest first. */
 export const listTeamBots = (
   sql: Queryable,
   teamId: string,
@@ -66,5 +66,5 @@ export const listTeamBots = (
     sql,
     sql`select id, row_number() over () as place from (
       select bot_id as id from bots where team_id = ${teamId}
-      order by created_at desc, bot_id desc limit ${rowsMax}) as mine`,
+      order by created_at desc, bot_id desc limit ${rowsMax}) as team_bots`,
   );

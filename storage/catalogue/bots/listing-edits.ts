@@ -1,8 +1,9 @@
 /**
- * What only operators decide about listings: type, premium, claims, bans, and servers as a whole.
+ * Changes of listings that only operators make: type, premium, claim, vote ban, and servers as a whole.
  *
- * Each change is one transaction and raises the listing's revision, so that the engine sees newer facts. The
- * caller drops caches and has the engine refreshed. Called by catalogue.ts.
+ * Each change is one transaction. It raises the listing's revision if it changes what the engine reads, so
+ * the engine can tell newer facts from older ones. The caller drops caches and refreshes the engine. Called
+ * by catalogue.ts.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { EntityKind } from '../../../engine/ids.ts';
@@ -19,13 +20,13 @@ export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
 export type ReviewedKind = 'bot' | 'server';
 export interface Review {
   readonly type: ListingType;
-  /** The operator's words: `approval_note`, or `cert_reason` for `certified`. Bots only. */
+  /** The operator's note: `approval_note`, or `cert_reason` for `certified`. Bots only. */
   readonly note: string;
 }
 export interface PremiumPeriod {
-  /** 0 ends it. */
+  /** 0 ends the period. */
   readonly hours: number;
-  /** `null`: now. */
+  /** `null` starts it now. */
   readonly startAt: Date | null;
 }
 export interface ServerFields {
@@ -50,21 +51,21 @@ export interface BotSummary {
   readonly created_at: Date;
 }
 
-/** Each resolves to whether there is such a listing; ledger then. */
+/** Each change resolves to whether the listing exists; ledger when it resolves. */
 export interface ListingEdits {
   review(kind: ReviewedKind, id: string, review: Review): Promise<boolean>;
   setPremium(kind: ReviewedKind, id: string, premium: PremiumPeriod): Promise<boolean>;
   setVoteBan(kind: EntityKind, id: string, banned: boolean): Promise<boolean>;
-  /** `''` lets go. */
+  /** Claims a bot for review; the user id `''` releases the claim. */
   claim(botId: string, userId: string): Promise<boolean>;
   /**
-   * Adds a server, or changes all its fields but the type. `unknown_team` changes nothing. With another team
-   * its sessions end.
+   * Adds a server, or replaces all its fields except the type. `unknown_team` changes nothing. The server's
+   * sessions end if its team changes.
    */
   putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
-  /** With its sessions, vanity code and reminders; its votes become void. */
+  /** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
   remove(kind: ReviewedKind, id: string): Promise<boolean>;
-  /** Bots of a type, oldest first: what waits for a review stands on top. */
+  /** Bots of a type, oldest first, so the longest wait for a review comes first. Pages count from 1. */
   listBots(type: ListingType, page: number): Promise<readonly BotSummary[]>;
 }
 
@@ -105,7 +106,7 @@ const putServer = async (
   const teams = await transaction`select from teams where id = ${fields.teamId} for share`;
   if (teams.length === 0) return 'unknown_team';
   const added = await addServer(transaction, id, fields);
-  // Locked as for a deletion: a session that is being minted comes wholly before, or sees the new team.
+  // The same lock as for a deletion: a concurrent session is either created before, or sees the new team.
   const [server] = await transaction<{ team: string }[]>`
     select team_id as team from servers where server_id = ${id} for update`;
   if (server !== undefined && server.team !== fields.teamId) {

@@ -1,9 +1,9 @@
 /**
  * Positions and applications in SQL.
  *
- * An application is sent in one transaction that holds the applicant's place in the queue of that position,
- * so of many sent at once one is taken; a unique index says the same again. A review decides a pending
- * application once. Called by catalogue.ts, and by the operator's side for positions and reviews.
+ * An application is inserted in a transaction that locks this user and position, so of many concurrent ones
+ * one is accepted; a unique index enforces the same. A review decides a pending application once. Called by
+ * catalogue.ts, and by operator-catalogue.ts for positions and reviews.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {
@@ -50,7 +50,7 @@ export interface AppRequest {
   readonly userId: string;
   readonly position: string;
   readonly answers: Answers;
-  /** What is counted of the bot it is about, as the engine has it; `null` when there is none. */
+  /** The engine's counters of the bot that the application is about; `null` when there is no such bot. */
   readonly counts: BotCounts | null;
 }
 export interface BotCounts {
@@ -66,11 +66,11 @@ export type AppOutcome =
   | { readonly kind: 'wait'; readonly waitMs: number };
 
 export interface Applications {
-  /** All positions, hidden and closed ones too, in the operator's order; as old as any list. */
+  /** All positions, also hidden and closed ones, in the operator's order; from a snapshot like any list. */
   listPositions(): Promise<{ readonly rows: readonly PositionRow[] }>;
-  /** A user's newest applications. */
+  /** The user's newest applications, at most 200. */
   listOfUser(userId: string): Promise<readonly AppRow[]>;
-  /** Ledger when it resolves to `sent`; anything else changed nothing. */
+  /** Ledger when it resolves to `sent`; any other outcome changes nothing. */
   send(request: AppRequest): Promise<AppOutcome>;
 }
 
@@ -123,7 +123,7 @@ const send = async (transaction: Transaction, request: AppRequest): Promise<AppO
   return insert(transaction, position, sent);
 };
 
-/** Why the bot cannot be put forward by this user, else `null`. */
+/** Returns why this user cannot apply with the bot, or `null` when they can. */
 const checkBot = async (
   transaction: Transaction,
   rule: BotRule,
@@ -163,14 +163,14 @@ const insert = async (
   return { kind: 'sent', id };
 };
 
-/** A position as the operator writes it. `ordinal` is its place in the list. */
+/** A position as the operator writes it. `ordinal` sorts the list. */
 export interface PositionFields extends PositionRow {
   readonly ordinal: number;
 }
 
 /**
- * Writes a position, ledger. `bot_question_missing`: one of this id is about a bot and must ask for it with a
- * short question `bot_id`; `limit_reached`: there are 200.
+ * Writes a position; ledger when it resolves. `bot_question_missing`: a position with this id is about a bot
+ * and needs a short question `bot_id`. `limit_reached`: there are 200 positions.
  */
 export const upsertPosition = (
   sql: Queryable,
@@ -194,14 +194,14 @@ export const upsertPosition = (
     return rows.length === 1 ? 'done' : 'limit_reached';
   });
 
-/** Deletes a position, ledger; its applications stay. Resolves to whether there was one. */
+/** Deletes a position; ledger when it resolves. Its applications stay. Resolves to whether it existed. */
 export const deletePosition = (sql: Queryable, id: string): Promise<boolean> =>
   asStorage('applications.deletePosition', async () => {
     const rows = await sql`delete from app_positions where id = ${id} returning id`;
     return rows.length === 1;
   });
 
-/** Applications of one state, the oldest first, `appsPerPage` on a page from 1. */
+/** Lists applications in one state, oldest first, `appsPerPage` per page; pages count from 1. */
 export const listApplications = (
   sql: Queryable,
   state: AppState,
@@ -216,7 +216,7 @@ export const listApplications = (
     return { count: total?.count ?? 0, rows };
   });
 
-/** Decides a pending application once, ledger. `feedback` is shown to the applicant. */
+/** Decides a pending application once; ledger when it resolves. The applicant sees `feedback`. */
 export const reviewApplication = (
   sql: Queryable,
   id: string,
@@ -227,6 +227,6 @@ export const reviewApplication = (
       update apps set state = ${verdict.state}, review_feedback = ${verdict.feedback}, reviewed_at = now()
       where app_id = ${id} and state = 'pending' returning app_id`;
     if (rows.length === 1) return 'done';
-    const known = await sql`select from apps where app_id = ${id}`;
-    return known.length === 1 ? 'already_reviewed' : 'not_found';
+    const existing = await sql`select from apps where app_id = ${id}`;
+    return existing.length === 1 ? 'already_reviewed' : 'not_found';
   });

@@ -1,15 +1,15 @@
 /**
- * Posts of the blog in SQL. Drafts are in no list and found by nobody; the operator writes and reads them.
+ * Blog posts in SQL. Drafts are visible to the operator only.
  *
- * The list is read whole, without contents: it is as old as any list, at most. Called by catalogue.ts, and by
- * the operator's side for writing.
+ * The list is read whole, without contents, and cached as a snapshot like any list. Called by catalogue.ts,
+ * and by operator-catalogue.ts for writing.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
-/** A post as lists have it. */
+/** A post as lists show it, without its content. */
 export interface PostRow {
   readonly slug: string;
   readonly title: string;
@@ -36,9 +36,9 @@ export interface PostFields {
 }
 
 export interface Blog {
-  /** Published posts, the newest first; the object lives as long as the snapshot. */
+  /** Published posts, newest first. The same object while the snapshot lasts. */
   listPosts(): Promise<{ readonly rows: readonly PostRow[] }>;
-  /** A published post; `null` when there is none. */
+  /** Finds a published post; `null` when there is none. */
   findPost(slug: string): Promise<FullPostRow | null>;
 }
 
@@ -59,7 +59,7 @@ const readPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
     select ${buildPostColumns(sql)} from blog_posts as post left join users on users.id = post.author_id
     where not post.draft order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
-/** Posts and drafts, the newest first: the operator's view. */
+/** Lists posts and drafts for the operator, newest first. */
 export const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
   sql<PostRow[]>`
     select ${buildPostColumns(sql)} from blog_posts as post
@@ -74,8 +74,8 @@ const readPost = async (sql: Queryable, slug: string): Promise<FullPostRow | nul
 };
 
 /**
- * Writes a post, ledger. Its time is that of its first publication: a draft that is published begins anew,
- * an edit of what is published keeps it.
+ * Writes a post; ledger when it resolves. Its time is that of its publication: it is reset while the post is
+ * a draft, and an edit of a published post keeps it.
  */
 export const upsertPost = (sql: Queryable, post: PostFields): Promise<void> =>
   asStorage('blog.upsertPost', async () => {
@@ -89,7 +89,7 @@ export const upsertPost = (sql: Queryable, post: PostFields): Promise<void> =>
         created_at = case when blog_posts.draft then now() else blog_posts.created_at end`;
   });
 
-/** Deletes a post or draft, ledger. Resolves to whether there was one. */
+/** Deletes a post or draft; ledger when it resolves. Resolves to whether it existed. */
 export const deletePost = (sql: Queryable, slug: string): Promise<boolean> =>
   asStorage('blog.deletePost', async () => {
     const rows = await sql`delete from blog_posts where slug = ${slug} returning slug`;

@@ -1,16 +1,17 @@
 /**
- * The shop in SQL: benefits, items that give them, coupons. All of it is the operator's data.
+ * The shop in SQL: benefits, items that give benefits, and coupons. All of it is the operator's data.
  *
- * Money is hundredths and may be fractional, so it is a decimal string here. An item names existing benefits
- * and a coupon existing items; what is still named cannot be deleted. Lists are read whole: an operator
- * writes hundreds of rows, not thousands. Called by catalogue.ts and by the operator's side.
+ * Money is in hundredths and may be fractional, so it is a decimal string here. An item refers to existing
+ * benefits and a coupon to existing items; a row that others refer to cannot be deleted. Lists are read
+ * whole: an operator writes hundreds of rows, not thousands. Called by catalogue.ts and
+ * operator-catalogue.ts.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
-/** What every row of the shop has. Ids of people may be unknown or null. */
+/** The columns that every row of the shop has. The ids of people may be unknown or null. */
 interface StampedRow {
   readonly id: string;
   readonly target_types: readonly string[];
@@ -45,7 +46,7 @@ export interface CouponRow extends StampedRow {
   readonly requirements: readonly string[];
 }
 
-/** Written by hand; people and times are added by `by` and the clock of SQL. */
+/** The fields that the operator writes; the writer comes from `by` and the times from SQL's clock. */
 type WrittenFields<Row extends StampedRow> = Omit<
   Row,
   'created_at' | 'last_updated' | 'created_by' | 'updated_by' | 'creator' | 'updater'
@@ -56,25 +57,25 @@ export type CouponFields = WrittenFields<CouponRow>;
 
 export type ShopOutcome =
   | { readonly kind: 'done' }
-  /** Ids named that do not exist. */
+  /** The ids referred to that do not exist. */
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
-  /** Ids of the rows that still name it. */
+  /** The ids of the rows that refer to it. */
   | { readonly kind: 'in_use'; readonly by: readonly string[] }
-  /** `full`: there are as many as there may be. */
+  /** `full`: the limit on rows of this table is reached. */
   | { readonly kind: 'not_found' | 'code_taken' | 'full' };
 
-/** Benefits, items and coupons, each. */
+/** Rows in each of the tables of benefits, items and coupons. */
 const shopRowsMax = 1_000;
 
-/** Rows of one list; the object lives as long as the snapshot. */
+/** The rows of one list. The same object while the snapshot lasts. */
 export interface ShopList<Row> {
   readonly rows: readonly Row[];
 }
+/** All lists are in the order of creation, and from snapshots. */
 export interface Shop {
-  /** In the order of creation; at most as old as any list. */
   listBenefits(): Promise<ShopList<BenefitRow>>;
   listItems(): Promise<ShopList<ItemRow>>;
-  /** Public, usable and not expired. */
+  /** Coupons that are public, usable and not expired. */
   listPublicCoupons(): Promise<ShopList<CouponRow>>;
 }
 
@@ -111,13 +112,13 @@ const readCoupons = async (sql: Queryable): Promise<ShopList<CouponRow>> => ({
   ),
 });
 
-/** All coupons, for the operator. */
+/** Lists all coupons for the operator. */
 export const listCoupons = async (sql: Queryable): Promise<readonly CouponRow[]> =>
   selectRows<CouponRow>(sql, 'shop_coupons');
 
 const done: ShopOutcome = { kind: 'done' };
 
-const findUnknownIds = async (
+const findMissingIds = async (
   sql: Queryable,
   table: ShopTable,
   ids: readonly string[],
@@ -128,7 +129,7 @@ const findUnknownIds = async (
   return rows.map((row) => row.id);
 };
 
-/** Writes a row whole. Who made it and when stays as it was. */
+/** Inserts or replaces a row; a replaced row keeps its creator and time of creation. */
 const upsert = async (
   sql: Queryable,
   table: ShopTable,
@@ -144,25 +145,27 @@ const upsert = async (
   return done;
 };
 
-/** Makes a benefit, or changes it whole. Ledger when it resolves, as all that follow. */
+/** Creates or replaces a benefit. This and all edits below are ledger when they resolve. */
 export const upsertBenefit = (sql: Sql, fields: BenefitFields, by: string | null): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
     return upsert(transaction, 'shop_benefits', { row: { ...fields }, by });
   });
 
+/** Creates or replaces an item; `unknown` when it refers to benefits that do not exist. */
 export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
-    const ids = await findUnknownIds(transaction, 'shop_benefits', fields.benefits);
+    const ids = await findMissingIds(transaction, 'shop_benefits', fields.benefits);
     if (ids.length > 0) return { kind: 'unknown', ids };
     return upsert(transaction, 'shop_items', { row: { ...fields }, by });
   });
 
+/** Creates or replaces a coupon; `unknown` when it refers to items that do not exist. */
 export const upsertCoupon = (sql: Sql, fields: CouponFields, by: string | null): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
-    const ids = await findUnknownIds(transaction, 'shop_items', fields.applicable_items);
+    const ids = await findMissingIds(transaction, 'shop_items', fields.applicable_items);
     if (ids.length > 0) return { kind: 'unknown', ids };
     const taken = await transaction`
       select from shop_coupons where code = ${fields.code} and id <> ${fields.id}`;
@@ -170,7 +173,7 @@ export const upsertCoupon = (sql: Sql, fields: CouponFields, by: string | null):
     return upsert(transaction, 'shop_coupons', { row: { ...fields }, by });
   });
 
-/** Edits of the shop are rare: one at a time keeps what rows name of each other right. */
+/** Edits of the shop run one at a time, so that references between rows stay valid; they are rare. */
 const lockShop = async (transaction: Queryable): Promise<void> => {
   await transaction`select pg_advisory_xact_lock(hashtextextended('shop', 0))`;
 };
@@ -178,32 +181,33 @@ const lockShop = async (transaction: Queryable): Promise<void> => {
 const remove = (
   sql: Sql,
   table: ShopTable,
-  { id, users }: { id: string; users: FindUsers },
+  { id, findReferrers }: { id: string; findReferrers: FindReferrers },
 ): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
-    const by = (await users(transaction, id)).map((row) => row.id);
+    const by = (await findReferrers(transaction, id)).map((row) => row.id);
     if (by.length > 0) return { kind: 'in_use', by };
-    const gone = await transaction`delete from ${transaction(table)} where id = ${id} returning id`;
-    return gone.length > 0 ? done : { kind: 'not_found' };
+    const deleted = await transaction`delete from ${transaction(table)} where id = ${id} returning id`;
+    return deleted.length > 0 ? done : { kind: 'not_found' };
   });
-type FindUsers = (sql: Queryable, id: string) => Promise<readonly { readonly id: string }[]>;
+type FindReferrers = (sql: Queryable, id: string) => Promise<readonly { readonly id: string }[]>;
 
-/** `in_use` while an item gives it. */
+/** Deletes a benefit; `in_use` while an item gives it. */
 export const deleteBenefit = (sql: Sql, id: string): Promise<ShopOutcome> =>
   remove(sql, 'shop_benefits', {
     id,
-    users: (transaction) => transaction<{ id: string }[]>`
+    findReferrers: (transaction) => transaction<{ id: string }[]>`
       select id from shop_items where ${id} = any(benefits) order by id`,
   });
 
-/** `in_use` while a coupon is for it. */
+/** Deletes an item; `in_use` while a coupon applies to it. */
 export const deleteItem = (sql: Sql, id: string): Promise<ShopOutcome> =>
   remove(sql, 'shop_items', {
     id,
-    users: (transaction) => transaction<{ id: string }[]>`
+    findReferrers: (transaction) => transaction<{ id: string }[]>`
       select id from shop_coupons where ${id} = any(applicable_items) order by id`,
   });
 
+/** Deletes a coupon. */
 export const deleteCoupon = (sql: Sql, id: string): Promise<ShopOutcome> =>
-  remove(sql, 'shop_coupons', { id, users: async () => [] });
+  remove(sql, 'shop_coupons', { id, findReferrers: async () => [] });

@@ -1,8 +1,8 @@
 /**
  * The front page: five short lists of bots and the newest packs, from totals as last flushed.
  *
- * Two statements whatever the directory's size: the lists' ids come from indexes on totals and creation,
- * then each bot is filled in once. Called by catalogue.ts behind a snapshot.
+ * The bots take two statements at any size of the directory: one finds the ids of all lists in indexes on
+ * totals and creation, one reads each bot once. Called by catalogue.ts behind a snapshot.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type PackPage, readNewestPacks } from '../packs/packs.ts';
@@ -19,14 +19,14 @@ export interface FrontPage {
 }
 
 /**
- * The listed bot of a totals row. `offset 0` keeps it a look-up per row, so that the best few are found along
- * the index on totals and never by sorting all of them.
+ * Builds the subquery for the listed bot of a totals row. `offset 0` makes the planner look up the bot row by
+ * row along the index on totals, instead of sorting all bots.
  */
 const buildListedBot = (sql: Queryable) => sql`(
   select bot_id as id from bots where bots.incarnation = totals.incarnation
     and type in ('approved', 'certified') offset 0)`;
 
-/** Which bots stand in which list, in order. */
+/** Reads the bot ids of all lists, each in order. */
 const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[]>`
   select list, id from (
     select 'certified' as list, id, row_number() over () as place from (
@@ -56,19 +56,20 @@ const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[
   ) as lists
   order by list, place`;
 
+/** Reads the whole front page. */
 export const readFrontPage = async (sql: Queryable): Promise<FrontPage> => {
-  const places = await selectLists(sql);
-  const ids = [...new Set(places.map((place) => place.id))];
+  const entries = await selectLists(sql);
+  const ids = [...new Set(entries.map((entry) => entry.id))];
   const rows = new Map((await selectIndexBots(sql, buildIdList(sql, ids))).map((row) => [row.bot_id, row]));
-  const botsOf = (list: FrontPageList): readonly IndexBotRow[] =>
-    places.filter((place) => place.list === list).flatMap((place) => rows.get(place.id) ?? []);
+  const listBots = (list: FrontPageList): readonly IndexBotRow[] =>
+    entries.filter((entry) => entry.list === list).flatMap((entry) => rows.get(entry.id) ?? []);
   return {
     bots: {
-      certified: botsOf('certified'),
-      premium: botsOf('premium'),
-      top_voted: botsOf('top_voted'),
-      most_viewed: botsOf('most_viewed'),
-      recently_added: botsOf('recently_added'),
+      certified: listBots('certified'),
+      premium: listBots('premium'),
+      top_voted: listBots('top_voted'),
+      most_viewed: listBots('most_viewed'),
+      recently_added: listBots('recently_added'),
     },
     packs: await readNewestPacks(sql, packsMax),
   };

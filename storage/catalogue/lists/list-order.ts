@@ -1,13 +1,13 @@
 /**
- * The order of the long lists (listed bots, listed servers, packs): any page of a million rows without a
- * query that walks there.
+ * The order of the long lists (listed bots, listed servers, packs): reads any page of a million rows without
+ * a query that walks to it.
  *
- * SQL keeps each list cut into counted segments (migration 003). Triggers note what comes and goes as rows
- * of their own, so writers never wait; whoever reads next, on any node, counts them in (`recount`) and cuts
- * segments that have grown. A reader sums segments up to its page, and reads the ids of that one segment.
- * An order is what the segments said at one moment: pages of one order neither skip nor repeat a row. When
- * a segment has changed by the time its ids are read, the order is over and the next one begins. Bounded:
- * ids of at most `segmentsKeptMax` segments in memory. Used by catalogue.ts.
+ * SQL cuts each list into counted segments (migration 003). Triggers record insertions and removals as rows
+ * of their own, so writers never wait; the next reader on any node counts them in (`recount`) and cuts
+ * segments that have grown. A reader sums the segments up to its page and reads the ids of that one segment.
+ * An order is a snapshot of the segments, so its pages neither skip nor repeat a row. If a segment has
+ * changed by the time its ids are read, the order is over and a new one begins. Memory: the ids of at most
+ * `segmentsCachedMax` segments per order. Used by lists.ts.
  */
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Sql } from '../../sql/client.ts';
@@ -23,28 +23,28 @@ import {
 } from './list-segments.ts';
 
 export interface ListOrder {
-  /** A name for what is kept of this order. */
+  /** Identifies this order in cache keys. */
   readonly serial: number;
-  /** All rows of the list. */
+  /** The number of rows in the list. */
   readonly count: number;
-  /** Ids of the rows from `offset`, newest first. */
+  /** Reads ids from `offset` on, newest first. */
   readIds(offset: number, rowsMax: number): Promise<readonly string[]>;
-  /** Ids of rows drawn at random, each row as likely as any other: at most `wanted`, in random order. */
-  readRandomIds(wanted: number): Promise<readonly string[]>;
-  /** A segment that was read is not as it was: take the next order. */
+  /** Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. */
+  readRandomIds(rowsMax: number): Promise<readonly string[]>;
+  /** Whether a segment had changed when its ids were read: read the next order. */
   isOver(): boolean;
 }
 export interface ListOrders {
-  /** The order in force, at most `ageMaxMs` old. The same object while nothing changed. */
+  /** Reads the current order, at most `ageMaxMs` old. The same object while the list is unchanged. */
   read(list: ListName): Promise<ListOrder>;
 }
 
-const segmentsKeptMax = 512;
+const segmentsCachedMax = 512;
 
 interface CachedOrder extends ListOrder {
   readonly version: number;
-  /** Segments that are not what the layout says any more. */
-  readonly moved: SegmentKey[];
+  /** Segments whose rows differ from the layout by now. */
+  readonly outdated: SegmentKey[];
 }
 interface ListOrdersState {
   readonly sql: Sql;
@@ -52,16 +52,17 @@ interface ListOrdersState {
   readonly ageMaxMs: number;
   readonly inFlight: Map<ListName, { readonly atMs: number; readonly order: Promise<CachedOrder> }>;
   readonly last: Map<ListName, CachedOrder>;
-  /** Names orders apart, for those who keep what they read by one. */
+  /** The serial of the newest order. */
   serial: number;
 }
 
 export interface OrderOptions {
   readonly ageMaxMs: number;
-  /** Smaller in tests only; the same for all who share a database. */
+  /** Smaller in tests only; all nodes on one database must use the same. */
   readonly segmentEntries?: number;
 }
 
+/** Creates the reader of orders; it holds the current order of each list. */
 export const createListOrders = (sql: Sql, options: OrderOptions): ListOrders => {
   const state: ListOrdersState = {
     sql,
@@ -74,15 +75,15 @@ export const createListOrders = (sql: Sql, options: OrderOptions): ListOrders =>
   return { read: (list) => getCurrentOrder(state, list) };
 };
 
-/** One look at SQL at a time per list, shared by all who ask while it runs or is fresh. */
+/** Shares one read per list between all callers while it runs and while its result is fresh. */
 const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<CachedOrder> => {
-  const asked = state.inFlight.get(list);
-  const fresh = asked !== undefined && performance.now() - asked.atMs < state.ageMaxMs;
+  const current = state.inFlight.get(list);
+  const isFresh = current !== undefined && performance.now() - current.atMs < state.ageMaxMs;
   const last = state.last.get(list);
-  const over = last !== undefined && last.moved.length > 0;
-  if (fresh && !over) return asked.order;
+  const isOver = last !== undefined && last.outdated.length > 0;
+  if (isFresh && !isOver) return current.order;
   const atMs = performance.now();
-  const next = renew(state, list, last);
+  const next = readOrder(state, list, last);
   state.last.delete(list);
   state.inFlight.set(list, { atMs, order: next });
   next.then(
@@ -92,8 +93,8 @@ const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<Cached
   return next;
 };
 
-/** The order before when nothing has changed since, else a new one. */
-const renew = async (
+/** Returns the last order if the list is unchanged since, else a new one. */
+const readOrder = async (
   state: ListOrdersState,
   list: ListName,
   last: CachedOrder | undefined,
@@ -102,45 +103,45 @@ const renew = async (
   const [head] = await sql<{ version: number; changed: boolean }[]>`
     select version, exists (select from list_changes where list = ${list}) as changed
     from list_heads where list = ${list}`;
-  const same = head !== undefined && !head.changed && head.version === last?.version;
-  if (last !== undefined && same && last.moved.length === 0) return last;
-  return createListOrder(state, list, await recount(state, list, last?.moved ?? []));
+  const isUnchanged = head !== undefined && !head.changed && head.version === last?.version;
+  if (last !== undefined && isUnchanged && last.outdated.length === 0) return last;
+  return createListOrder(state, list, await recount(state, list, last?.outdated ?? []));
 };
 
 const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout): CachedOrder => {
   const { segments, version } = layout;
   const starts = computeStarts(segments);
   const count = segments.reduce((sum, { entries }) => sum + entries, 0);
-  const kept = new LRUCache<number, Promise<readonly string[]>>({ max: segmentsKeptMax });
-  const moved: SegmentKey[] = [];
+  const cache = new LRUCache<number, Promise<readonly string[]>>({ max: segmentsCachedMax });
+  const outdated: SegmentKey[] = [];
   const load = (index: number): Promise<readonly string[]> => {
-    const known = kept.get(index);
-    if (known !== undefined) return known;
+    const cached = cache.get(index);
+    if (cached !== undefined) return cached;
     const loading = readSegment(state.sql, list, { layout, index });
-    kept.set(index, loading);
+    cache.set(index, loading);
     loading.then(
-      (ids) => ids.length !== segments[index]?.entries && moved.push(segments[index] as Segment),
-      () => kept.peek(index) === loading && kept.delete(index),
+      (ids) => ids.length !== segments[index]?.entries && outdated.push(segments[index] as Segment),
+      () => cache.peek(index) === loading && cache.delete(index),
     );
     return loading;
   };
-  const readRandomIds = (wanted: number) =>
-    readIdsAt(state.sql, list, { segments, places: sampleNumbers(count, wanted) });
+  const readRandomIds = (rowsMax: number) =>
+    readIdsAt(state.sql, list, { segments, positions: sampleNumbers(count, rowsMax) });
   state.serial += 1;
-  const rows = (offset: number, rowsMax: number) =>
-    collect({ segments, starts, load }, offset, Math.min(rowsMax, Math.max(0, count - offset)));
+  const readIds = (offset: number, rowsMax: number) =>
+    collectIds({ segments, starts, load }, offset, Math.min(rowsMax, Math.max(0, count - offset)));
   return {
     serial: state.serial,
     version,
     count,
-    moved,
-    isOver: () => moved.length > 0,
-    readIds: rows,
+    outdated,
+    isOver: () => outdated.length > 0,
+    readIds,
     readRandomIds,
   };
 };
 
-/** Places of the segments' first entries. */
+/** Computes the position of each segment's first entry in the list. */
 const computeStarts = (segments: readonly Segment[]): readonly number[] => {
   const starts: number[] = [];
   let start = 0;
@@ -157,24 +158,24 @@ interface LoadedSegments {
   readonly load: (index: number) => Promise<readonly string[]>;
 }
 
-const collect = async (
+const collectIds = async (
   loaded: LoadedSegments,
   offset: number,
-  wanted: number,
+  rowsMax: number,
 ): Promise<readonly string[]> => {
   const { segments, starts, load } = loaded;
   const ids: string[] = [];
   let index = findLastAtMost(starts, offset);
   let skip = offset - (starts[index] ?? 0);
-  for (; ids.length < wanted && index < segments.length; index++) {
+  for (; ids.length < rowsMax && index < segments.length; index++) {
     if (segments[index]?.entries !== 0)
-      ids.push(...(await load(index)).slice(skip, skip + wanted - ids.length));
+      ids.push(...(await load(index)).slice(skip, skip + rowsMax - ids.length));
     skip = 0;
   }
   return ids;
 };
 
-/** Index of the last number that is not above `limit`; 0 when all are. */
+/** Finds the index of the last number that is at most `limit`, by bisection; 0 when there is none. */
 const findLastAtMost = (numbers: readonly number[], limit: number): number => {
   let [low, high] = [0, numbers.length - 1];
   while (low < high) {
@@ -185,25 +186,25 @@ const findLastAtMost = (numbers: readonly number[], limit: number): number => {
   return low;
 };
 
-/** Different numbers below `count`, in random order: `wanted` of them, or all. */
-const sampleNumbers = (count: number, wanted: number): readonly number[] => {
-  const drawn = new Set<number>();
-  while (drawn.size < Math.min(count, wanted)) drawn.add(Math.floor(Math.random() * count));
-  return [...drawn];
+/** Samples `sampleSize` different numbers below `count`, or all of them, in random order. */
+const sampleNumbers = (count: number, sampleSize: number): readonly number[] => {
+  const sample = new Set<number>();
+  while (sample.size < Math.min(count, sampleSize)) sample.add(Math.floor(Math.random() * count));
+  return [...sample];
 };
 
-/** Ids at these places of the list, each found by a short walk from the low end of its segment. */
+/** Reads the ids at these positions of the list, each by a short walk from the low end of its segment. */
 const readIdsAt = async (
   sql: Queryable,
   list: ListName,
-  { segments, places }: { readonly segments: readonly Segment[]; readonly places: readonly number[] },
+  { segments, positions }: { readonly segments: readonly Segment[]; readonly positions: readonly number[] },
 ): Promise<readonly string[]> => {
-  if (places.length === 0) return [];
+  if (positions.length === 0) return [];
   const starts = computeStarts(segments);
-  const steps = places.map((place) => {
-    const index = findLastAtMost(starts, place);
+  const steps = positions.map((position) => {
+    const index = findLastAtMost(starts, position);
     const from = segments[index] as Segment;
-    return { from, above: from.entries - 1 - (place - (starts[index] as number)) };
+    return { from, above: from.entries - 1 - (position - (starts[index] as number)) };
   });
   return [...new Set(await readSteps(sql, list, steps))];
 };

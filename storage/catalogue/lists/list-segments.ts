@@ -1,16 +1,16 @@
 /**
- * The counted segments of the long lists in SQL (migration 003), and counting into them what came and went.
+ * The counted segments of the long lists in SQL (migration 003), and the recount that keeps them up to date.
  *
- * Triggers note changes as rows of their own; `recount` is the only one who takes them away, one at a time,
- * in a transaction whose view of everything is one moment: so the segments' counts are exactly those of the
- * rows it sees. Nothing is kept in memory here. Used by list-order.ts and by imports.
+ * Triggers record changes as rows of their own. Only `recount` consumes them, one at a time, in a transaction
+ * with one snapshot of the database: so the counts of the segments are exactly those of the rows it sees.
+ * Nothing is held in memory here. Used by list-order.ts and by imports.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { retrySerializable } from '../../sql/retry.ts';
 
 export type ListName = 'bots' | 'servers' | 'packs';
 
-/** Where a list's rows are. The conditions are those of the triggers. */
+/** The table, key and condition of a list. The conditions equal those of the triggers. */
 interface ListSource {
   readonly table: string;
   readonly id: string;
@@ -26,23 +26,23 @@ const sources: Readonly<Record<ListName, ListSource>> = {
   packs: { table: 'packs', id: 'url', listed: (sql) => sql`true` },
 };
 
-/** Entries of a segment when it is cut; it is cut again at twice as many. */
+/** Entries of a new segment; a segment with twice as many is cut. */
 export const segmentEntriesUsual = 500;
-/** Sweeps after a recount of more changes than this, and each time so many recounts have changed a list. */
-const sweepChanges = 500;
-/** A recount after a bulk import takes seconds; it is nobody's request that should be cut then. */
+/** Vacuums after a recount of more changes than this, and after each so many recounts that changed a list. */
+const vacuumChanges = 500;
+/** Statement timeout of a recount: after a bulk import it takes seconds. */
 const recountMsMax = 120_000;
 
-/** A place in a list. The time is text: a Date would cut microseconds. */
+/** The sort key of a list entry. The time is text: a Date would cut off microseconds. */
 export interface SegmentKey {
   readonly at: string;
   readonly id: string;
 }
-/** From its key up to the next one's; the newest segment has no upper end. */
+/** The entries from this key up to the next segment's key; the newest segment has no upper end. */
 export interface Segment extends SegmentKey {
   readonly entries: number;
 }
-/** What the segments said at one moment, newest first. */
+/** The segments in one snapshot, newest first. */
 export interface Layout {
   readonly version: number;
   readonly segments: readonly Segment[];
@@ -56,7 +56,7 @@ interface SegmentPosition {
   readonly index: number;
 }
 
-/** Rows of the list whose keys lie in the segment at `index`. */
+/** Builds the table and condition for the rows of the segment at `index`. */
 const buildSegmentCondition = (
   sql: Queryable,
   list: ListName,
@@ -70,7 +70,7 @@ const buildSegmentCondition = (
     ${upper === undefined ? sql`` : sql`and (created_at, ${sql(id)}) < ${buildKey(sql, upper)}`}`;
 };
 
-/** Its ids, newest first; one more than the layout says when there are more. */
+/** Reads the ids of a segment, newest first; one more than the layout counts when there are more. */
 export const readSegment = async (
   sql: Queryable,
   list: ListName,
@@ -84,7 +84,7 @@ export const readSegment = async (
   return rows.map((row) => row.id);
 };
 
-/** For each step, the id so many rows above the low end of its segment, in the order of the steps. */
+/** Reads for each step the id that is `above` rows above the low end of its segment, in the order given. */
 export const readSteps = async (
   sql: Queryable,
   list: ListName,
@@ -106,20 +106,21 @@ export const readSteps = async (
   return rows.map((row) => row.id);
 };
 
-/** Counts in what a bulk import has brought, so that the first readers need not wait for it. */
+/** Counts the changes of a bulk import into all lists, so that the first readers need not wait for it. */
 export const recountLists = async (sql: Sql): Promise<void> => {
   const segmentEntries = segmentEntriesUsual;
   for (const list of Object.keys(sources) as ListName[]) await recount({ sql, segmentEntries }, list, []);
 };
 
 /**
- * Counts the noted changes into the segments, cuts those that have grown or are named in `doubted`, and joins
- * small neighbours: one transaction whose view of everything begins when nobody else recounts.
+ * Counts the recorded changes into the segments, cuts those that have grown or are `outdated`, and joins
+ * small neighbours. One transaction; it takes its snapshot after the lock, so no other recount is in
+ * progress.
  */
 export const recount = async (
   counter: SegmentCounter,
   list: ListName,
-  doubted: readonly SegmentKey[],
+  outdated: readonly SegmentKey[],
 ): Promise<Layout> => {
   const { sql, segmentEntries } = counter;
   let changes = 0;
@@ -129,13 +130,13 @@ export const recount = async (
       await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
       changes = await countChanges(transaction, list);
       const layout = await readLayout(transaction, list);
-      const cut = await cutSegments(transaction, list, { layout, doubted, segmentEntries });
+      const cut = await cutSegments(transaction, list, { layout, outdated, segmentEntries });
       const joined = !cut && (await joinSegments(transaction, list, { layout, segmentEntries }));
       return cut || joined ? readLayout(transaction, list) : layout;
     }),
   );
   const layout = counted as Layout;
-  if (changes > sweepChanges || layout.version % sweepChanges === 0) await sweep(sql);
+  if (changes > vacuumChanges || layout.version % vacuumChanges === 0) await vacuum(sql);
   return layout;
 };
 export interface SegmentCounter {
@@ -143,26 +144,26 @@ export interface SegmentCounter {
   readonly segmentEntries: number;
 }
 
-/** What was counted leaves dead rows that every look would pass; in the embedded store nobody else sweeps. */
-const sweep = async (sql: Sql): Promise<void> => {
+/** Removes the dead rows of counted changes, which slow reads down. The embedded store has no autovacuum. */
+const vacuum = async (sql: Sql): Promise<void> => {
   await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
 };
 
-/** Resolves to how many there were. */
+/** Counts the recorded changes into the segments and deletes them. Resolves to their number. */
 const countChanges = async (transaction: Transaction, list: ListName): Promise<number> => {
   const [counted] = await transaction<{ changes: number }[]>`
-    with gone as (delete from list_changes where list = ${list} returning at, id, change),
+    with removed as (delete from list_changes where list = ${list} returning at, id, change),
     sums as (
-      select place.low_at, place.low_id, sum(gone.change) as change
-      from gone cross join lateral (
+      select segment.low_at, segment.low_id, sum(removed.change) as change
+      from removed cross join lateral (
         select low_at, low_id from list_segments
-        where list = ${list} and (low_at, low_id) <= (gone.at, gone.id)
-        order by low_at desc, low_id desc limit 1) as place
-      group by place.low_at, place.low_id),
+        where list = ${list} and (low_at, low_id) <= (removed.at, removed.id)
+        order by low_at desc, low_id desc limit 1) as segment
+      group by segment.low_at, segment.low_id),
     raised as (
     update list_segments set entries = entries + sums.change from sums
     where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
-    select count(*) as changes from gone`;
+    select count(*) as changes from removed`;
   const changes = counted?.changes ?? 0;
   if (changes > 0) await incrementVersion(transaction, list);
   return changes;
@@ -186,16 +187,16 @@ interface SegmentCut {
   readonly segmentEntries: number;
 }
 
-/** Cuts what is twice as long as it should be, and counts anew what is doubted. True when something was. */
+/** Cuts segments that are too long and recounts outdated ones. Resolves to whether any segment changed. */
 const cutSegments = async (
   transaction: Transaction,
   list: ListName,
-  { layout, doubted, segmentEntries }: SegmentCut & { readonly doubted: readonly SegmentKey[] },
+  { layout, outdated, segmentEntries }: SegmentCut & { readonly outdated: readonly SegmentKey[] },
 ): Promise<boolean> => {
   let changed = false;
   for (const [index, segment] of layout.segments.entries()) {
-    const inDoubt = doubted.some(({ at, id }) => at === segment.at && id === segment.id);
-    if (segment.entries < 2 * segmentEntries && !inDoubt) continue;
+    const isOutdated = outdated.some(({ at, id }) => at === segment.at && id === segment.id);
+    if (segment.entries < 2 * segmentEntries && !isOutdated) continue;
     await cutSegment(transaction, list, { layout, index, segmentEntries });
     changed = true;
   }
@@ -224,23 +225,23 @@ const cutSegment = async (
     where place > 0 and place % ${segmentEntries}::int = 0`;
 };
 
-/** Joins small segments to older neighbours, so that deletions do not leave crumbs. True when some were. */
+/** Joins small segments to their older neighbours. Resolves to whether any segment changed. */
 const joinSegments = async (
   transaction: Transaction,
   list: ListName,
   { layout, segmentEntries }: SegmentCut,
 ): Promise<boolean> => {
   const joined = new Map<Segment, number>();
-  const gone: Segment[] = [];
+  const removed: Segment[] = [];
   let [base, entries]: [Segment | undefined, number] = [undefined, 0];
   for (const segment of layout.segments.toReversed()) {
     if (base !== undefined && entries + segment.entries <= segmentEntries / 2) {
       entries += segment.entries;
       joined.set(base, entries);
-      gone.push(segment);
+      removed.push(segment);
     } else [base, entries] = [segment, segment.entries];
   }
-  if (gone.length === 0) return false;
+  if (removed.length === 0) return false;
   const grown = [...joined];
   await transaction`
     update list_segments set entries = grown.entries
@@ -252,12 +253,13 @@ const joinSegments = async (
       as grown (entries, place) using (place)
     where list = ${list} and low_at = keys.at and low_id = keys.id`;
   await transaction`
-    delete from list_segments using ${buildKeys(transaction, gone)} as keys (at, id, place)
+    delete from list_segments using ${buildKeys(transaction, removed)} as keys (at, id, place)
     where list = ${list} and low_at = keys.at and low_id = keys.id`;
   await incrementVersion(transaction, list);
   return true;
 };
 
+/** Builds a table of keys with their ordinality: `at`, `id`, `place`. */
 export const buildKeys = (sql: Queryable, keys: readonly SegmentKey[]) => sql`
   unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[])
     with ordinality`;

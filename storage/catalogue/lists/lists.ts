@@ -1,9 +1,9 @@
 /**
- * Pages of the long lists: ids from the order in force, rows filled in, kept as long as a snapshot.
+ * Pages of the long lists: ids from the current order, with their rows, cached as snapshots.
  *
- * Pages of one order fit together. When an order turns out to be over while a page is read, the page is
- * read anew by the next one; a list that changes faster than that is shown as it was found. Called by
- * catalogue.ts.
+ * Pages of one order fit together. If an order turns out to be over while a page is read, the page is read
+ * again from the next order, a few times at most; a list that changes faster is shown as it was read. Called
+ * by catalogue.ts.
  */
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { Sql } from '../../sql/client.ts';
@@ -24,16 +24,17 @@ export interface Lists {
   readBots(page: number): Promise<CachedList<readonly IndexBotRow[]>>;
   readServers(page: number): Promise<CachedList<readonly IndexServerRow[]>>;
   readPacks(page: number): Promise<CachedList<PackPage>>;
-  /** Listed bots drawn at random, another choice each call, each as likely as any other. */
-  readRandomBots(wanted: number): Promise<readonly IndexBotRow[]>;
+  /** Reads random listed bots, all equally likely; another choice on each call. */
+  readRandomBots(rowsMax: number): Promise<readonly IndexBotRow[]>;
 }
 
 const ordersTriedMax = 3;
 
+/** Creates the lists; `ageMaxMs` is the maximum age of an order. */
 export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }): Lists => {
   const orders = createListOrders(sql, bound);
-  const readAnew = async <Rows>(wanted: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> => {
-    const { list, rowsPerPage, fill } = wanted;
+  const readFromOrder = async <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> => {
+    const { list, rowsPerPage, fill } = request;
     for (let tried = 1; ; tried++) {
       const order = await asStorage(`lists.${list}`, () => orders.read(list));
       const listing = await snapshots.get(`${list} ${order.serial} ${page}`, () =>
@@ -42,20 +43,21 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
       if (!order.isOver() || tried === ordersTriedMax) return listing;
     }
   };
-  const pageOf = <Rows>(wanted: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> =>
-    snapshots.show(`${wanted.list} ${page}`, () => readAnew(wanted, page));
+  const readListPage = <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> =>
+    snapshots.show(`${request.list} ${page}`, () => readFromOrder(request, page));
   const bots = { list: 'bots', rowsPerPage: perPage.bots } as const;
   const servers = { list: 'servers', rowsPerPage: perPage.servers } as const;
   const packs = { list: 'packs', rowsPerPage: perPage.packs } as const;
   return {
-    readBots: (page) => pageOf({ ...bots, fill: (ids) => selectIndexBots(sql, buildIdList(sql, ids)) }, page),
+    readBots: (page) =>
+      readListPage({ ...bots, fill: (ids) => selectIndexBots(sql, buildIdList(sql, ids)) }, page),
     readServers: (page) =>
-      pageOf({ ...servers, fill: (ids) => selectIndexServers(sql, buildIdList(sql, ids)) }, page),
-    readPacks: (page) => pageOf({ ...packs, fill: (ids) => pagePacks(sql, ids) }, page),
-    readRandomBots: (wanted) =>
+      readListPage({ ...servers, fill: (ids) => selectIndexServers(sql, buildIdList(sql, ids)) }, page),
+    readPacks: (page) => readListPage({ ...packs, fill: (ids) => pagePacks(sql, ids) }, page),
+    readRandomBots: (rowsMax) =>
       asStorage('lists.bots.random', async () => {
         const order = await orders.read('bots');
-        return selectIndexBots(sql, buildIdList(sql, await order.readRandomIds(wanted)));
+        return selectIndexBots(sql, buildIdList(sql, await order.readRandomIds(rowsMax)));
       }),
   };
 };

@@ -1,8 +1,9 @@
 /**
- * Servers in SQL: one server's profile, and the servers of a team.
+ * Servers in SQL: the profile of one server, and the servers of a team.
  *
- * Profiles carry no counters: those come from the engine. Lists carry totals as last flushed. In lists means
- * approved or certified, and public. One statement per function; called by catalogue.ts and its caches.
+ * Profiles have no counters: those come from the engine. Lists have totals as last flushed. A server is
+ * listed when its type is `approved` or `certified` and its state is `public`. Called by catalogue.ts and its
+ * caches.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexServerRow, selectIndexServers } from '../shared/index-rows.ts';
@@ -31,17 +32,17 @@ const selectServers = (sql: Queryable, condition: Condition): Promise<readonly S
     join vanity on vanity.itag = servers.vanity_ref
     where ${condition}`;
 
-/** By id, else by vanity code. */
-export const findServer = async (sql: Queryable, word: string): Promise<ServerProfile | null> => {
-  const rows = await selectServers(sql, buildNameCondition(sql, 'server', word));
+/** Finds by id, else by vanity code. */
+export const findServer = async (sql: Queryable, idOrVanity: string): Promise<ServerProfile | null> => {
+  const rows = await selectServers(sql, buildNameCondition(sql, 'server', idOrVanity));
   return rows[0] ?? null;
 };
 
-/** Those of them that there are, in any order. */
+/** Reads those that exist, in any order. */
 export const findServers = (sql: Queryable, ids: readonly string[]): Promise<readonly ServerProfile[]> =>
   selectServers(sql, buildIdCondition(sql, 'server', ids));
 
-/** Servers of a team, newest first, whatever their type and state. */
+/** Lists all servers of a team of any type and state, newest first. */
 export const listTeamServers = (
   sql: Queryable,
   teamId: string,
@@ -51,5 +52,5 @@ export const listTeamServers = (
     sql,
     sql`select id, row_number() over () as place from (
       select server_id as id from servers where team_id = ${teamId}
-      order by created_at desc, server_id desc limit ${rowsMax}) as mine`,
+      order by created_at desc, server_id desc limit ${rowsMax}) as team_servers`,
   );

@@ -1,32 +1,33 @@
 /**
- * The operators' record: who-asked-for-what, written before each operation and completed after it.
+ * The audit trail of operators: an entry is written before each operation and completed after it.
  *
- * An entry that stays `asked` is one whose process or SQL went away before the end could be told: whether it
- * took effect is to be looked up. Entries are never changed or deleted here. Called by the operator's rows.
+ * An entry whose outcome stays `asked` means that the process or SQL failed before the end was recorded; an
+ * operator must check whether the operation took effect. Entries are never deleted here, and only their
+ * outcome and end change. Called by the operator's handlers.
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 
 export interface AuditRequest {
-  /** As an operator types it: `bots approve`. */
+  /** As an operator types it, such as `bots approve`. */
   readonly operation: string;
-  /** What it is about, for eyes: `bot 123`. */
+  /** What it changes, for display, such as `bot 123`. */
   readonly target: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 export interface AuditEntry extends AuditRequest {
   readonly id: number;
   readonly asked_at: Date;
-  /** `asked`, `done`, or the error code it was refused with. */
+  /** `asked` until the operation ends, then `done` or the error code. */
   readonly outcome: string;
   readonly ended_at: Date | null;
 }
 
 export interface Audit {
-  /** Ledger when it resolves. */
-  begin(asked: AuditRequest): Promise<number>;
+  /** Writes the entry; ledger when it resolves. Resolves to its id. */
+  begin(request: AuditRequest): Promise<number>;
   end(id: number, outcome: string): Promise<void>;
-  /** Newest first. */
+  /** Newest first; pages count from 1. */
   page(page: number): Promise<readonly AuditEntry[]>;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What only operators do, gathered: the record of it, people, listings, votes, and what the directory offers
- * (tiers, shop, blog, positions, reserved words).
+ * What only operators read and change, in one object: audit, people, listings, votes, and the directory's
+ * content (tiers, shop, blog, positions, reserved names).
  *
- * Gathers functions of the other files and decides nothing. Handlers of the private listener are its only
- * callers; whom a change has to be told to (caches, sessions, the engine) is theirs to tell.
+ * Only combines functions of the other files. Handlers of the private listener are its only callers; they
+ * update caches, sessions and the engine after a change.
  */
 import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
 import { resetVotes, type VoidOutcome, type VoteReset, voidVote } from '../../ledger/adjust.ts';
@@ -48,15 +48,15 @@ export interface OperatorCatalogue {
   readonly reservedNames: ReservedNames;
   readonly failures: Failures;
   readonly votes: {
-    /** The caller has flushed before, and delivers afterwards. */
+    /** The caller flushes before, and delivers the adjustment afterwards. */
     voidOne(itag: string): Promise<VoidOutcome>;
-    /** Resolves to the listings changed, -1 when this very reset was made before. */
+    /** Resolves to the number of listings changed, or -1 when this same reset was made before. */
     reset(reset: VoteReset): Promise<number>;
     /** The incarnation of a listing; `null` when there is none. */
     incarnationOf(kind: EntityKind, id: string): Promise<Incarnation | null>;
   };
   readonly tiers: {
-    /** False when there are as many as there may be. */
+    /** False when the limit on tiers is reached. */
     put(tier: Omit<TierRow, 'created_at'>): Promise<boolean>;
     remove(id: string): Promise<boolean>;
   };
@@ -67,11 +67,11 @@ export interface OperatorCatalogue {
     removeBenefit(id: string): Promise<ShopOutcome>;
     removeItem(id: string): Promise<ShopOutcome>;
     removeCoupon(id: string): Promise<ShopOutcome>;
-    /** Also those that are not public. */
+    /** All coupons, also those that are not public. */
     coupons(): Promise<readonly CouponRow[]>;
   };
   readonly blog: {
-    /** Also drafts. */
+    /** All posts, also drafts. */
     posts(): Promise<readonly PostRow[]>;
     put(post: PostFields): Promise<void>;
     remove(slug: string): Promise<boolean>;

@@ -1,9 +1,9 @@
 /**
- * Making, changing and deleting packs. Each is one transaction.
+ * Creates, edits and deletes packs. Each edit is one transaction.
  *
- * A pack's key is its url in lower case; two who want the same url at once get one pack, because its totals
- * row is unique. A pack may keep ids of bots and servers that were deleted since, but takes no new unknown
- * ones. Called by catalogue.ts; telling the hot store of a deletion is the caller's.
+ * The key of a pack is its url in lower case. Two concurrent creations of one url make one pack, because its
+ * totals row is unique. A pack may keep ids of bots and servers that were deleted, but accepts no new unknown
+ * ids. Called by catalogue.ts. The caller updates the hot store after a deletion.
  */
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
@@ -30,22 +30,26 @@ export type PackOutcome =
   | { readonly kind: 'taken' | 'limit_reached' | 'not_found' | 'not_owner' | 'would_be_empty' }
   | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
 
+/** Every change is ledger when it resolves. */
 export interface PackEdits {
-  /** Its owner must have fewer than `ownedMax` packs. */
+  /** The user must own fewer than `ownedMax` packs. */
   create(request: PackRequest, fields: PackFields, ownedMax: number): Promise<PackOutcome>;
   edit(request: PackRequest, change: PackChange): Promise<PackOutcome>;
-  /** Its votes become void; the same url later is another pack. */
+  /** Deletes the pack; its votes become void. The url may be used again for another pack. */
   remove(request: PackRequest): Promise<PackOutcome>;
 }
 
 export const createPackEdits = (sql: Sql): PackEdits => {
-  const inOne = (operation: string, task: (transaction: Transaction) => Promise<PackOutcome>) =>
+  const runTransaction = (operation: string, task: (transaction: Transaction) => Promise<PackOutcome>) =>
     asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<PackOutcome>;
   return {
     create: (request, fields, ownedMax) =>
-      inOne('packs.create', (transaction) => createPack(transaction, { ...request, ownedMax }, fields)),
-    edit: (request, change) => inOne('packs.edit', (transaction) => editPack(transaction, request, change)),
-    remove: (request) => inOne('packs.remove', (transaction) => removePack(transaction, request)),
+      runTransaction('packs.create', (transaction) =>
+        createPack(transaction, { ...request, ownedMax }, fields),
+      ),
+    edit: (request, change) =>
+      runTransaction('packs.edit', (transaction) => editPack(transaction, request, change)),
+    remove: (request) => runTransaction('packs.remove', (transaction) => removePack(transaction, request)),
   };
 };
 
@@ -54,16 +58,16 @@ interface PackMembers {
   readonly servers: readonly string[];
 }
 
-const findUnknown = async (transaction: Transaction, named: PackMembers): Promise<PackOutcome | null> => {
+const findUnknown = async (transaction: Transaction, members: PackMembers): Promise<PackOutcome | null> => {
   const rows = await transaction<{ bot: boolean; id: string }[]>`
-    select true as bot, id from unnest(${named.bots as string[]}::text[]) as id
+    select true as bot, id from unnest(${members.bots as string[]}::text[]) as id
     where not exists (select from bots where bot_id = id)
     union all
-    select false, id from unnest(${named.servers as string[]}::text[]) as id
+    select false, id from unnest(${members.servers as string[]}::text[]) as id
     where not exists (select from servers where server_id = id)`;
   if (rows.length === 0) return null;
-  const idsOf = (bot: boolean) => rows.filter((row) => row.bot === bot).map(({ id }) => id);
-  return { kind: 'unknown', bots: idsOf(true), servers: idsOf(false) };
+  const listIds = (bot: boolean) => rows.filter((row) => row.bot === bot).map(({ id }) => id);
+  return { kind: 'unknown', bots: listIds(true), servers: listIds(false) };
 };
 
 const createPack = async (
@@ -76,14 +80,14 @@ const createPack = async (
   await lockOwner(transaction, 'packs', userId);
   const incarnation = await openListing(transaction, { kind: 'pack', id: url });
   if (incarnation === null) return { kind: 'taken' };
-  const made = await transaction`
+  const inserted = await transaction`
     insert into packs (url, incarnation, owner_id, name, short, tags, bot_ids, server_ids)
     select ${url}, ${incarnation}, ${userId}, ${fields.name}, ${fields.short},
       ${fields.tags as string[]}::text[], ${fields.bots as string[]}::text[],
       ${fields.servers as string[]}::text[]
     where (select count(*) from packs where owner_id = ${userId}) < ${ownedMax}
     returning url`;
-  if (made.length === 1) return { kind: 'done' };
+  if (inserted.length === 1) return { kind: 'done' };
   await transaction`delete from totals where incarnation = ${incarnation}`;
   return { kind: 'limit_reached' };
 };
@@ -94,7 +98,7 @@ interface LockedPack {
   readonly server_ids: readonly string[];
 }
 
-/** The pack, locked; or why this user cannot have it. */
+/** Locks the pack; resolves to it, or to the reason why this user cannot edit it. */
 const lockOwnPack = async (
   transaction: Transaction,
   { url, userId }: PackRequest,
@@ -105,8 +109,8 @@ const lockOwnPack = async (
   return pack.owner_id === userId ? pack : { kind: 'not_owner' };
 };
 
-const listNew = (wanted: readonly string[] | null, known: readonly string[]): readonly string[] =>
-  (wanted ?? []).filter((id) => !known.includes(id));
+const listNewIds = (ids: readonly string[] | null, existing: readonly string[]): readonly string[] =>
+  (ids ?? []).filter((id) => !existing.includes(id));
 
 const editPack = async (
   transaction: Transaction,
@@ -119,8 +123,8 @@ const editPack = async (
   const servers = change.servers ?? pack.server_ids;
   if (bots.length + servers.length === 0) return { kind: 'would_be_empty' };
   const unknown = await findUnknown(transaction, {
-    bots: listNew(change.bots, pack.bot_ids),
-    servers: listNew(change.servers, pack.server_ids),
+    bots: listNewIds(change.bots, pack.bot_ids),
+    servers: listNewIds(change.servers, pack.server_ids),
   });
   if (unknown !== null) return unknown;
   await transaction`

@@ -1,8 +1,9 @@
 /**
- * Packs in SQL, with the bots and servers they collect.
+ * Packs in SQL, with the bots and servers in them.
  *
- * Three statements for any number of packs: the packs, all their bots, all their servers. A bot or server
- * deleted later drops out of the rows but stays in the pack's ids. Callers: catalogue.ts, front-page.ts.
+ * Three statements for any number of packs: the packs, all their bots, all their servers. A deleted bot or
+ * server is missing from the rows but stays in the pack's ids. Called by catalogue.ts, front-page.ts and
+ * lists.ts.
  */
 import type { Queryable } from '../../sql/client.ts';
 import {
@@ -28,21 +29,21 @@ export interface PackRow {
   readonly vote_banned: boolean;
   readonly votes: number;
 }
-/** Packs and what they name, each once. */
+/** Packs, and the bots and servers in them by id. */
 export interface PackPage {
   readonly packs: readonly PackRow[];
   readonly bots: ReadonlyMap<string, IndexBotRow>;
   readonly servers: ReadonlyMap<string, IndexServerRow>;
 }
 
-const selectPacks = (sql: Queryable, which: Fragment) => sql<PackRow[]>`
+const selectPacks = (sql: Queryable, clause: Fragment) => sql<PackRow[]>`
   select packs.url, packs.bot_ids, packs.created_at, packs.name, packs.owner_id,
     ${buildPersonColumn(sql, 'owner')} as owner, packs.server_ids, packs.short, packs.tags, packs.vote_banned,
     totals.votes
   from packs
   join totals on totals.incarnation = packs.incarnation
   left join users as owner on owner.id = packs.owner_id
-  ${which}`;
+  ${clause}`;
 
 const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<PackPage> => {
   const botIds = [...new Set(packs.flatMap((pack) => pack.bot_ids))];
@@ -56,7 +57,7 @@ const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<Pac
   };
 };
 
-/** The pack with this url in any case; `packs` is empty when there is none. */
+/** Finds the pack with this url, in any letter case; `packs` is empty when there is none. */
 export const findPack = async (sql: Queryable, url: string): Promise<PackPage> =>
   fillPacks(sql, await selectPacks(sql, sql`where packs.url = ${url.toLowerCase()}`));
 
@@ -65,15 +66,16 @@ export interface PackSummary {
   readonly name: string;
   readonly short: string;
 }
-/** By url, else by name in any case (of several the oldest). */
-export const findPackSummary = async (sql: Queryable, word: string): Promise<PackSummary | null> => {
-  const url = word.toLowerCase();
+/** Finds by url, else the oldest pack with this name, in any letter case. */
+export const findPackSummary = async (sql: Queryable, urlOrName: string): Promise<PackSummary | null> => {
+  const url = urlOrName.toLowerCase();
   const rows = await sql<PackSummary[]>`
-    select url, name, short from packs where url = ${url} or lower(name) = lower(${word})
+    select url, name, short from packs where url = ${url} or lower(name) = lower(${urlOrName})
     order by url <> ${url}, created_at, url limit 1`;
   return rows[0] ?? null;
 };
 
+/** Reads the newest packs. */
 export const readNewestPacks = async (sql: Queryable, rowsMax: number): Promise<PackPage> =>
   fillPacks(
     sql,
@@ -84,13 +86,13 @@ export const readNewestPacks = async (sql: Queryable, rowsMax: number): Promise<
     ),
   );
 
-/** Packs that still exist among these, in their order. */
+/** Reads the packs of these urls that still exist, in this order. */
 export const pagePacks = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
   fillPacks(
     sql,
     await selectPacks(
       sql,
-      sql`join unnest(${urls as string[]}::text[]) with ordinality as wanted(url, place) using (url)
-        order by wanted.place`,
+      sql`join unnest(${urls as string[]}::text[]) with ordinality as listed(url, place) using (url)
+        order by listed.place`,
     ),
   );

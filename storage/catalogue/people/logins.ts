@@ -1,37 +1,37 @@
 /**
- * Logins in SQL: which codes and states were used, who signed in, and the session that came of it.
+ * Logins in SQL: which codes and states were used, who signed in, and the session that a login creates.
  *
- * A code or state is claimed by one insertion, so of any number of simultaneous requests on any nodes one
- * wins. Signing in judges the ban, writes the user and the session in one transaction: a refused login
- * changes nothing. Called by catalogue.ts; `purgeLogins` by a job.
+ * One insertion claims a code or state, so one of any number of simultaneous requests on any nodes wins.
+ * Signing in checks the ban and writes the user and the session in one transaction: a refused login changes
+ * nothing. Called by catalogue.ts; a job calls `purgeLogins`.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
 
 export type LoginUse = 'code' | 'state';
-/** What the provider says of a user, in the words of the directory. */
+/** A user as the provider reports them, with the directory's field names. */
 export interface LoginProfile {
   readonly id: string;
   readonly username: string;
   readonly displayName: string;
-  /** An address, `''` for none. */
+  /** A URL, `''` for none. */
   readonly avatar: string;
 }
 export interface SignIn {
   readonly profile: LoginProfile;
-  /** Banned users sign in exempt, and only they do. */
+  /** True for the sign-in of banned users; it is for them only. */
   readonly banExempt: boolean;
   readonly session: { readonly id: string; readonly tokenHash: Buffer; readonly lastsSeconds: number };
 }
 export type SignInOutcome = 'signed_in' | 'banned' | 'not_banned';
 
 export interface Logins {
-  /** Marks it used, ledger. Resolves to whether it was not before. */
+  /** Marks a code or state as used; ledger when it resolves. False when it was used before. */
   claim(kind: LoginUse, hash: Buffer): Promise<boolean>;
-  /** Takes a mark back: the login came to nothing and may be tried again. */
+  /** Makes a code or state usable again after a failed login. */
   release(kind: LoginUse, hash: Buffer): Promise<void>;
-  /** Writes user and session, ledger; unless the ban rule refuses. */
+  /** Writes user and session, unless the ban rule refuses; ledger when it resolves. */
   signIn(request: SignIn): Promise<SignInOutcome>;
 }
 
@@ -53,8 +53,8 @@ const release = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<vo
 
 const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<SignInOutcome> =>
   sql.begin(async (transaction) => {
-    // An unknown user is not banned, so nobody new comes in exempt. On conflict the row is locked, and the
-    // ban is judged as it is then.
+    // An unknown user is not banned, so they cannot sign in as banned. On conflict SQL locks the row and
+    // checks the ban as it is then.
     const users = await transaction`
       insert into users (id, username, display_name, avatar)
       select ${profile.id}, ${profile.username}, ${profile.displayName}, ${profile.avatar}
@@ -71,26 +71,26 @@ const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<Sign
     return 'signed_in';
   });
 
-/** No code and no state lives as long. */
-const usesKeptMs = 24 * 3_600_000;
+/** How long a used code or state is stored; both expire much sooner. */
+const usesRetainedMs = 24 * 3_600_000;
 const purgedAtOnceMax = 5_000;
 
-/** Counts of rows that were deleted. */
+/** Numbers of deleted rows. */
 export interface PurgedLogins {
   readonly uses: number;
   readonly sessions: number;
 }
 
 /**
- * Deletes used codes and states that are a day old, and sessions that have expired, by `nowMs`. In small
- * transactions; repeating it is harmless, and so is running it on several nodes at once.
+ * Deletes codes and states that were used more than a day before `nowMs`, and sessions that have expired by
+ * then. Works in small transactions; it may be repeated and may run on several nodes at once.
  */
 export const purgeLogins = (sql: Queryable, nowMs: number): Promise<PurgedLogins> =>
   asStorage('logins.purge', async () => ({
     uses: await purge(
       (rowsMax) => sql`
         delete from login_uses where (kind, hash) in (
-          select kind, hash from login_uses where used_at < ${new Date(nowMs - usesKeptMs)}
+          select kind, hash from login_uses where used_at < ${new Date(nowMs - usesRetainedMs)}
           limit ${rowsMax} for update skip locked)`,
     ),
     sessions: await purge(

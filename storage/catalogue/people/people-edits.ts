@@ -1,14 +1,14 @@
 /**
- * People as the operator sees and changes them. A user whom nobody wrote down yet comes into being with the
- * first word about him, his id for a name.
+ * People as the operator sees and edits them. An edit of an unknown user creates the user, with the id as
+ * name.
  *
- * Bans are read with every session: who changes one has the sessions' copies dropped (`around` of the
+ * Bans are read with every session: after an edit the caller drops the cached sessions (`around` of the
  * mirror, `forget` of a node's cache). Called by catalogue.ts.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { insertMissingPerson } from '../shared/people.ts';
-import { feltByBan } from './sessions.ts';
+import { buildAffectedByBan } from './sessions.ts';
 
 export interface UserRow {
   readonly id: string;
@@ -32,17 +32,19 @@ export type BanKind = 'banned' | 'vote_banned';
 
 export interface PeopleEdits {
   find(id: string): Promise<UserRow | null>;
-  /** By id; of all users, or of those with this ban. */
+  /** Lists users by id: all, or those with this ban. Pages count from 1. */
   page(page: number, ban: BanKind | null): Promise<readonly UserRow[]>;
-  /** Creates or changes. Ledger when it resolves. */
+  /** Creates or changes a user. Ledger when it resolves. */
   put(id: string, change: UserChange): Promise<void>;
-  /** Of a user who is banned the team tokens they minted end. Ledger when it resolves. */
+  /**
+   * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. Ledger when it resolves.
+   */
   setBan(id: string, ban: BanKind, value: boolean): Promise<BanOutcome>;
 }
 export interface BanOutcome {
   /** The id was unknown before. */
   readonly stranger: boolean;
-  /** Ids of the sessions that ended, or whose `banned` or `voteBanned` may be another now. */
+  /** Ids of the sessions that ended or whose `banned` or `voteBanned` may have changed. */
   readonly sessions: readonly string[];
 }
 
@@ -81,12 +83,12 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
       sql.begin(async (transaction) => {
         const stranger = await insertMissingPerson(transaction, id);
         await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
-        const felt = await transaction<{ id: string }[]>`
-          select id from sessions where ${feltByBan(transaction, id)}`;
+        const affected = await transaction<{ id: string }[]>`
+          select id from sessions where ${buildAffectedByBan(transaction, id)}`;
         if (ban === 'banned' && value) {
           await transaction`delete from sessions where target_type = 'team' and minted_by = ${id}`;
         }
-        return { stranger, sessions: felt.map((session) => session.id) };
+        return { stranger, sessions: affected.map((session) => session.id) };
       }),
     ),
 });

@@ -1,8 +1,8 @@
 /**
- * Sessions in SQL: the truth about every token.
+ * Sessions in SQL: the source of truth about every token.
  *
- * Only a token's SHA-256 is stored; the token itself is known to nobody after its creation. Lists leave
- * out expired sessions. Callers: catalogue.ts, and through it authentication.
+ * Only the SHA-256 of a token is stored; the token itself is shown once, at its creation. Lists leave out
+ * expired sessions. Called by catalogue.ts, and through it by authentication.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
@@ -23,8 +23,9 @@ export interface SessionRow {
   readonly type: 'login' | 'api';
 }
 /**
- * What authentication asks about a token. `banned`: the user it acts for is; of a bot, also its owner; of a
- * token that is no user's, also the user who minted it. `voteBanned`: the user it acts for is.
+ * What authentication needs to know about a token. `banned`: the user it acts for is banned; or, for a bot's
+ * token, the bot's owner; or, for a token of any other entity, the user who minted it. `voteBanned`: the user
+ * it acts for is banned from voting.
  */
 export interface SessionOfToken {
   readonly sessionId: string;
@@ -44,21 +45,22 @@ export interface NewSession {
   readonly permLimits: readonly string[];
   readonly tokenHash: Buffer;
   readonly lastsSeconds: number;
-  /** The user who asks; else `''`, and the session that asks: its minter is then the minter of this one. */
+  /** The user who mints; `''` if a token of another entity does: then the minter of that session is used. */
   readonly mintedBy: string;
+  /** The session that mints, if it is not a user's. */
   readonly mintedWith: string | null;
-  /** Nobody asks who could lose the right to it (an operator does), but the entity must be there. */
+  /** An operator mints, so no permission can be lost meanwhile, but the entity must exist. */
   readonly onlyIfThere?: boolean;
 }
 
-/** Living sessions of one entity, newest first. */
+/** Lists the sessions of one entity that have not expired, newest first. */
 export const listSessions = (sql: Queryable, target: SessionTarget): Promise<readonly SessionRow[]> =>
   sql<SessionRow[]>`
     select id, created_at, expiry, name, perm_limits, target_id, target_type, type from sessions
     where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
     order by created_at desc, id`;
 
-/** The session of a token's SHA-256, expired or not; `null` when there is none. */
+/** Finds the session of a token by its SHA-256, expired or not; `null` when there is none. */
 export const findSessionOfToken = async (
   sql: Queryable,
   tokenHash: Buffer,
@@ -79,40 +81,41 @@ export const findSessionOfToken = async (
 };
 
 /**
- * Whether these permissions (a `text[]`) cover all that a session with these limits holds. A session without
- * limits holds all; `owner` covers all.
+ * Builds the condition that these permissions (a `text[]`) include all those of a session with these limits.
+ * A session without limits has all permissions; `owner` includes all.
  */
-const coversLimits = (
+const buildLimitsCovered = (
   sql: Queryable,
-  { held, limits }: { readonly held: Fragment; readonly limits: Fragment },
-) => sql`('owner' = any(${held}) or (cardinality(${limits}) > 0 and ${limits} <@ ${held}))`;
+  { granted, limits }: { readonly granted: Fragment; readonly limits: Fragment },
+) => sql`('owner' = any(${granted}) or (cardinality(${limits}) > 0 and ${limits} <@ ${granted}))`;
 
-/** Of the team itself, its bots and its servers: sessions that this user minted. */
-const mintedInTeam = (sql: Queryable, teamId: string, userId: string) => sql`
+/** Builds the condition for sessions that this user minted for the team, its bots and its servers. */
+const buildMintedInTeam = (sql: Queryable, teamId: string, userId: string) => sql`
   minted_by = ${userId} and (
     (target_type = 'team' and target_id = ${teamId})
     or (target_type = 'bot' and target_id in (select bot_id from bots where team_id = ${teamId}))
     or (target_type = 'server' and target_id in (select server_id from servers where team_id = ${teamId})))`;
 
 /**
- * Ends, of the sessions that a member minted for the team and what it owns, those that hold more than `held`:
- * all of them when it is `null`. The caller has written the membership in the same transaction, so no session
- * is minted meanwhile. Resolves to the ids of those that ended.
+ * Ends the sessions that a member minted for the team and what it owns, if they have more permissions than
+ * `granted`; all of them if that is `null`. The caller has written the membership in the same transaction, so
+ * no session is minted meanwhile. Resolves to the ids of the ended sessions.
  */
-export const endBeyond = async (
+export const endExcessSessions = async (
   transaction: Transaction,
   member: { readonly teamId: string; readonly userId: string },
-  held: readonly string[] | null,
+  granted: readonly string[] | null,
 ): Promise<readonly string[]> => {
   const covered =
-    held === null
+    granted === null
       ? transaction`false`
-      : coversLimits(transaction, {
-          held: transaction`${held as string[]}::text[]`,
+      : buildLimitsCovered(transaction, {
+          granted: transaction`${granted as string[]}::text[]`,
           limits: transaction`perm_limits`,
         });
   const rows = await transaction<{ id: string }[]>`
-    delete from sessions where ${mintedInTeam(transaction, member.teamId, member.userId)} and not ${covered}
+    delete from sessions
+    where ${buildMintedInTeam(transaction, member.teamId, member.userId)} and not ${covered}
     returning id`;
   return rows.map(({ id }) => id);
 };
@@ -122,8 +125,8 @@ export const endSessionsOf = async (transaction: Transaction, target: SessionTar
   await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
 };
 
-/** Sessions that end or are others when a ban of this user begins or ends: see `SessionOfToken`. */
-export const feltByBan = (sql: Queryable, userId: string) => sql`
+/** Builds the condition for sessions that a ban of this user may change: see `SessionOfToken`. */
+export const buildAffectedByBan = (sql: Queryable, userId: string) => sql`
   ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
     or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
 
@@ -136,7 +139,7 @@ const buildTeam = (sql: Queryable, { kind, id }: SessionTarget) => {
 const buildOwner = (sql: Queryable, { kind, id }: SessionTarget) =>
   kind === 'bot' ? sql`(select owner_id from bots where bot_id = ${id})` : sql`null::text`;
 
-/** Holds the entity and its team until the end of the transaction. False when there is no such entity. */
+/** Locks the entity and its team until the transaction ends. False when there is no such entity. */
 const lockTarget = async (transaction: Transaction, target: SessionTarget): Promise<boolean> => {
   const teams =
     await transaction`select from teams where id = ${buildTeam(transaction, target)} for key share`;
@@ -149,8 +152,8 @@ const lockTarget = async (transaction: Transaction, target: SessionTarget): Prom
   return rows.length === 1;
 };
 
-/** Holds the minter's membership and row until the end of the transaction. The target is held before. */
-const holdMinter = async (transaction: Transaction, session: NewSession): Promise<void> => {
+/** Locks the minter's membership and row until the transaction ends. The caller has locked the target. */
+const lockMinter = async (transaction: Transaction, session: NewSession): Promise<void> => {
   const { target, mintedBy, mintedWith } = session;
   const minter = transaction`
     coalesce((select minted_by from sessions where id = ${mintedWith}::uuid), ${mintedBy})`;
@@ -161,17 +164,17 @@ const holdMinter = async (transaction: Transaction, session: NewSession): Promis
 };
 
 /**
- * Whether the caller may still mint: the session they use lives, the entity was neither deleted nor given
- * away meanwhile, they are not banned, and as a member of its team they hold all that the new session holds.
- * All these rows are held until the end of the transaction, so each change to them comes wholly before or
- * wholly after, and then ends this session too. A session without a minter (a login, an operator's) needs
- * none of this, or only that the entity is there.
+ * Checks whether the minter may still mint: their session exists, the entity was neither deleted nor
+ * transferred meanwhile, they are not banned, and as a member of the entity's team they have all permissions
+ * of the new session. All these rows stay locked until the transaction ends. So a change to them either comes
+ * first and is seen here, or comes later and also ends the new session. A login needs none of this; for an
+ * operator the entity must exist.
  */
 const canStillMint = async (transaction: Transaction, session: NewSession): Promise<boolean> => {
   const { target, mintedBy, mintedWith } = session;
   if (mintedBy === '' && mintedWith === null && session.onlyIfThere !== true) return true;
   if (!(await lockTarget(transaction, target))) return false;
-  await holdMinter(transaction, session);
+  await lockMinter(transaction, session);
   const rows = await transaction`
     select from (
       select ${buildTeam(transaction, target)} as team_id,
@@ -185,19 +188,19 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
         or exists (select from team_members as member where member.team_id = owned.team_id
           and member.user_id = minter.id
           and (parent.id is not null or member.permissions && '{owner,manage_sessions}')
-          and ${coversLimits(transaction, {
-            held: transaction`member.permissions`,
+          and ${buildLimitsCovered(transaction, {
+            granted: transaction`member.permissions`,
             limits: transaction`${session.permLimits as string[]}::text[]`,
           })}))`;
   return rows.length === 1;
 };
 
-/** `refused`: the right to create it ended while it was being created. */
+/** `refused`: the minter lost the right to create it meanwhile. */
 export type SessionCreation = 'created' | 'limit_reached' | 'refused';
 
 /**
- * Writes the session unless the entity already has `apiSessionsMax` living API sessions (login sessions do
- * not count, nor are they capped). One transaction: the lock on the entity makes the cap exact under races.
+ * Writes the session unless the entity already has `apiSessionsMax` API sessions that have not expired (login
+ * sessions neither count nor are capped). Ledger when it resolves. A lock on the entity makes the cap exact.
  */
 export const insertSession = (
   sql: Sql,
@@ -224,15 +227,17 @@ export const insertSession = (
     return rows.length === 1 ? 'created' : 'limit_reached';
   });
 
-/** Ends a session of this entity. Resolves to whether a living one was there. */
+/**
+ * Ends a session of this entity; ledger when it resolves. Resolves to whether it existed and had not expired.
+ */
 export const deleteSession = async (
   sql: Queryable,
   target: SessionTarget,
   sessionId: string,
 ): Promise<boolean> => {
-  const rows = await sql<{ lived: boolean }[]>`
+  const rows = await sql<{ active: boolean }[]>`
     delete from sessions
     where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
-    returning expiry > now() as lived`;
-  return rows[0]?.lived === true;
+    returning expiry > now() as active`;
+  return rows[0]?.active === true;
 };

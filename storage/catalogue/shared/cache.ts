@@ -1,12 +1,11 @@
 /**
- * The two caches of the catalogue: snapshots of lists, and rows of entities that people look at.
+ * The two caches of the catalogue: snapshots of lists, and rows of single entities.
  *
- * Both are bounded and hold what SQL said, never what somebody is about to write. A snapshot is at most
- * `ageMaxMs` old, measured from before its query; while SQL cannot be reached, the one shown last is shown on
- * for up to `staleMaxMs`, since hardly anybody can edit then. A row stays until it is dropped after an edit,
- * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again
- * a little before (together.ts). While SQL does not answer, an old row is shown rather than none. Used by
- * catalogue.ts only.
+ * Both are bounded and hold only what SQL returned, never an edit that is not committed. A snapshot is at
+ * most `ageMaxMs` old, counted from before its query. While SQL is unreachable, the last snapshot is served
+ * for up to `staleMaxMs`: hardly any edit can happen then. A row stays until it is dropped after an edit or
+ * reaches its age limit, which covers edits that this node was not notified of. Rows in use are refreshed a
+ * little before that (batch-loader.ts). If the refresh fails, the old row is served. Used by catalogue.ts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
@@ -14,73 +13,76 @@ import { StorageError, type StorageReason } from '../../../engine/errors.ts';
 import type { UnknownNames } from '../unknown.ts';
 import { createBatchLoader } from './batch-loader.ts';
 
-/** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
+/** One page of a list and the number of all rows in the list. The same object while the snapshot lasts. */
 export interface CachedList<Rows> {
   readonly count: number;
   readonly rows: Rows;
 }
 
-/** One query per key at a time, shared by all who ask while it runs or is fresh. A failure is not kept. */
+/** Shares one query per key between all callers while it runs and while its result is fresh. */
 export interface Snapshots {
+  /** Returns the cached value, or loads it. A failure is not cached. */
   get<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
-  /** Without keeping: what `load` gives, or what it gave last under this key if SQL cannot be reached now. */
+  /** Always loads. If SQL is unreachable, returns the last value loaded under this key instead. */
   show<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
 }
 
+/** How long the last snapshot is served while SQL is unreachable, ms. */
 export const staleMaxMs = 3_600_000;
 
-const awayReasons: readonly string[] = ['unreachable', 'busy', 'full'] satisfies StorageReason[];
-const isUnreachable = (failure: unknown): boolean =>
-  failure instanceof StorageError && awayReasons.includes(failure.reason);
+const unreachableReasons: readonly string[] = ['unreachable', 'busy', 'full'] satisfies StorageReason[];
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof StorageError && unreachableReasons.includes(error.reason);
 
-const createLastShown = (entriesMax: number): Snapshots['show'] => {
-  const shown = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });
+const createStaleFallback = (entriesMax: number): Snapshots['show'] => {
+  const lastValues = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });
   return async <Value extends object>(key: string, load: () => Promise<Value>) => {
     try {
       const value = await load();
-      if (shown.peek(key) !== value) shown.set(key, value);
+      if (lastValues.peek(key) !== value) lastValues.set(key, value);
       return value;
-    } catch (failure) {
-      const last = isUnreachable(failure) ? shown.get(key) : undefined;
-      if (last === undefined) throw failure;
+    } catch (error) {
+      const last = isUnreachable(error) ? lastValues.get(key) : undefined;
+      if (last === undefined) throw error;
       return last as Value;
     }
   };
 };
 
+/** Creates a snapshot cache of at most `entriesMax` keys, each at most `ageMaxMs` old. */
 export const createSnapshots = (bound: { entriesMax: number; ageMaxMs: number }): Snapshots => {
-  const kept = new LRUCache<string, Promise<object>>({ max: bound.entriesMax, ttl: bound.ageMaxMs });
-  const show = createLastShown(bound.entriesMax);
+  const snapshots = new LRUCache<string, Promise<object>>({ max: bound.entriesMax, ttl: bound.ageMaxMs });
+  const show = createStaleFallback(bound.entriesMax);
   return {
     show,
     get: <Value extends object>(key: string, load: () => Promise<Value>) => {
-      const known = kept.get(key);
-      // A key names one query, so the type is the one it was loaded with.
-      if (known !== undefined) return known as Promise<Value>;
+      const cached = snapshots.get(key);
+      // A key names one query, so the value has the type it was loaded with.
+      if (cached !== undefined) return cached as Promise<Value>;
       const loading = show(key, load);
-      kept.set(key, loading);
+      snapshots.set(key, loading);
       loading.catch(() => {
-        if (kept.peek(key) === loading) kept.delete(key);
+        if (snapshots.peek(key) === loading) snapshots.delete(key);
       });
       return loading;
     },
   };
 };
 
-/** What a cached row must tell: its id, its current vanity code, and roughly what it weighs. */
+/** What a cached row must have: its id, its current vanity code and its approximate size. */
 export interface Cacheable {
   readonly id: string;
-  /** `''` when it has none. */
+  /** `''` when the entity has none. */
   readonly vanity: string;
   readonly weightBytes: number;
 }
 
 export interface RowCache<Row extends Cacheable> {
-  /** By id or vanity code: at once when cached. `null` when there is no such entity. */
-  get(word: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
-  /** Call after an edit or deletion is committed. Loads that began earlier are not kept. */
+  /** Finds by id or vanity code; synchronous when cached. `null` when there is no such entity. */
+  get(idOrVanity: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
+  /** Call after an edit or deletion is committed. Results of loads that began earlier are not cached. */
   drop(id: string): void;
-  /** Edits may have been missed: every row is old from here on. */
+  /** Treats every row as expired: edits may have been missed. */
   invalidateAll(): void;
 }
 
@@ -89,30 +91,30 @@ interface CacheBounds {
   readonly ageMaxMs: number;
 }
 export interface RowCacheOptions<Row> extends CacheBounds {
-  /** Reads rows by id, many at once; what is gone is left out. Without it rows just grow old. */
+  /** Reads many rows by id and leaves out those that do not exist. Without it rows expire unrefreshed. */
   readonly readMany?: (ids: readonly string[]) => Promise<readonly Row[]>;
-  /** Where words that name nothing are kept for a moment. Without it they are asked for each time. */
+  /** Remembers names that match no entity for a short time. Without it each request queries SQL. */
   readonly unknown?: UnknownNames;
-  /** Monotonic; a test's own. */
+  /** A monotonic clock; tests pass their own. */
   readonly monotonicMs?: () => number;
 }
 
-/** A row of this part of its greatest age is read again, if it is asked for. */
-const aheadShare = 0.7;
+/** A row that is requested after this share of its maximum age is refreshed. */
+const refreshAgeShare = 0.7;
 
 interface CachedRow<Row> {
   row: Row;
   epoch: number;
-  /** From before its statement. */
+  /** When its statement was started. */
   readAtMs: number;
-  /** It is due to be read again. */
-  due: boolean;
+  /** A refresh was started. */
+  refreshing: boolean;
 }
 
-/** The rows that are kept, by id and by vanity code. */
+/** The cached rows by id and by vanity code. */
 const createRows = <Row extends Cacheable>(
   bound: CacheBounds,
-  { nowMs, ahead }: { readonly nowMs: () => number; readonly ahead: (id: string) => void },
+  { nowMs, refresh }: { readonly nowMs: () => number; readonly refresh: (id: string) => void },
 ) => {
   const rows = new LRUCache<string, CachedRow<Row>>({
     maxSize: bound.bytesMax,
@@ -120,107 +122,114 @@ const createRows = <Row extends Cacheable>(
   });
   const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
   let epoch = 0;
-  const isYoung = (id: string, kept: CachedRow<Row>): boolean => {
-    const ageMs = nowMs() - kept.readAtMs;
-    if (kept.epoch !== epoch || ageMs >= bound.ageMaxMs) return false;
-    if (!kept.due && ageMs >= bound.ageMaxMs * aheadShare) {
-      kept.due = true;
-      ahead(id);
+  const isFresh = (id: string, cached: CachedRow<Row>): boolean => {
+    const ageMs = nowMs() - cached.readAtMs;
+    if (cached.epoch !== epoch || ageMs >= bound.ageMaxMs) return false;
+    if (!cached.refreshing && ageMs >= bound.ageMaxMs * refreshAgeShare) {
+      cached.refreshing = true;
+      refresh(id);
     }
     return true;
   };
-  const rowOf = (id: string, allowOld: boolean): Row | undefined => {
-    const kept = rows.get(id);
-    return kept !== undefined && (allowOld || isYoung(id, kept)) ? kept.row : undefined;
+  const getRow = (id: string, allowExpired: boolean): Row | undefined => {
+    const cached = rows.get(id);
+    return cached !== undefined && (allowExpired || isFresh(id, cached)) ? cached.row : undefined;
   };
-  /** Gives what is kept: if a row only grew old and is equal, the same object. */
-  const keep = (row: Row, readAtMs: number): Row => {
-    const before = rows.peek(row.id);
-    const same = before?.epoch === epoch && isDeepStrictEqual(before.row, row);
-    const kept = same ? before.row : row;
-    rows.set(row.id, { row: kept, epoch, readAtMs, due: false });
+  /** Returns the cached object if the refreshed row is equal, so identity-based caches stay valid. */
+  const store = (row: Row, readAtMs: number): Row => {
+    const previous = rows.peek(row.id);
+    const isEqual = previous?.epoch === epoch && isDeepStrictEqual(previous.row, row);
+    const stored = isEqual ? previous.row : row;
+    rows.set(row.id, { row: stored, epoch, readAtMs, refreshing: false });
     if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
-    return kept;
+    return stored;
   };
   return {
-    find: (word: string, allowOld = false): Row | undefined => {
-      const byId = rowOf(word, allowOld);
+    find: (idOrVanity: string, allowExpired = false): Row | undefined => {
+      const byId = getRow(idOrVanity, allowExpired);
       if (byId !== undefined) return byId;
-      const code = word.toLowerCase();
+      const code = idOrVanity.toLowerCase();
       const id = idsByVanity.get(code);
-      const row = id === undefined ? undefined : rowOf(id, allowOld);
-      // The code may have moved to another entity since: only the row itself says whose it is.
+      const row = id === undefined ? undefined : getRow(id, allowExpired);
+      // The code may belong to another entity by now: only the row itself says which one has it.
       return row?.vanity === code ? row : undefined;
     },
-    keep,
-    /** Whether there is a row with this id, however old. */
-    holds: (id: string): boolean => rows.has(id),
+    store,
+    /** Whether a row with this id is cached, expired or not. */
+    has: (id: string): boolean => rows.has(id),
     delete: (id: string): void => void rows.delete(id),
-    doubt: (): void => {
+    expireAll: (): void => {
       epoch += 1;
     },
   };
 };
 
-/** The search by id and code, which notes a word that names nothing. A row read by id alone tells less. */
-const noting = <Row>(unknown: UnknownNames | undefined, word: string, load: () => Promise<Row | null>) => {
-  const isUnknown = unknown?.asking(word);
+/**
+ * Wraps the search by id and code: it records a name that matches nothing. A read by id alone cannot say so.
+ */
+const recordUnknown = <Row>(
+  unknown: UnknownNames | undefined,
+  name: string,
+  load: () => Promise<Row | null>,
+) => {
+  const markUnknown = unknown?.beginLookUp(name);
   return async (): Promise<Row | null> => {
     const row = await load();
-    if (row === null) isUnknown?.();
+    if (row === null) markUnknown?.();
     return row;
   };
 };
 
-/** An old row for a failure; nothing is left of one that was dropped. */
-const orThrow = <Row>(row: Row | undefined, failure: unknown): Row => {
-  if (row === undefined) throw failure;
+/** Returns the expired row if there still is one, else throws the error. */
+const useExpiredOrThrow = <Row>(row: Row | undefined, error: unknown): Row => {
+  if (row === undefined) throw error;
   return row;
 };
 
+/** Creates a row cache. A failed load rejects only when no row of that entity is cached, however old. */
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = new Map<string, Promise<Row | null>>();
-  const together = readMany === undefined ? null : createBatchLoader(readMany);
+  const loadInBatch = readMany === undefined ? null : createBatchLoader(readMany);
   let drops = 0;
-  const ahead = (id: string): void => {
-    if (together === null || loading.has(id)) return;
-    start(id, () => together(id)).catch(() => {
-      // It grows too old; whoever asks for it then is told.
+  const refresh = (id: string): void => {
+    if (loadInBatch === null || loading.has(id)) return;
+    start(id, () => loadInBatch(id)).catch(() => {
+      // The row expires, and the next request reports the failure.
     });
   };
-  const rows = createRows<Row>(options, { nowMs, ahead });
+  const rows = createRows<Row>(options, { nowMs, refresh });
   unknown?.whenForgotten(() => loading.clear());
 
-  const fill = async (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
+  const fill = async (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
-    const beganMs = nowMs();
+    const startedMs = nowMs();
     let row: Row | null;
     try {
       row = await load();
-    } catch (failure) {
-      return orThrow(rows.find(word, true), failure);
+    } catch (error) {
+      return useExpiredOrThrow(rows.find(name, true), error);
     }
-    if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
-    return row !== null && drops === dropsBefore ? rows.keep(row, beganMs) : row;
+    if (row === null) rows.delete(rows.find(name, true)?.id ?? '');
+    return row !== null && drops === dropsBefore ? rows.store(row, startedMs) : row;
   };
-  const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
-    const filling = fill(word, load).finally(() => {
-      if (loading.get(word) === filling) loading.delete(word);
+  const start = (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
+    const filling = fill(name, load).finally(() => {
+      if (loading.get(name) === filling) loading.delete(name);
     });
-    loading.set(word, filling);
+    loading.set(name, filling);
     return filling;
   };
   return {
-    get: (word, load) => {
-      const row = rows.find(word);
+    get: (idOrVanity, load) => {
+      const row = rows.find(idOrVanity);
       if (row !== undefined) return row;
-      if (unknown?.has(word)) return null;
-      const underway = loading.get(word);
-      if (underway !== undefined) return underway;
-      const search = noting(unknown, word, load);
-      if (together === null || !rows.holds(word)) return start(word, search);
-      return start(word, async () => (await together(word)) ?? search());
+      if (unknown?.has(idOrVanity)) return null;
+      const inFlight = loading.get(idOrVanity);
+      if (inFlight !== undefined) return inFlight;
+      const search = recordUnknown(unknown, idOrVanity, load);
+      if (loadInBatch === null || !rows.has(idOrVanity)) return start(idOrVanity, search);
+      return start(idOrVanity, async () => (await loadInBatch(idOrVanity)) ?? search());
     },
     drop: (id) => {
       drops += 1;
@@ -230,7 +239,7 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     },
     invalidateAll: () => {
       drops += 1;
-      rows.doubt();
+      rows.expireAll();
       loading.clear();
       unknown?.forgetAll();
     },

@@ -1,14 +1,15 @@
 /**
- * Condensed rows of bots and servers with their totals as last flushed, for every list there is.
+ * Short rows of bots and servers with their totals as last flushed, for all lists.
  *
- * A list is first a small query that finds ids in order (`wanted`: columns `id`, `place`), then this one
- * statement that fills them in: no query per row. Values that may exceed 2^53 are decimal strings.
+ * A list is first a small query that finds ids in order (`wanted`: columns `id`, `place`), then one statement
+ * of this file that adds the other columns: no query per row. Values that may exceed 2^53 are decimal
+ * strings.
  */
 import type { PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Queryable } from '../../sql/client.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
-/** A piece of a statement. */
+/** A part of an SQL statement. */
 export type Fragment = ReturnType<Queryable>;
 
 export interface IndexBotRow {
@@ -51,15 +52,15 @@ export interface IndexServerRow {
   readonly votes: number;
 }
 
-/** End of the premium period of the row called `alias`; null when it never had one. */
+/** End of the premium period of the row called `alias`; null without a start. */
 export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
   ${sql(alias)}.start_premium_period + make_interval(hours => ${sql(alias)}.premium_period_hours)`;
 
-/** The ids themselves as `wanted`, in their order. */
+/** Makes `wanted` of a list of ids, in the order given. */
 export const buildIdList = (sql: Queryable, ids: readonly string[]): Fragment => sql`
-  select id, place from unnest(${ids as string[]}::text[]) with ordinality as given(id, place)`;
+  select id, place from unnest(${ids as string[]}::text[]) with ordinality as listed(id, place)`;
 
-/** Bots that still exist among the wanted, in the order wanted. */
+/** Reads the bots of `wanted` that still exist, in its order. */
 export const selectIndexBots = (sql: Queryable, wanted: Fragment) => sql<IndexBotRow[]>`
   select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
     vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
@@ -72,7 +73,7 @@ export const selectIndexBots = (sql: Queryable, wanted: Fragment) => sql<IndexBo
   left join users on users.id = bots.bot_id
   order by wanted.place`;
 
-/** Servers that still exist among the wanted, in the order wanted. */
+/** Reads the servers of `wanted` that still exist, in its order. */
 export const selectIndexServers = (sql: Queryable, wanted: Fragment) => sql<IndexServerRow[]>`
   select servers.server_id, servers.avatar, servers.name, servers.nsfw, servers.online_members, servers.short,
     servers.state, servers.tags, servers.total_members, servers.type, vanity.code as vanity,

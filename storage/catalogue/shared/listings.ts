@@ -1,14 +1,17 @@
 /**
- * What making a listing of any kind begins with: its incarnation and its totals row.
+ * The first steps of creating a listing of any kind: its incarnation, its totals row, and the owner's cap.
  *
- * The totals row is born with the catalogue row, in one transaction, and is what the flusher updates. Called
- * by the edits of listings; deleting is storage/ledger/adjust.ts' `deleteListing`.
+ * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
+ * Called by the edits of listings. The opposite is `deleteListing` in storage/ledger/adjust.ts.
  */
 import { computeShard, type EntityKind, toAddress } from '../../../engine/ids.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
 
-/** The new listing's incarnation; `null` when one of this kind and id lives. Waits for a rival to decide. */
+/**
+ * Creates the totals row. Resolves to the new listing's incarnation, or `null` when a listing of this kind
+ * and id exists. Waits for a concurrent transaction that creates or deletes the same one.
+ */
 export const openListing = async (
   transaction: Transaction,
   target: { readonly kind: EntityKind; readonly id: string },
@@ -22,10 +25,14 @@ export const openListing = async (
 };
 
 /**
- * Holds back others who make something of this kind for the same user, so that a cap is exact. Also makes
- * sure that the user has a row to refer to.
+ * Locks one kind of thing that a user owns until the transaction ends, so that a cap on their number is
+ * exact. Also makes sure that the user has a row in `users`.
  */
-export const lockOwner = async (transaction: Transaction, what: string, userId: string): Promise<void> => {
+export const lockOwner = async (
+  transaction: Transaction,
+  ownedKind: string,
+  userId: string,
+): Promise<void> => {
   await insertMissingPerson(transaction, userId);
-  await transaction`select pg_advisory_xact_lock(hashtextextended(${`${what} ${userId}`}, 0))`;
+  await transaction`select pg_advisory_xact_lock(hashtextextended(${`${ownedKind} ${userId}`}, 0))`;
 };

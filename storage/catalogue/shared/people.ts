@@ -1,8 +1,8 @@
 /**
- * People and platform bots as SQL knows them (`users`): the person inside other rows.
+ * People and platform bots in SQL (`users`), and how other rows embed them.
  *
- * Never looks anybody up outside: a person SQL does not know is `null` here, and the facade shows a stand-in.
- * Callers: the other catalogue files.
+ * Never queries the platform: a person who is not in SQL is `null` here, and the facade shows a placeholder.
+ * Used by the other files of the catalogue.
  */
 import type { Queryable, Transaction } from '../../sql/client.ts';
 
@@ -17,7 +17,7 @@ export interface PersonRow {
   readonly status: string;
 }
 
-/** One person as a JSON column of another row; `alias` is a left-joined `users`. */
+/** Builds a column with one person as JSON, or null; `alias` is a left-joined `users`. */
 export const buildPersonColumn = (sql: Queryable, alias: string) => sql`
   case when ${sql(alias)}.id is null then null else jsonb_build_object(
     'id', ${sql(alias)}.id, 'username', ${sql(alias)}.username, 'display_name', ${sql(alias)}.display_name,
@@ -25,8 +25,8 @@ export const buildPersonColumn = (sql: Queryable, alias: string) => sql`
     'extra_data', ${sql(alias)}.extra_data, 'status', ${sql(alias)}.status) end`;
 
 /**
- * Makes sure that a user has a row to refer to: a stand-in with his id for a name, as everywhere. Resolves to
- * whether nobody knew him before.
+ * Makes sure that a user has a row in `users`: a placeholder whose name is the id. Resolves to whether the
+ * row is new.
  */
 export const insertMissingPerson = async (transaction: Transaction, userId: string): Promise<boolean> => {
   const rows = await transaction`

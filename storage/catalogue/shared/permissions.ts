@@ -1,8 +1,8 @@
 /**
- * Who stands how to an entity: its owners, and the permission ids a user holds on it.
+ * What access a user has to an entity: the team that owns it, and the user's permission ids.
  *
- * A user's bot: its owner holds `owner`. A team and what it owns: what the membership says.
- * One statement each; never cached, because a removal must bite at once.
+ * The owner of a bot or pack has `owner`. For a team and what it owns, the membership says. One statement per
+ * call; never cached, because a removal must take effect at once.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
@@ -10,7 +10,7 @@ import type { Queryable } from '../../sql/client.ts';
 export interface EntityAccess {
   /** The team that owns the entity, or is it; `null` for none. */
   readonly teamId: string | null;
-  /** Permission ids held by the user, as stored: `owner` implies all others. */
+  /** Permission ids of the user as stored; `owner` implies all others. */
   readonly permissions: readonly string[];
 }
 interface AccessRow {
@@ -42,7 +42,7 @@ const selectAccess = (sql: Queryable, target: { kind: EntityKind; id: string }, 
     from (select id as team_id from teams where id = ${target.id}) as entity ${membership}`;
 };
 
-/** How `userId` stands to the entity; `null` when there is no such entity. With `''` nothing is held. */
+/** Reads a user's access; `null` when there is no such entity. The user id `''` has no permissions. */
 export const findAccess = async (
   sql: Queryable,
   target: { readonly kind: EntityKind; readonly id: string },

@@ -1,7 +1,7 @@
 /**
- * What the profiles of bots and servers have in common: their columns, and how one is found by a word.
+ * What the profiles of bots and servers share: their columns, and the conditions that find them.
  *
- * Called by bots.ts and servers.ts.
+ * Used by bots.ts and servers.ts.
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
@@ -27,7 +27,7 @@ export interface ListingProfile extends Cacheable {
 }
 type ProfileKind = 'bot' | 'server';
 
-/** The columns of `ListingProfile`, of the row of that kind and the vanity code joined to it. */
+/** Builds the columns of `ListingProfile` from the table of `kind` and the joined `vanity`. */
 export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   const row = sql(`${kind}s`);
   return sql`${row}.${sql(`${kind}_id`)} as id, vanity.code as vanity,
@@ -37,17 +37,17 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
     ${row}.updated_at, ${row}.vanity_ref, ${row}.vote_banned`;
 };
 
-/** Whether the row of that kind is the one that the word names: by id, else by vanity code. */
-export const buildNameCondition = (sql: Queryable, kind: ProfileKind, word: string) => {
+/** Builds the condition that a row has this id or, if no row has it, this vanity code. */
+export const buildNameCondition = (sql: Queryable, kind: ProfileKind, idOrVanity: string) => {
   const [table, id] = [sql(`${kind}s`), sql(`${kind}_id`)];
   return sql`${table}.${id} = coalesce(
-    (select ${id} from ${table} where ${id} = ${word}),
-    (select target_id from vanity where code = lower(${word}) and target_type = ${kind}))`;
+    (select ${id} from ${table} where ${id} = ${idOrVanity}),
+    (select target_id from vanity where code = lower(${idOrVanity}) and target_type = ${kind}))`;
 };
 
-/** A condition on the rows of a kind. */
+/** A condition on the rows of one kind. */
 export type Condition = ReturnType<typeof buildNameCondition>;
 
-/** Whether the row of that kind is one of those with these ids. */
+/** Builds the condition that a row has one of these ids. */
 export const buildIdCondition = (sql: Queryable, kind: ProfileKind, ids: readonly string[]): Condition =>
   sql`${sql(`${kind}s`)}.${sql(`${kind}_id`)} = any(${ids as string[]}::text[])`;

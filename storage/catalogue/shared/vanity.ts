@@ -1,9 +1,9 @@
 /**
- * Vanity codes in SQL: finding what a code or an itag stands for, giving one to a new listing, changing one.
+ * Vanity codes in SQL: finds the target of a code or an itag, gives a code to a new listing, changes a code.
  *
- * A code belongs to one entity at a time because its column is unique; who comes second is told so. Which
- * codes are allowed is engine/rules/vanity.ts' to say, before. Called by catalogue.ts and the edits of
- * listings.
+ * A unique column makes sure that a code belongs to one entity at a time; a second claim is `taken`. The
+ * rules for codes are in engine/rules/vanity.ts; callers check them first. Called by catalogue.ts and the
+ * edits of listings.
  */
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
@@ -24,14 +24,14 @@ export interface VanityTarget {
   readonly kind: VanityKind;
   readonly id: string;
 }
-/** `reserved`: by the operator. */
+/** `reserved`: the operator has reserved the code. */
 export type VanityOutcome = 'changed' | 'taken' | 'reserved' | 'not_found';
 
 export interface Vanities {
-  /** By code, else by the target's id (bots before servers before teams). */
-  findByCode(word: string): Promise<VanityRow | null>;
+  /** Finds by code, else by the target's id (bots before servers before teams). */
+  findByCode(codeOrId: string): Promise<VanityRow | null>;
   findByItag(itag: string): Promise<VanityRow | null>;
-  /** Gives the entity another code; its own one again changes nothing. */
+  /** Gives the entity another code. Ledger when it resolves; its current code changes nothing. */
   change(target: VanityTarget, code: string): Promise<VanityOutcome>;
 }
 
@@ -39,7 +39,7 @@ export const createVanities = (sql: Sql, unknown: UnknownNames): Vanities => {
   const lookUp = (kind: string, load: (name: string) => Promise<VanityRow | null>) =>
     createLookUp(namesOfKind(unknown, kind), { none: null, isNone: (row) => row === null, load });
   return {
-    findByCode: lookUp('code', (word) => asStorage('vanity.byCode', () => findByCode(sql, word))),
+    findByCode: lookUp('code', (code) => asStorage('vanity.byCode', () => findByCode(sql, code))),
     findByItag: lookUp('itag', (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag))),
     change: (target, code) =>
       asStorage('vanity.change', () => retrySerializable(() => changeVanity(sql, target, code))).finally(
@@ -48,11 +48,11 @@ export const createVanities = (sql: Sql, unknown: UnknownNames): Vanities => {
   };
 };
 
-const findByCode = async (sql: Queryable, word: string): Promise<VanityRow | null> => {
-  const code = foldVanityCode(word);
+const findByCode = async (sql: Queryable, codeOrId: string): Promise<VanityRow | null> => {
+  const code = foldVanityCode(codeOrId);
   const rows = await sql<VanityRow[]>`
     select code, created_at, itag, target_id, target_type from vanity
-    where code = ${code} or (target_type in ('bot', 'server', 'team') and target_id = ${word})
+    where code = ${code} or (target_type in ('bot', 'server', 'team') and target_id = ${codeOrId})
     order by code <> ${code}, target_type limit 1`;
   return rows[0] ?? null;
 };
@@ -65,7 +65,7 @@ const findByItag = async (sql: Queryable, itag: string): Promise<VanityRow | nul
 
 const uniqueViolation = '23505';
 
-/** A code that was reserved after its owner took it stays his. */
+/** An entity keeps a code that was reserved after the entity got it. */
 const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {
   const folded = foldVanityCode(code);
   try {
@@ -83,12 +83,12 @@ const changeVanity = async (sql: Queryable, target: VanityTarget, code: string):
   }
 };
 
-/** Codes tried when others took all candidates, on purpose or not. */
-const spareCodes = 3;
+/** Random codes that are tried when all candidates are taken. */
+const randomCodes = 3;
 
 /**
- * Gives a new listing the first code of its candidates that nobody has, else one made by chance. Resolves to
- * the code's itag.
+ * Gives a new listing the first of its candidate codes that is free, else a random one. Resolves to the itag
+ * of the code.
  */
 export const giveVanity = async (
   transaction: Transaction,
@@ -96,7 +96,10 @@ export const giveVanity = async (
   name: string,
 ): Promise<string> => {
   const itag = uuidv7();
-  const spares = Array.from({ length: spareCodes }, () => `${target.kind}-${randomBytes(6).toString('hex')}`);
+  const spares = Array.from(
+    { length: randomCodes },
+    () => `${target.kind}-${randomBytes(6).toString('hex')}`,
+  );
   for (const code of [...listVanityCandidates(target.kind, target.id, name), ...spares]) {
     const rows = await transaction`
       insert into vanity (itag, code, target_type, target_id)

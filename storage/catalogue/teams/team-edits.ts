@@ -1,10 +1,10 @@
 /**
- * Making, changing and deleting teams. Each is one transaction.
+ * Creates, edits and deletes teams. Each edit is one transaction.
  *
- * Whoever changes a team or its members locks the team's row first (`lockTeam`), before any other row, and
- * decides from what he reads then: so rules about owners hold however many ask at once. A bot or server on
- * its way into a team holds that row too (by its foreign key), so a team is never deleted from under it.
- * Called by catalogue.ts; caches and the hot store are the caller's to tell.
+ * A change of a team or its members locks the team's row before any other row (`lockTeam`) and decides from
+ * what it reads after that, so the rules about owners hold under concurrency. A transaction that puts a bot
+ * or server into a team locks that row too (by its foreign key), so a team is never deleted from under it.
+ * Called by catalogue.ts. The caller updates caches and the hot store.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
@@ -36,23 +36,25 @@ export type TeamRefusal =
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
+/** Every change is ledger when it resolves. */
 export interface TeamEdits {
-  /** The user becomes owner, data holder and mentionable. He must own fewer than `ownedMax` teams. */
+  /** The user becomes owner, data holder and mentionable. They must own fewer than `ownedMax` teams. */
   create(userId: string, fields: TeamFields, ownedMax: number): Promise<TeamCreation>;
   edit(teamId: string, actor: TeamActor, change: TeamChange): Promise<TeamOutcome>;
-  /** Also its members, sessions and vanity code; its votes become void. It must own nothing. */
+  /** Deletes the team, its members, sessions and vanity code; its votes become void. It must own nothing. */
   remove(teamId: string, actor: TeamActor): Promise<TeamOutcome>;
 }
 
 export const createTeamEdits = (sql: Sql): TeamEdits => {
-  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
     asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
   return {
     create: (userId, fields, ownedMax) =>
-      inOne('teams.create', (transaction) => createTeam(transaction, { userId, ownedMax }, fields)),
+      runTransaction('teams.create', (transaction) => createTeam(transaction, { userId, ownedMax }, fields)),
     edit: (teamId, actor, change) =>
-      inOne('teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
-    remove: (teamId, actor) => inOne('teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
+      runTransaction('teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
+    remove: (teamId, actor) =>
+      runTransaction('teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
   };
 };
 
@@ -60,13 +62,13 @@ interface LockedMember extends Member {
   readonly mentionable: boolean;
 }
 
-/** The team's members, longest-standing first, and the team locked; `null` when there is no such team. */
+/** Locks the team. Resolves to its members, oldest membership first; `null` when there is no such team. */
 export const lockTeam = async (
   transaction: Transaction,
   teamId: string,
 ): Promise<readonly LockedMember[] | null> => {
-  const found = await transaction`select id from teams where id = ${teamId} for update`;
-  if (found.length === 0) return null;
+  const locked = await transaction`select id from teams where id = ${teamId} for update`;
+  if (locked.length === 0) return null;
   return transaction<LockedMember[]>`
     select user_id as "userId", permissions, data_holder as "dataHolder", mentionable from team_members
     where team_id = ${teamId} order by created_at, user_id`;
@@ -97,12 +99,12 @@ const createTeam = async (
 
 const editTeam = async (
   transaction: Transaction,
-  who: { readonly teamId: string; readonly actor: TeamActor },
+  { teamId, actor }: { readonly teamId: string; readonly actor: TeamActor },
   change: TeamChange,
 ): Promise<TeamOutcome> => {
-  const members = await lockTeam(transaction, who.teamId);
+  const members = await lockTeam(transaction, teamId);
   if (members === null) return { kind: 'not_found' };
-  const permission = findMissing(members, who.actor, ['edit_team']);
+  const permission = findMissing(members, actor, ['edit_team']);
   if (permission !== null) return { kind: 'permission_missing', permission };
   const links = change.extraLinks === null ? null : JSON.stringify(change.extraLinks);
   await transaction`
@@ -110,7 +112,7 @@ const editTeam = async (
       tags = coalesce(${change.tags as string[] | null}::text[], tags),
       extra_links = coalesce(${links}::text::jsonb, extra_links), nsfw = coalesce(${change.nsfw}, nsfw),
       updated_at = now()
-    where id = ${who.teamId}`;
+    where id = ${teamId}`;
   return { kind: 'done' };
 };
 

@@ -1,10 +1,10 @@
 /**
- * Adding, changing and removing a team's members. Each is one transaction under the team's lock.
+ * Adds, edits and removes members of a team. Each change is one transaction under the lock on the team.
  *
- * Reads the members, asks engine/rules/members.ts, writes what it says: so there is always an owner and a
- * data holder where there was one, whoever asks at the same time. In the same transaction end the sessions
- * that the member minted for the team and for what it owns: with the membership all of them, with
- * permissions those that hold more than the member is left with. Called by catalogue.ts.
+ * It reads the members, calls engine/rules/members.ts and writes the result, so a team never loses its last
+ * owner or data holder under concurrency. The same transaction ends sessions that the member minted for the
+ * team and what it owns: all of them when the member is removed; when permissions change, those that exceed
+ * the permissions that are left. Called by catalogue.ts.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {
@@ -20,10 +20,10 @@ import type { Permission } from '../../../engine/rules/permissions.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
-import { endBeyond } from '../people/sessions.ts';
+import { endExcessSessions } from '../people/sessions.ts';
 import { lockTeam } from './team-edits.ts';
 
-/** Whose membership, and who asks. */
+/** The membership, and who acts. */
 export interface MembershipRequest {
   readonly teamId: string;
   readonly userId: string;
@@ -41,12 +41,13 @@ export type RemovalOutcome =
   | MembershipRefusal
   | { readonly kind: 'removed'; readonly revoked: readonly string[] };
 
-/** What a new member may, and how many members there may be with him. */
+/** The new member's permissions, and the cap on members including the new one. */
 export interface MemberAddition {
   readonly permissions: readonly Permission[];
   readonly membersMax: number;
 }
 
+/** Every change is ledger when it resolves. */
 export interface TeamMembers {
   add(request: MembershipRequest, added: MemberAddition): Promise<MemberOutcome>;
   edit(request: MembershipRequest, change: MemberChange): Promise<EditOutcome>;
@@ -54,13 +55,15 @@ export interface TeamMembers {
 }
 
 export const createTeamMembers = (sql: Sql): TeamMembers => {
-  const inOne = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
+  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
     asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
   return {
-    add: (request, added) => inOne('members.add', (transaction) => addMember(transaction, request, added)),
+    add: (request, added) =>
+      runTransaction('members.add', (transaction) => addMember(transaction, request, added)),
     edit: (request, change) =>
-      inOne('members.edit', (transaction) => editMember(transaction, request, change)),
-    remove: (request) => inOne('members.remove', (transaction) => removeMember(transaction, request)),
+      runTransaction('members.edit', (transaction) => editMember(transaction, request, change)),
+    remove: (request) =>
+      runTransaction('members.remove', (transaction) => removeMember(transaction, request)),
   };
 };
 
@@ -96,7 +99,8 @@ const editMember = async (
       permissions = coalesce(${permissions as string[] | null}::text[], permissions),
       data_holder = coalesce(${dataHolder}, data_holder), mentionable = coalesce(${mentionable}, mentionable)
     where team_id = ${teamId} and user_id = ${userId}`;
-  const revoked = permissions === null ? [] : await endBeyond(transaction, { teamId, userId }, permissions);
+  const revoked =
+    permissions === null ? [] : await endExcessSessions(transaction, { teamId, userId }, permissions);
   return { kind: 'done', revoked };
 };
 
@@ -110,9 +114,10 @@ const removeMember = async (
   if (verdict.kind === 'refused') return verdict;
   await transaction`delete from team_members where team_id = ${teamId} and user_id = ${userId}`;
   await promote(transaction, teamId, verdict);
-  return { kind: 'removed', revoked: await endBeyond(transaction, { teamId, userId }, null) };
+  return { kind: 'removed', revoked: await endExcessSessions(transaction, { teamId, userId }, null) };
 };
 
+/** Makes another member owner or data holder if the rules demand it. */
 const promote = async (transaction: Transaction, teamId: string, verdict: Removal): Promise<void> => {
   const { nextOwner, nextDataHolder } = verdict;
   if (nextOwner === null && nextDataHolder === null) return;

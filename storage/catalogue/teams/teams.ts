@@ -1,7 +1,7 @@
 /**
- * Teams in SQL: one team's profile, its members, its bots and servers.
+ * Teams in SQL: the profile of one team, its members, bots and servers.
  *
- * Profiles carry no counters: those come from the engine. Called by catalogue.ts and its caches.
+ * Profiles have no counters: those come from the engine. Called by catalogue.ts and its caches.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { listTeamBots } from '../bots/bots.ts';
@@ -29,14 +29,14 @@ export interface MemberRow {
   readonly flags: readonly string[];
   readonly itag: string;
   readonly mentionable: boolean;
-  /** For operators; clients ask for those of one user. */
+  /** For operators only; clients may request the permissions of one user. */
   readonly permissions: readonly string[];
   readonly service: string;
   readonly team_id: string;
   readonly user_id: string;
   readonly person: PersonRow | null;
 }
-/** What of a team is wanted; the other lists stay empty. */
+/** Which lists of a team to read; the others stay empty. */
 export interface TeamSelection {
   readonly members: boolean;
   readonly bots: boolean;
@@ -48,11 +48,11 @@ export interface TeamHoldings {
   readonly servers: readonly IndexServerRow[];
 }
 
-/** Rows of one kind shown with a team: more than any real team owns, and a bound all the same. */
+/** Rows of one kind shown with a team: more than any real team has. */
 const teamRowsMax = 1_000;
 
-/** By id, else by vanity code. */
-export const findTeam = async (sql: Queryable, word: string): Promise<TeamProfile | null> => {
+/** Finds by id, else by vanity code. */
+export const findTeam = async (sql: Queryable, idOrVanity: string): Promise<TeamProfile | null> => {
   const rows = await sql<TeamProfile[]>`
     select teams.id, vanity.code as vanity, 4096 + octet_length(teams.extra_links::text) as "weightBytes",
       teams.created_at, teams.extra_links, teams.name, teams.nsfw, teams.service, teams.short, teams.tags,
@@ -60,19 +60,19 @@ export const findTeam = async (sql: Queryable, word: string): Promise<TeamProfil
     from teams
     join vanity on vanity.itag = teams.vanity_ref
     where teams.id = coalesce(
-      (select id from teams where id = ${word}),
-      (select target_id from vanity where code = lower(${word}) and target_type = 'team'))`;
+      (select id from teams where id = ${idOrVanity}),
+      (select target_id from vanity where code = lower(${idOrVanity}) and target_type = 'team'))`;
   return rows[0] ?? null;
 };
 
-/** The id of the team with this name in any case; of several the oldest. `null` when there is none. */
+/** Finds the oldest team with this name, in any letter case; `null` when there is none. */
 export const findTeamIdByName = async (sql: Queryable, name: string): Promise<string | null> => {
   const rows = await sql<{ id: string }[]>`
     select id from teams where lower(name) = lower(${name}) order by created_at, id limit 1`;
   return rows[0]?.id ?? null;
 };
 
-/** Members, the longest-standing first. */
+/** Lists the members, oldest membership first. */
 const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<MemberRow[]>`
   select team_members.created_at, team_members.data_holder, team_members.flags, team_members.itag,
     team_members.mentionable, team_members.permissions, team_members.service, team_members.team_id,
@@ -83,13 +83,13 @@ const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow
   where team_members.team_id = ${teamId}
   order by team_members.created_at, team_members.user_id limit ${teamRowsMax}`;
 
-/** One statement for each kind wanted. */
+/** Reads the selected lists, one statement each. */
 export const readHoldings = async (
   sql: Queryable,
   teamId: string,
-  wishes: TeamSelection,
+  selection: TeamSelection,
 ): Promise<TeamHoldings> => ({
-  members: wishes.members ? await listMembers(sql, teamId) : [],
-  bots: wishes.bots ? await listTeamBots(sql, teamId, teamRowsMax) : [],
-  servers: wishes.servers ? await listTeamServers(sql, teamId, teamRowsMax) : [],
+  members: selection.members ? await listMembers(sql, teamId) : [],
+  bots: selection.bots ? await listTeamBots(sql, teamId, teamRowsMax) : [],
+  servers: selection.servers ? await listTeamServers(sql, teamId, teamRowsMax) : [],
 });

@@ -1,16 +1,16 @@
 /**
- * Vote credits in SQL: the tiers, what an entity may still redeem, and its redeems.
+ * Vote credits in SQL: the tiers, what a listing may still redeem, and its redeems.
  *
- * Tiers are the operator's data; redeems are written by storage/catalogue/votes/redeem.ts alone. A redeem
- * belongs to one listing (incarnation): a later one of the same id starts with nothing. Called by
- * catalogue.ts, by the redeem and by the operator's side.
+ * Tiers are the operator's data; only redeem.ts writes redeems. A redeem belongs to one incarnation of a
+ * listing: a later listing with the same id has none. Called by catalogue.ts, redeem.ts and
+ * operator-catalogue.ts.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { CreditTier } from '../../../engine/rules/credits.ts';
 import type { Queryable } from '../../sql/client.ts';
 
 export const creditKinds = ['bot', 'server'] as const;
-/** Kinds of entities whose votes are worth something. */
+/** Kinds of entities whose votes can be redeemed. */
 export type CreditKind = (typeof creditKinds)[number];
 
 export interface TierRow {
@@ -23,32 +23,32 @@ export interface TierRow {
 }
 export interface RedeemRow {
   readonly id: string;
-  /** Decimal, in cents: may pass 2^53. */
+  /** A decimal string, in cents: may exceed 2^53. */
   readonly credits: string;
   readonly redeemed_credits: string;
   readonly redeemed_at: Date | null;
   readonly created_at: Date;
 }
 export interface Redeems {
-  /** Sums over all redeems, decimal, in cents. */
+  /** Sums over all redeems: decimal strings, in cents. */
   readonly credits: string;
   readonly spent: string;
   /** Newest first, at most `redeemsShownMax`. */
   readonly rows: readonly RedeemRow[];
 }
-/** What can be redeemed, but for the totals: those are the engine's. */
+/** What SQL knows about the votes that can be redeemed; the totals come from the engine. */
 export interface RedeemBalance {
   readonly tiers: readonly TierRow[];
   /** Votes redeemed since the last monthly reset. */
   readonly redeemed: bigint;
-  /** What the ledger decided and the totals do not contain yet. */
+  /** Adjustments in the ledger that the caller's totals do not contain yet. */
   readonly pendingUpvotes: number;
   readonly pendingDownvotes: number;
 }
 export interface RedeemRequest {
   readonly ref: EntityRef;
   readonly kind: CreditKind;
-  /** From 1. */
+  /** At least 1. */
   readonly votes: number;
 }
 export type RedeemOutcome =
@@ -58,23 +58,23 @@ export type RedeemOutcome =
 
 const redeemsShownMax = 2_000;
 
-/** All tiers, or those of one kind, in ascending order. */
+/** Lists all tiers, or those of one kind, in ascending order. */
 export const listTiers = (sql: Queryable, kind: CreditKind | null = null): Promise<readonly TierRow[]> =>
   sql<TierRow[]>`
     select id, target_type, position, votes, cents, created_at from vote_credit_tiers
     ${kind === null ? sql`` : sql`where target_type = ${kind}`}
     order by position, target_type, id`;
 
-/** For the rules of engine/rules/credits.ts. */
+/** Converts a tier for the rules of engine/rules/credits.ts. */
 export const toTierRule = (row: TierRow): CreditTier => ({
   votes: BigInt(row.votes),
   cents: BigInt(row.cents),
 });
 
-/** Tiers of all kinds together. Two that are made at once may pass it by one. */
+/** Tiers of all kinds together. Concurrent creations may exceed the limit by one. */
 const tiersMax = 200;
 
-/** Makes or changes a tier. Ledger when it resolves; false when there are as many as there may be. */
+/** Creates or replaces a tier; ledger when it resolves. False when the limit on tiers is reached. */
 export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> => {
   const rows = await sql`
     insert into vote_credit_tiers (id, target_type, position, votes, cents)
@@ -87,22 +87,22 @@ export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at
   return rows.length === 1;
 };
 
-/** False when there is no such tier. */
+/** Deletes a tier; ledger when it resolves. False when there is no such tier. */
 export const deleteTier = async (sql: Queryable, id: string): Promise<boolean> => {
-  const gone = await sql`delete from vote_credit_tiers where id = ${id} returning id`;
-  return gone.length > 0;
+  const deleted = await sql`delete from vote_credit_tiers where id = ${id} returning id`;
+  return deleted.length > 0;
 };
 
-/** The monthly reset in force for a listing, `-infinity` before the first. */
+/** Builds the time of the last monthly reset of a listing, `-infinity` before the first. */
 export const buildCycleStart = (sql: Queryable, incarnation: number) => sql`(
   select coalesce(max(at), '-infinity') from vote_resets
   where reason = 'monthly_reset' and scope in ('all', ${String(incarnation)}))`;
 
-/** `heard` is the last adjustment that the caller's totals contain. */
+/** Reads a listing's balance. `appliedSequence` is the last adjustment that the caller's totals contain. */
 export const readRedeemBalance = async (
   sql: Queryable,
   { ref, kind }: { readonly ref: EntityRef; readonly kind: CreditKind },
-  heard: number,
+  appliedSequence: number,
 ): Promise<RedeemBalance> => {
   const tiers = await listTiers(sql, kind);
   const [row] = await sql<{ redeemed: string; upvotes: number; downvotes: number }[]>`
@@ -113,12 +113,12 @@ export const readRedeemBalance = async (
       coalesce(sum((payload->>'upvotes')::bigint), 0)::bigint as upvotes,
       coalesce(sum((payload->>'downvotes')::bigint), 0)::bigint as downvotes
     from adjustments
-    where incarnation = ${ref.incarnation} and action = 'adjust' and sequence > ${heard}`;
+    where incarnation = ${ref.incarnation} and action = 'adjust' and sequence > ${appliedSequence}`;
   const { redeemed = '0', upvotes = 0, downvotes = 0 } = row ?? {};
   return { tiers, redeemed: BigInt(redeemed), pendingUpvotes: upvotes, pendingDownvotes: downvotes };
 };
 
-/** Everything a listing has redeemed. */
+/** Reads the redeems of a listing and their sums. */
 export const readRedeems = async (sql: Queryable, ref: EntityRef): Promise<Redeems> => {
   const rows = await sql<RedeemRow[]>`
     select id, credits::text, redeemed_credits::text, redeemed_at, created_at from vote_redeems

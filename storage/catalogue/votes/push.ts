@@ -1,10 +1,10 @@
 /**
- * Browsers that get push messages, and the outbox of messages on their way.
+ * Browsers that receive push messages, and the outbox of messages that wait to be sent.
  *
- * An endpoint belongs to the user who subscribed with it last. A message is taken by moving its next time
- * ahead, which is its lease: a node that dies with it lets another send it again, so a message is sent at
- * least once. It is gone when it was delivered or given up. Keys never leave but to the sender. Times are
- * the caller's, in ms. Called by catalogue.ts.
+ * An endpoint belongs to the user who subscribed with it last. `take` moves the next attempt of a message to
+ * the end of a lease, so another node sends it again if this one fails: a message is sent at least once. It
+ * is deleted when it is delivered or abandoned. Only the sender reads the keys. All times come from the
+ * caller, in ms. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
@@ -30,13 +30,13 @@ export interface PushTarget {
   readonly p256dh: string;
 }
 export interface NewSubscription extends PushTarget {
-  /** Of the row, if it is a new one. */
+  /** The id of the row if the endpoint is new. */
   readonly id: string;
   readonly userId: string;
   readonly browserInfo: BrowserInfo;
   readonly nowMs: number;
 }
-/** A message taken for sending. */
+/** A message leased for sending. */
 export interface PushMessage extends PushTarget {
   readonly id: number;
   readonly subscriptionId: string;
@@ -46,7 +46,7 @@ export interface PushMessage extends PushTarget {
   readonly targetId: string;
   readonly name: string;
   readonly avatar: string;
-  /** From 1. */
+  /** Attempts including this one. */
   readonly attempts: number;
 }
 export interface TakeRequest {
@@ -57,17 +57,19 @@ export interface TakeRequest {
 
 export interface PushOutbox {
   list(userId: string): Promise<readonly SubscriptionRow[]>;
-  /** False when the user has `max` already. Resolves when it is in SQL. */
+  /** Stores a subscription; ledger when it resolves. False when the user already has `max` others. */
   subscribe(subscription: NewSubscription, max: number): Promise<boolean>;
-  /** False when this user has none of that id. Its messages go with it. */
+  /** Deletes a subscription and its messages. False when this user has none with this id. */
   unsubscribe(userId: string, id: string): Promise<boolean>;
-  /** The push service knows it no longer. */
+  /** Deletes a subscription that the push service no longer knows. */
   drop(id: string): Promise<void>;
-  /** Messages whose time has come, the longest waiting first; nobody else gets them before the lease ends. */
-  take(taking: TakeRequest): Promise<readonly PushMessage[]>;
+  /** Leases due messages, longest overdue first. No other node receives them before the lease ends. */
+  take(request: TakeRequest): Promise<readonly PushMessage[]>;
+  /** Deletes a delivered message and records the time on its reminder. */
   recordDelivery(message: PushMessage, nowMs: number): Promise<void>;
+  /** Deletes a message that will not be sent again. */
   abandon(message: PushMessage): Promise<void>;
-  /** This message waits until then, and those to the same browser at least as long. */
+  /** Delays this message until then, and other messages to the same browser at least as long. */
   postpone(message: PushMessage, untilMs: number): Promise<void>;
 }
 
@@ -76,7 +78,7 @@ export const createPushOutbox = (sql: Sql): PushOutbox => ({
   subscribe: (subscription, max) => asStorage('push.subscribe', () => subscribe(sql, subscription, max)),
   unsubscribe: (userId, id) => asStorage('push.unsubscribe', () => unsubscribe(sql, userId, id)),
   drop: (id) => asStorage('push.drop', () => drop(sql, id)),
-  take: (taking) => asStorage('push.take', () => take(sql, taking)),
+  take: (request) => asStorage('push.take', () => take(sql, request)),
   recordDelivery: (message, nowMs) => asStorage('push.delivered', () => recordDelivery(sql, message, nowMs)),
   abandon: (message) => asStorage('push.abandon', () => abandon(sql, message)),
   postpone: (message, untilMs) => asStorage('push.postpone', () => postpone(sql, message, untilMs)),
@@ -91,11 +93,11 @@ const subscribe = (sql: Sql, subscription: NewSubscription, max: number): Promis
     const { userId, endpoint } = subscription;
     await lockOwner(transaction, 'push', userId);
     await transaction`select pg_advisory_xact_lock(hashtextextended(${`push to ${endpoint}`}, 0))`;
-    const [held] = await transaction<{ others: number }[]>`
+    const [existing] = await transaction<{ others: number }[]>`
       select count(*) as others from push_subscriptions
       where user_id = ${userId} and endpoint <> ${endpoint}`;
-    if ((held?.others ?? 0) >= max) return false;
-    // The browser changed hands: what was on its way to its former user must not reach the new one.
+    if ((existing?.others ?? 0) >= max) return false;
+    // If the browser has another user now, messages to the former user must not reach the new one.
     await transaction`delete from push_subscriptions where endpoint = ${endpoint} and user_id <> ${userId}`;
     await transaction`
       insert into push_subscriptions (id, user_id, endpoint, auth, p256dh, browser_info, created_at)
@@ -135,7 +137,7 @@ const take = (sql: Queryable, { nowMs, leaseMs, limit }: TakeRequest) => sql<Pus
 
 const recordDelivery = async (sql: Queryable, message: PushMessage, nowMs: number): Promise<void> => {
   await sql`
-    with gone as (delete from push_messages where id = ${message.id})
+    with deleted as (delete from push_messages where id = ${message.id})
     update reminders set last_acked = greatest(last_acked, ${new Date(nowMs)}::timestamptz)
     where incarnation = ${message.incarnation} and user_id = ${message.userId}`;
 };
@@ -144,7 +146,7 @@ const abandon = async (sql: Queryable, message: PushMessage): Promise<void> => {
   await sql`delete from push_messages where id = ${message.id}`;
 };
 
-/** The lease of this message ends; those of others, which somebody may be sending, are not cut short. */
+/** Ends the lease of this message. Leases of the others are not cut short: a node may be sending them. */
 const postpone = async (sql: Queryable, message: PushMessage, untilMs: number): Promise<void> => {
   await sql`
     update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint

@@ -1,10 +1,11 @@
 /**
- * Redeeming votes as credits: one SQL transaction per redeem, one at a time per listing.
+ * Redeems votes as credits: one SQL transaction per redeem, one at a time per listing.
  *
- * The caller has the outbox drained first (`engine.flushed`) and delivers afterwards (`engine.deliver`), as
- * for every decision about past votes (adjust.ts). Votes used up become void by redemption. They go on
- * holding their voters back without a word to the hot store: nothing releases them, and a reset, which would,
- * names them (`findPinned`). So a redeem of any size is one adjustment.
+ * As for every decision about past votes (storage/ledger/adjust.ts), the caller drains the outbox first
+ * (`engine.flushed`) and delivers the adjustment afterwards (`engine.deliver`). Redeemed votes become void,
+ * but their voters still have to wait as before. The hot store needs no message for that: nothing releases
+ * these voters, and a reset, which would, excludes them (`findPinned`). So a redeem of any size is one
+ * adjustment.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { computeValueCents } from '../../../engine/rules/credits.ts';
@@ -15,7 +16,7 @@ import { asStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
 
-/** Ledger when it resolves; the hot store hears of it through `engine.deliver`. */
+/** Redeems votes; ledger when it resolves. `engine.deliver` applies it to the hot store. */
 export const redeemVotes = (sql: Sql, request: RedeemRequest): Promise<RedeemOutcome> =>
   asStorage('ledger.redeemVotes', () =>
     retrySerializable(() => sql.begin((transaction) => redeem(transaction, request))),
@@ -31,13 +32,15 @@ const redeem = async (transaction: Transaction, request: RedeemRequest): Promise
   if (votes > redeemable.redeemable) return { kind: 'too_few', redeemable: redeemable.redeemable };
   const credits = computeValueCents(tiers.map(toTierRule), BigInt(votes), BigInt(redeemable.redeemed));
   const id = await writeRedeem(transaction, { ref, votes, credits, cycle: redeemable.cycle });
-  await useUp(transaction, { ref, votes, id, since: redeemable.since });
+  await voidOldest(transaction, { ref, votes, id, since: redeemable.since });
   await writeAdjustment(transaction, ref.incarnation, { upvotes: -votes });
   return { kind: 'redeemed', id, credits };
 };
 
 interface RedeemableVotes {
-  /** Timestamps as text: a Date would cut microseconds, and cannot be infinite. */
+  /**
+   * The last monthly reset. Timestamps are text: a Date would cut off microseconds and cannot be infinite.
+   */
   readonly cycle: string;
   /** The last reset of any kind: older votes are void unless immutable. */
   readonly since: string;
@@ -46,8 +49,8 @@ interface RedeemableVotes {
 }
 
 /**
- * Votes of the listing that are not void, the same as `vote_rows` says of a living listing, but found without
- * looking at the months before the last reset.
+ * Selects the votes of the listing that are not void: the same as in the view `vote_rows`, but without
+ * reading the months before the last reset.
  */
 const selectLiveVotes = (transaction: Transaction, ref: EntityRef, since: string) => transaction`
   select itag, created_at, upvote, vote_num from votes
@@ -59,17 +62,17 @@ const selectLiveVotes = (transaction: Transaction, ref: EntityRef, since: string
     and created_at < ${since}::text::timestamptz and not void`;
 
 const readRedeemable = async (transaction: Transaction, ref: EntityRef): Promise<RedeemableVotes> => {
-  const [cycle] = await transaction<{ cycle: string; since: string }[]>`
+  const [resets] = await transaction<{ cycle: string; since: string }[]>`
     select ${buildCycleStart(transaction, ref.incarnation)}::text as cycle,
       coalesce(max(at), '-infinity')::text as since
     from vote_resets where scope in ('all', ${String(ref.incarnation)}) and at < 'infinity'`;
-  const { cycle: at, since } = cycle as { cycle: string; since: string };
-  const [figures] = await transaction<{ redeemed: string; redeemable: number }[]>`
+  const { cycle, since } = resets as { cycle: string; since: string };
+  const [sums] = await transaction<{ redeemed: string; redeemable: number }[]>`
     select greatest(0, coalesce(sum(case when upvote then 1 else -1 end), 0))::bigint as redeemable, (
       select coalesce(sum(votes), 0)::text from vote_redeems
-      where incarnation = ${ref.incarnation} and cycle = ${at}::text::timestamptz) as redeemed
+      where incarnation = ${ref.incarnation} and cycle = ${cycle}::text::timestamptz) as redeemed
     from (${selectLiveVotes(transaction, ref, since)}) as live`;
-  return { cycle: at, since, redeemed: figures?.redeemed ?? '0', redeemable: figures?.redeemable ?? 0 };
+  return { cycle, since, redeemed: sums?.redeemed ?? '0', redeemable: sums?.redeemable ?? 0 };
 };
 
 const writeRedeem = async (
@@ -86,15 +89,15 @@ const writeRedeem = async (
 };
 
 /**
- * The oldest upvotes become void. The lock on the listing keeps others from them, so there are enough. They
- * are found by their key alone: with the target named again, votes of one instant would be compared with each
- * other.
+ * Makes the oldest upvotes void. The lock on the listing excludes other redeems, so there are enough. The
+ * update joins on the key alone: with the target as well, the planner would compare all votes of one instant
+ * with each other.
  */
-const useUp = async (
+const voidOldest = async (
   transaction: Transaction,
-  chosen: { ref: EntityRef; votes: number; id: string; since: string },
+  redeem: { ref: EntityRef; votes: number; id: string; since: string },
 ): Promise<void> => {
-  const { ref, votes, id, since } = chosen;
+  const { ref, votes, id, since } = redeem;
   const { count } = await transaction`
     update votes set void = true, void_reason = 'redeemed', voided_at = now(), credit_redeem = ${id}
     from (

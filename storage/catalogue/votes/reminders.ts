@@ -1,10 +1,10 @@
 /**
- * Reminders as users set them, and what the job that watches them reads and settles.
+ * Reminders as users set them, and the reads and updates of the job that watches them.
  *
- * A reminder hangs on one listing: it is deleted with it, whoever deletes. A look at a due one is settled
- * only if the due time is still the one that was read, so that of several nodes one decides, and a vote
- * that came meanwhile is looked at again. Times are the caller's, in ms. Called by catalogue.ts; a vote
- * makes a reminder due in storage/ledger/due-reminders.ts.
+ * A reminder belongs to one listing and is deleted with it. A due reminder is updated only if its due time is
+ * still the one that was read, so one of several nodes decides, and a vote that arrives meanwhile makes it
+ * due again. All times come from the caller, in ms. Called by catalogue.ts; storage/ledger/due-reminders.ts
+ * makes a reminder due after a vote.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { markDueByEdit } from '../../ledger/due-reminders.ts';
@@ -26,33 +26,33 @@ export interface ReminderKey {
   readonly kind: EntityKind;
   readonly id: string;
 }
-/** What a reminder begins with. */
+/** The initial values of a reminder. */
 export interface ReminderStart {
   readonly nowMs: number;
-  /** The vote its user waits for the end of, 0 for none. */
+  /** The vote whose waiting time the user waits for, 0 for none. */
   readonly votedAtMs: number;
-  /** When to look for the first time. */
+  /** When the job checks it for the first time. */
   readonly dueAtMs: number;
-  /** Reminders of one user. */
+  /** Limit of reminders of one user. */
   readonly max: number;
 }
 export type ReminderOutcome = 'set' | 'not_found' | 'limit_reached';
 
-/** A reminder to be looked at now. */
+/** A reminder that the job must check now. */
 export interface DueReminder {
   readonly incarnation: number;
   readonly kind: EntityKind;
   readonly id: string;
   readonly userId: string;
-  /** The newest vote known of here, 0 for none. */
+  /** The newest vote that the reminder has recorded, 0 for none. */
   readonly votedAtMs: number;
   readonly dueAtMs: number;
-  /** The user may vote at all. */
+  /** The user is not banned, from voting or altogether. */
   readonly welcome: boolean;
 }
 /**
- * What a look found: the wait goes on until `dueAtMs`; or it is over, and a message goes out; or there is
- * nothing to wait for.
+ * The result of a check: the wait lasts until `dueAtMs` (`later`); it is over, and a message is sent
+ * (`over`); or there is nothing to wait for (`idle`).
  */
 export type ReminderUpdate =
   | { readonly kind: 'later'; readonly votedAtMs: number; readonly dueAtMs: number }
@@ -61,34 +61,37 @@ export type ReminderUpdate =
 
 export interface Reminders {
   list(userId: string): Promise<readonly ReminderRow[]>;
-  /** Setting one again changes nothing. Resolves when it is in SQL. */
+  /** Creates a reminder; ledger when it resolves. An existing one is not changed. */
   set(key: ReminderKey, start: ReminderStart): Promise<ReminderOutcome>;
-  /** False when there was none. */
+  /** Deletes a reminder; ledger when it resolves. False when there is none. */
   remove(key: ReminderKey): Promise<boolean>;
   /**
-   * After an edit that may shorten waits has reached the engine: all who wait for this are looked at again.
+   * Makes all reminders of this listing due. Call after the engine has received an edit that may shorten
+   * waits.
    */
-  lookAgain(kind: EntityKind, id: string): Promise<void>;
-  /** Those due, longest first. */
+  markDue(kind: EntityKind, id: string): Promise<void>;
+  /** Lists due reminders, longest overdue first. */
   listDue(nowMs: number, limit: number): Promise<readonly DueReminder[]>;
-  /** Records what a look found, with the messages that follow. False when somebody was faster. */
-  settle(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
+  /**
+   * Records the result of a check, with its messages. False when the reminder has changed since it was read.
+   */
+  recordCheck(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
 }
 
 export const createReminders = (sql: Sql): Reminders => ({
   list: (userId) => asStorage('reminders.list', () => listReminders(sql, userId)),
   set: (key, start) => asStorage('reminders.set', () => setReminder(sql, key, start)),
   remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
-  lookAgain: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
+  markDue: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
   listDue: (nowMs, limit) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
-  settle: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
+  recordCheck: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
 });
 
-/** Joins the name and picture of the listing `totals`, whatever its kind. */
+/** Builds a join that adds the name and picture of the listing of a `totals` row of any kind. */
 export const buildListingNames = (sql: Queryable) => sql`
   left join lateral (
     select coalesce(users.username, totals.entity_id) as name, coalesce(users.avatar, '') as avatar
-      from (select) as one left join users on users.id = totals.entity_id where totals.kind = 'bot'
+      from (select) as one_row left join users on users.id = totals.entity_id where totals.kind = 'bot'
     union all
     select name, avatar from servers where totals.kind = 'server' and server_id = totals.entity_id
     union all
@@ -116,11 +119,11 @@ const setReminder = (
       select incarnation from totals where kind = ${kind} and entity_id = ${id} for key share`;
     if (listing === undefined) return 'not_found';
     await lockOwner(transaction, 'reminders', userId);
-    const [held] = await transaction<{ count: number; present: boolean }[]>`
+    const [existing] = await transaction<{ count: number; present: boolean }[]>`
       select count(*) as count, coalesce(bool_or(incarnation = ${listing.incarnation}), false) as present
       from reminders where user_id = ${userId}`;
-    if (held?.present) return 'set';
-    if ((held?.count ?? 0) >= max) return 'limit_reached';
+    if (existing?.present) return 'set';
+    if ((existing?.count ?? 0) >= max) return 'limit_reached';
     await transaction`
       insert into reminders (incarnation, user_id, created_at, voted_at_ms, due_at_ms)
       values (${listing.incarnation}, ${userId}, ${new Date(nowMs)}, ${votedAtMs}, ${dueAtMs})`;
@@ -166,13 +169,13 @@ const selectDue = async (sql: Queryable, nowMs: number, limit: number): Promise<
   }));
 };
 
-/** The reminder, unless it was settled or made due anew since it was read. */
+/** Builds the condition that finds the reminder unless its due time has changed since it was read. */
 const buildUnchangedCondition = (sql: Queryable, due: DueReminder) => sql`
   reminders.incarnation = ${due.incarnation} and reminders.user_id = ${due.userId}
   and reminders.due_at_ms = ${due.dueAtMs}`;
 
 const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdate): Promise<boolean> => {
-  if (verdict.kind === 'over') return sendToAll(sql, due, verdict.nowMs);
+  if (verdict.kind === 'over') return enqueueMessages(sql, due, verdict.nowMs);
   const dueAtMs = verdict.kind === 'later' ? verdict.dueAtMs : null;
   const votedAtMs = verdict.kind === 'later' ? verdict.votedAtMs : 0;
   const rows = await sql`
@@ -181,8 +184,8 @@ const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdat
   return rows.length > 0;
 };
 
-/** The window is over and its messages wait to be sent, in one transaction: one message per window. */
-const sendToAll = (sql: Sql, due: DueReminder, nowMs: number): Promise<boolean> =>
+/** Ends the wait and queues a message to each browser, in one transaction: one message per wait. */
+const enqueueMessages = (sql: Sql, due: DueReminder, nowMs: number): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const rows = await transaction`
       update reminders set due_at_ms = null

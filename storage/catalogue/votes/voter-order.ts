@@ -1,13 +1,13 @@
 /**
  * Pages of an entity's voters: any page of a million costs the same.
  *
- * An entity with few votes since its last reset is read as a whole. For one with many, an order is made in
- * SQL the first time a page is asked for (migration 008): each voter at the place of his newest valid vote,
- * cut into counted segments (voter-segments.ts). From then on triggers note whose votes came or changed, and
- * a reader counts that in before he reads: page 1 always, other pages only when it waits for longer than a
- * moment. So page 1 shows all that is in SQL, and the pages asked for within a moment after it fit together.
- * An order is changed by recounts alone, and a page is one statement, so each page is of one state. Orders
- * that nobody reads for a day are dropped by `purgeVoterOrders`. Called by catalogue.ts.
+ * An entity with few votes since its last reset is read whole. For others, the first request of a page
+ * creates an order in SQL (migration 008): each voter at the position of their newest valid vote, cut into
+ * counted segments (voter-segments.ts). From then on triggers record changed voters, and a reader counts them
+ * in before it reads: for page 1 always, for other pages only if a change is older than `pageAgeMaxMs`. So
+ * page 1 shows all that is in SQL, and pages that are read shortly after it fit together. Only recounts
+ * change an order, and a page is one statement, so each page shows one state. `purgeVoterOrders` drops orders
+ * that were not read for a day. Called by catalogue.ts.
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityRef } from '../../../engine/ids.ts';
@@ -19,25 +19,25 @@ import { createSemaphore } from '../../sql/semaphore.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 
 export interface VoterOrders {
-  /** One page of the voters of an entity, the newest vote first. */
+  /** Reads one page of the voters of an entity, newest vote first; pages count from 1. */
   page(ref: EntityRef, page: number): Promise<readonly string[]>;
 }
 export interface VoterOrderOptions {
-  /** Smaller in tests only; the same for all who share a database. */
+  /** Smaller in tests only; all nodes on one database must use the same. */
   readonly segmentVoters?: number;
-  /** With so many votes since its last reset an entity is read as a whole. */
+  /** An entity with at most this many votes since its last reset is read whole. */
   readonly fewVotesMax?: number;
 }
 
 const fewVotesUsual = 500;
-/** Pages that fit together are asked for within this time; also how old a page but the first may be. */
-const momentMs = 1_500;
-/** Short lists kept for a moment, so that their pages fit together, too. */
-const shortListsKeptMax = 512;
-/** Recounts of this process at once: who waits for another's holds a connection. */
+/** Maximum age of pages other than the first; pages read within this time fit together. */
+const pageAgeMaxMs = 1_500;
+/** Short lists that are cached for `pageAgeMaxMs`, so that their pages fit together too. */
+const shortListsCachedMax = 512;
+/** Concurrent recounts of this process: a recount that waits for another one occupies a connection. */
 const recountsAtOnceMax = 2;
-/** An order may be dropped between two statements. */
-const looksMax = 4;
+/** Attempts to bring an order up to date: it may be dropped between two statements. */
+const attemptsMax = 4;
 
 interface VoterOrdersState {
   readonly sql: Sql;
@@ -47,12 +47,13 @@ interface VoterOrdersState {
   readonly runLimited: ReturnType<typeof createSemaphore>;
 }
 
+/** Creates the reader of voters' pages. It caches short lists, so a process creates only one. */
 export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}): VoterOrders => {
   const state: VoterOrdersState = {
     sql,
     segmentVoters: options.segmentVoters ?? segmentVotersUsual,
     fewVotesMax: options.fewVotesMax ?? fewVotesUsual,
-    shortLists: new LRUCache({ max: shortListsKeptMax, ttl: momentMs }),
+    shortLists: new LRUCache({ max: shortListsCachedMax, ttl: pageAgeMaxMs }),
     runLimited: createSemaphore(recountsAtOnceMax),
   };
   return { page: (ref, page) => readPage(state, ref, page) };
@@ -63,22 +64,23 @@ const readPage = async (
   ref: EntityRef,
   page: number,
 ): Promise<readonly string[]> => {
-  const from = computeOffset(page, perPage.voters);
-  const kept = page === 1 ? undefined : state.shortLists.get(ref.incarnation);
-  const short = kept ?? (await prepare(state, ref, page));
-  return short === null ? readPositions(state.sql, ref, from) : short.slice(from, from + perPage.voters);
+  const offset = computeOffset(page, perPage.voters);
+  const cached = page === 1 ? undefined : state.shortLists.get(ref.incarnation);
+  const shortList = cached ?? (await updateOrder(state, ref, page));
+  if (shortList === null) return readPositions(state.sql, ref, offset);
+  return shortList.slice(offset, offset + perPage.voters);
 };
 
-/** Brings the order up to date for this page; or resolves to the whole list when it is short and has none. */
-const prepare = async (
+/** Brings the order up to date for this page. Resolves to the whole list if it is short and has no order. */
+const updateOrder = async (
   state: VoterOrdersState,
   ref: EntityRef,
   page: number,
 ): Promise<readonly string[] | null> => {
-  for (let look = 1; look <= looksMax; look++) {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const order = await readOrderStatus(state.sql, ref, page);
-    if (order?.made && !order.due) {
-      if (order.unread) await markOrderUsed(state.sql, ref);
+    if (order?.built && !order.due) {
+      if (order.stale) await markOrderUsed(state.sql, ref);
       return null;
     }
     if (order === undefined) {
@@ -89,25 +91,27 @@ const prepare = async (
       }
       await beginOrder(state.sql, ref);
     }
-    // What is noted meanwhile is younger than this request.
+    // Changes that are recorded meanwhile are newer than this request.
     if (await state.runLimited(() => recount(state, ref))) return null;
   }
-  throw createSerializationFailure('the order of voters was dropped each time');
+  throw createSerializationFailure('the order of voters was dropped in each attempt');
 };
 
 interface OrderStatus {
-  readonly made: boolean;
-  /** Something noted has to be counted in for this page. */
+  /** It was counted at least once. */
+  readonly built: boolean;
+  /** A recorded change has to be counted in for this page. */
   readonly due: boolean;
-  readonly unread: boolean;
+  /** Its last recorded read is an hour old. */
+  readonly stale: boolean;
 }
 
 const readOrderStatus = async (sql: Sql, ref: EntityRef, page: number): Promise<OrderStatus | undefined> => {
-  const youngestMs = page === 1 ? 0 : momentMs;
+  const changeAgeMinMs = page === 1 ? 0 : pageAgeMaxMs;
   const [order] = await sql<OrderStatus[]>`
-    select recounts > 0 as made, read_at < now() - interval '1 hour' as unread, exists (
+    select recounts > 0 as built, read_at < now() - interval '1 hour' as stale, exists (
       select from voter_changes where voter_changes.incarnation = voter_orders.incarnation
-        and noted_at <= clock_timestamp() - make_interval(secs => ${youngestMs / 1_000})) as due
+        and noted_at <= clock_timestamp() - make_interval(secs => ${changeAgeMinMs / 1_000})) as due
     from voter_orders where incarnation = ${ref.incarnation}`;
   return order;
 };
@@ -116,24 +120,25 @@ const markOrderUsed = async (sql: Sql, ref: EntityRef): Promise<void> => {
   await sql`update voter_orders set read_at = now() where incarnation = ${ref.incarnation}`;
 };
 
-/** The whole list, when there are few votes since the last reset, void ones counted too; else `null`. */
+/** Reads the whole list if there are few votes since the last reset, void ones included; else `null`. */
 const readShortList = async (
   { sql, fewVotesMax }: VoterOrdersState,
   ref: EntityRef,
 ): Promise<readonly string[] | null> => {
-  const [found] = await sql<{ votes: number; voters: string[] }[]>`
+  const [row] = await sql<{ votes: number; voters: string[] }[]>`
     with recent as materialized (${buildLiveVotes(sql, ref)} limit ${fewVotesMax + 1}),
     newest as (
       select distinct on (author) author, created_at, itag from recent where not void
       order by author, created_at desc, itag desc)
     select (select count(*) from recent) as votes,
       array(select author from newest order by created_at desc, itag desc) as voters`;
-  return found === undefined || found.votes > fewVotesMax ? null : found.voters;
+  return row === undefined || row.votes > fewVotesMax ? null : row.voters;
 };
 
 /**
- * From here on votes are noted. Whoever writes votes holds the lock's shared side: when this is committed,
- * all who did not see the order are through, and what they wrote is there to be read.
+ * Creates the order; from its commit on, triggers record changed voters. Writers of votes hold this lock
+ * shared, so every writer that did not see the order has committed before, and the first recount reads its
+ * votes.
  */
 const beginOrder = async (sql: Sql, ref: EntityRef): Promise<void> => {
   await sql.begin(async (transaction) => {
@@ -146,7 +151,7 @@ const beginOrder = async (sql: Sql, ref: EntityRef): Promise<void> => {
 const unreadHours = 24;
 const rowsPerPurge = 10_000;
 
-/** Drops orders that nobody reads any more, or whose entity is gone, and what is left of them. For a job. */
+/** Drops orders that were not read for a day or whose entity is deleted, and their rows. Called by a job. */
 export const purgeVoterOrders = async (sql: Sql): Promise<void> => {
   await sql`
     delete from voter_orders where read_at < now() - make_interval(hours => ${unreadHours})
@@ -156,11 +161,11 @@ export const purgeVoterOrders = async (sql: Sql): Promise<void> => {
   for (const { incarnation } of dropped) await purgeVoters(sql, incarnation);
   await sql`delete from voter_segments where ${buildUnorderedCondition(sql, 'voter_segments')}`;
   await sql`delete from voter_changes where ${buildUnorderedCondition(sql, 'voter_changes')}`;
-  // In the embedded store nobody else sweeps what moved.
+  // The embedded store has no autovacuum.
   await sql`vacuum (skip_locked) voters, voter_segments, voter_changes`;
 };
 
-/** Asked anew with each statement: an order may be made again at any time, and its rows must stay. */
+/** Checked again by each statement: an order may be created at any time, and its rows must stay. */
 const buildUnorderedCondition = (sql: Sql, table: string) => sql`
   not exists (select from voter_orders where voter_orders.incarnation = ${sql(table)}.incarnation)`;
 

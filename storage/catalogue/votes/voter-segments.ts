@@ -1,32 +1,32 @@
 /**
  * The order of one entity's voters in SQL: `voters`, and the counted segments it is cut into (migration 008).
  *
- * `recount` is the only writer, one at a time per entity: it takes what triggers noted, looks where each of
- * those voters belongs now, and counts the difference into the segments, in one statement. An order is made
- * anew when it is new, or when a reset has voided what it holds. Called by voter-order.ts.
+ * Only `recount` writes it, one at a time per entity. In one statement it consumes the changes that triggers
+ * recorded, finds where each of those voters belongs now, and counts the difference into the segments. An
+ * order is rebuilt when it is new, or when a reset has made its votes void. Called by voter-order.ts.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { perPage } from '../../../engine/rules/pages.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 
-/** Voters of a segment when it is cut; it is cut again at twice as many. */
+/** Voters of a new segment; a segment with twice as many is cut. */
 export const segmentVotersUsual = 1_000;
-/** An order of a million is made in seconds; that is nobody's request that should be cut then. */
+/** Statement timeout of a recount: building an order of a million voters takes seconds. */
 const recountMsMax = 120_000;
-/** What was counted leaves dead rows that every look would pass: swept each time so many recounts. */
-const sweepRecounts = 500;
+/** Recounts between vacuums: counted changes leave dead rows, which slow reads down. */
+const vacuumRecounts = 500;
 
-/** Below and above every itag. */
+/** Bounds below and above every itag. */
 const itagMin = '00000000-0000-0000-0000-000000000000';
 const itagMax = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The last reset that counts for this listing; a listing that was deleted has one at infinity. */
+/** Builds the time of the listing's last reset; a deleted listing has a reset at infinity. */
 const buildLastReset = (sql: Queryable, ref: EntityRef) => sql`(
   select coalesce(max(at), '-infinity') from vote_resets where scope in ('all', ${String(ref.incarnation)}))`;
 
 /**
- * Votes of the listing since its last reset, and older ones that outlive it: every vote that `vote_rows`
- * calls valid has `void` false here, and those it does not are left out or have it true.
+ * Builds a query of the listing's votes since its last reset, and of older immutable ones. A vote that is
+ * valid in the view `vote_rows` has `void` false here; any other is missing or has `void` true.
  */
 export const buildLiveVotes = (sql: Queryable, ref: EntityRef) => sql`
   select author, created_at, itag, void from votes
@@ -37,7 +37,7 @@ export const buildLiveVotes = (sql: Queryable, ref: EntityRef) => sql`
   where incarnation = ${ref.incarnation} and immutable
     and created_at < ${buildLastReset(sql, ref)} and ${buildLastReset(sql, ref)} < 'infinity'`;
 
-/** A page of voters from the place `offset` on, newest first: segments are summed, and one is walked. */
+/** Reads a page of voters from position `offset` on, newest first: it sums segments and walks into one. */
 export const readPositions = async (
   sql: Queryable,
   { incarnation }: EntityRef,
@@ -66,27 +66,27 @@ export interface VoterRecounter {
   readonly segmentVoters: number;
 }
 
-/** Ledger when it resolves: what was noted before the call is counted in. False when there is no order. */
+/** Counts in all changes recorded before the call; ledger when it resolves. False when there is no order. */
 export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: EntityRef): Promise<boolean> => {
   const recounts = (await sql.begin(async (transaction): Promise<number> => {
     await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
-    const [order] = await transaction<{ recounts: number; anew: boolean }[]>`
+    const [order] = await transaction<{ recounts: number; rebuild: boolean }[]>`
       select recounts, recounts = 0 or exists (
-        select from voter_changes where incarnation = ${ref.incarnation} and author = '') as anew
+        select from voter_changes where incarnation = ${ref.incarnation} and author = '') as rebuild
       from voter_orders where incarnation = ${ref.incarnation} for no key update`;
     if (order === undefined) return 0;
-    if (order.anew) await rebuildOrder(transaction, ref, segmentVoters);
+    if (order.rebuild) await rebuildOrder(transaction, ref, segmentVoters);
     else await moveChanged(transaction, ref);
     await balanceSegments(transaction, ref, segmentVoters);
     await transaction`
       update voter_orders set recounts = recounts + 1 where incarnation = ${ref.incarnation}`;
     return order.recounts + 1;
   })) as number;
-  if (recounts % sweepRecounts === 1) await sql`vacuum (skip_locked) voter_changes, voter_segments`;
+  if (recounts % vacuumRecounts === 1) await sql`vacuum (skip_locked) voter_changes, voter_segments`;
   return recounts > 0;
 };
 
-/** What is noted after the first statement has begun is looked at again by the next recount. */
+/** Builds the order from all votes. The next recount handles changes recorded after the first statement. */
 const rebuildOrder = async (
   transaction: Transaction,
   ref: EntityRef,
@@ -115,15 +115,16 @@ const rebuildOrder = async (
 };
 
 /**
- * A reset noted since the look at the order is left to the next recount. The empty string at the votes'
- * target keeps planners without statistics off its index: a target has far more votes than an author.
+ * Moves the changed voters. A reset recorded after the order was read is left to the next recount. The empty
+ * string at the votes' target keeps a planner without statistics from using the target's index: a target has
+ * far more votes than an author.
  */
 const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<void> => {
   const { incarnation } = ref;
   await transaction`
-    with noted as (
+    with recorded as (
       delete from voter_changes where incarnation = ${incarnation} and author <> '' returning author),
-    changed as materialized (select distinct author from noted),
+    changed as materialized (select distinct author from recorded),
     newest as materialized (
       select changed.author, vote.created_at as at, vote.itag
       from changed left join lateral (
@@ -159,7 +160,7 @@ const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<vo
       and voter_segments.low_itag = sums.low_itag and sums.step <> 0`;
 };
 
-/** Cuts what is twice as long as it should be, and joins crumbs when there are many. */
+/** Cuts segments that are too long, and joins small ones when there are many. */
 const balanceSegments = async (
   transaction: Transaction,
   ref: EntityRef,
@@ -171,8 +172,8 @@ const balanceSegments = async (
     from voter_segments where incarnation = ${ref.incarnation}`;
   const { long = 0, segments = 0, voters = '0' } = sizes ?? {};
   if (long > 0) await cutLong(transaction, ref, segmentVoters);
-  const crumbs = segments > (4 * Number(voters)) / segmentVoters + 2;
-  if (crumbs) await joinPairs(transaction, ref, segmentVoters);
+  const hasManySmall = segments > (4 * Number(voters)) / segmentVoters + 2;
+  if (hasManySmall) await joinPairs(transaction, ref, segmentVoters);
 };
 
 const cutLong = async (
@@ -205,7 +206,7 @@ const cutLong = async (
     where number > 0 and number % ${segmentVoters}::bigint = 0`;
 };
 
-/** Neighbours two by two: what is not joined is longer than a segment in two. */
+/** Joins neighbours in pairs; a pair stays apart if it has more voters than one segment. */
 const joinPairs = async (
   transaction: Transaction,
   { incarnation }: EntityRef,

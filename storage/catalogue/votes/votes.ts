@@ -1,9 +1,9 @@
 /**
- * Past votes in SQL: a user's votes on an entity, and the list of voters as a whole (pages: voter-order.ts).
+ * Past votes in SQL: a user's votes on an entity, and the whole list of voters (its pages: voter-order.ts).
  *
- * Whether a vote is void is said by the view `vote_rows` alone. What is on its way from the hot store is not
- * here yet: callers ask for a flush first. Validity is judged within one listing (incarnation): votes for a
- * deleted entity never come back.
+ * Only the view `vote_rows` decides whether a vote is void. Votes that are not flushed yet are not here:
+ * callers request a flush first. Validity is judged within one incarnation of a listing: votes for a deleted
+ * entity never come back.
  */
 import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
@@ -25,20 +25,22 @@ export interface VoteRow {
   readonly vote_num: number;
   readonly voided_at: Date | null;
 }
-/** A user and an entity he may have voted on. */
+/** A user and an entity they may have voted on. */
 export interface VotePair {
   readonly user: string;
   readonly ref: EntityRef;
 }
 
-/** Valid votes of one user on one entity shown at once: years of voting without any reset. */
+/** Valid votes of one user on one entity in one reply: years of voting without a reset. */
 const validVotesMax = 2_000;
-/** Voters fetched by one statement while the whole list is streamed. */
+/** Voters read by one statement while the whole list is streamed. */
 const votersPerStep = 1_000;
-/** Such statements at once, of all lists that are being streamed. */
+/** Concurrent statements of this kind, over all lists that are being streamed. */
 export const voterStepsAtOnceMax = 2;
 
-/** The empty string keeps planners without statistics off the target's index: a target has far more votes. */
+/**
+ * The empty string keeps a planner without statistics from the target's index: a target has far more votes.
+ */
 const buildPairCondition = (sql: Queryable, pair: VotePair) => sql`
   votes.author = ${pair.user} and votes.target_type || '' = ${pair.ref.kind}
   and votes.target_id = ${pair.ref.id}`;
@@ -47,19 +49,20 @@ const buildVoteColumns = (sql: Queryable) => sql`
   votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
   votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at`;
 
-/** The votes of `pair`. */
+/** Builds the query of the votes of `pair`. */
 const buildVotes = (sql: Queryable, pair: VotePair) => sql`
   select ${buildVoteColumns(sql)} from vote_rows as votes
   where ${buildPairCondition(sql, pair)}`;
 
-/** Non-void votes of one user on one entity, newest first. */
+/** Lists the valid votes of one user on one entity, newest first. */
 export const listValidVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
   ${buildVotes(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
   order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
 
 /**
- * One page of all votes of one user on one entity, void ones too, newest first. Whether a vote is void is
- * asked for the rows of the page only; `offset 0` keeps that from being joined with all of the user's votes.
+ * Lists one page of all votes of one user on one entity, also void ones, newest first. Only the rows of the
+ * page are looked up in the view; `offset 0` keeps the planner from joining the view with all of the user's
+ * votes.
  */
 export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise<readonly VoteRow[]> =>
   sql<VoteRow[]>`
@@ -73,6 +76,7 @@ export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise
       offset 0) as votes
     order by votes.created_at desc, votes.vote_num desc, votes.itag`;
 
+/** Counts all votes of one user on one entity, also void ones. */
 export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {
   const rows = await sql<{ count: number }[]>`
     select count(*) as count from votes where ${buildPairCondition(sql, pair)}`;
@@ -81,16 +85,16 @@ export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number
 
 interface VoterRow {
   readonly author: string;
-  /** Text in and out: a Date cuts microseconds, and would repeat or skip rows at a step's border. */
+  /** Text, because a Date cuts off microseconds and would repeat or skip rows between two steps. */
   readonly cursor_at: string;
   readonly itag: string;
 }
 type VoterCursor = Pick<VoterRow, 'cursor_at' | 'itag'>;
 
 interface VoterRange {
-  /** The newest vote of the list when its reading began; later ones are as if not there. */
+  /** The newest vote when the stream began; later votes are ignored. */
   readonly top: VoterCursor | null;
-  /** The last row of the step before. */
+  /** The last row of the previous step. */
   readonly after: VoterCursor | null;
   readonly limit: number;
 }
@@ -99,10 +103,11 @@ const buildCursor = (sql: Queryable, cursor: VoterCursor) =>
   sql`(${cursor.cursor_at}::text::timestamptz, ${cursor.itag}::uuid)`;
 
 /**
- * Authors of valid votes by their newest one. Each row is found by the index on the target and checked by the
- * index on the author, so a step costs its own rows only, however long the list. That plan is nailed down:
- * without statistics, or as a generic plan, every voter would be compared with all. `offset 0` keeps the
- * check from becoming a join, and the empty string keeps it off the target's index.
+ * Selects the authors of valid votes, ordered by their newest vote. It finds each row by the index on the
+ * target and checks it by the index on the author, so a step costs its own rows only. The statement forces
+ * that plan: without statistics, or with a generic plan, every voter would be compared with all others.
+ * `offset 0` keeps the check from becoming a join, and the empty string keeps it from using the target's
+ * index.
  */
 const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<VoterRow[]>`
   select votes.author, votes.created_at::text as cursor_at, votes.itag from vote_rows as votes
@@ -120,20 +125,20 @@ const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<
   order by votes.created_at desc, votes.itag desc limit ${range.limit}`;
 
 /**
- * All voters in steps, each its own short statement: a slow reader holds nothing in the database. Steps take
- * turns, so that many such lists at once leave room for other statements. A voter who votes again while the
- * list is read stays in his old place.
+ * Streams all voters in steps. Each step is a short statement of its own, so a slow reader occupies nothing
+ * in the database. The semaphore bounds concurrent steps, so that many streams leave room for other
+ * statements. A voter who votes again meanwhile keeps their position.
  */
 export async function* streamVoters(
   sql: Queryable,
   ref: EntityRef,
-  turns: Semaphore,
+  semaphore: Semaphore,
 ): AsyncGenerator<readonly string[]> {
   let top: VoterCursor | null = null;
   let after: VoterCursor | null = null;
   for (;;) {
     const range: VoterRange = { top, after, limit: votersPerStep };
-    const rows: readonly VoterRow[] = await turns(() =>
+    const rows: readonly VoterRow[] = await semaphore(() =>
       asStorage('votes.eachVoters', () => selectVoters(sql, ref, range)),
     );
     if (rows.length > 0) yield rows.map((row) => row.author);

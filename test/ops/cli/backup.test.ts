@@ -118,12 +118,12 @@ test('a restore never writes over anything', async () => {
   const { code, err } = await run(runRestore, { DATA_DIR: original }, backup);
 
   assert.is(code, 1);
-  assert.match(err, /is not empty \(.*move it away, or name another DATA_DIR/);
+  assert.match(err, /is not empty \(.*move it away, or set another DATA_DIR/);
   assert.equal(readdirSync(original), before);
 });
 
 for (const [what, data, target, expected] of [
-  ['over a backup', original, backup, /is there already\. Name a new folder/],
+  ['over a backup', original, backup, /exists already\. Name a new folder/],
   ['of a mistyped DATA_DIR', place('nowhere'), place('b1'), /There is no directory in .*nowhere/],
   ['into a folder that is not there', original, place('no/b2'), /Cannot write .*there is no folder/],
 ] as const) {
@@ -181,7 +181,7 @@ test('a restore that ended between its two moves is begun anew, one after both i
   const again = await run(runRestore, { DATA_DIR: dataDir }, backup);
 
   assert.is(again.code, 1);
-  assert.match(again.err, /had put all in its place\. The server can be started\./);
+  assert.match(again.err, /was complete when it was interrupted\. The server can be started\./);
   assert.not(existsSync(draft));
   assert.equal(bytesOf(dataDir), originalBytes);
 });

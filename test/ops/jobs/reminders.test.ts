@@ -215,7 +215,7 @@ test('premium that begins later in the wait ends it at once', async () => {
       revision = revision + 1
     where bot_id = 'bot5'`;
   await world.engine.refreshFacts('bot', 'bot5');
-  await world.catalogue.reminders.lookAgain('bot', 'bot5');
+  await world.catalogue.reminders.markDue('bot', 'bot5');
   await tick();
 
   assert.is(someone.browser.messages().length, 1);

@@ -1,7 +1,9 @@
 /**
- * A small directory in an embedded database of its own, and makers of single rows, for the catalogue's tests.
+ * Opens a small directory in an embedded database of its own, and adds single rows, for the tests of the
+ * catalogue.
  *
- * Rows are written by plain statements, not by our own import: the tests judge the catalogue alone.
+ * The rows are written by plain statements, not by the product's import, so that the tests cover the
+ * catalogue alone.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +42,7 @@ export const uuid = (number: number): string => `018f3b7e-0000-7000-8000-${Strin
 let uuids = 1_000;
 const nextUuid = (): string => uuid(++uuids);
 
-/** Totals as the flusher would have left them. */
+/** Totals as the flusher would write them. */
 export interface Counted {
   readonly clicks?: number;
   readonly invite_clicks?: number;

@@ -1,5 +1,5 @@
 /**
- * Orders of the long lists on the embedded store: whatever comes and goes, pages are those of a plain
+ * Orders of the long lists on the embedded store: after any edits their pages equal those of a plain
  * statement.
  */
 import { suite } from 'uvu';
@@ -23,7 +23,7 @@ test.before(async () => {
 });
 test.after(() => directory.close());
 
-test('after any edits, all nodes show the list of a plain statement, page by page', async () => {
+test('after any edits, the pages of all nodes equal the list of a plain statement', async () => {
   const { sql } = directory;
   const random = createDice(seed);
   const nodes = [createListOrders(sql, options), createListOrders(sql, options)];
@@ -41,7 +41,7 @@ test('after any edits, all nodes show the list of a plain statement, page by pag
   assert.ok((segments?.count ?? 0) > 3, 'the lists were cut');
 });
 
-test('pages of one order skip and repeat nothing while the list changes, or the order is over', async () => {
+test('pages of one order skip and repeat no row while the list changes, or the order is over', async () => {
   const { sql } = directory;
   const random = createDice(seed + 1);
   const orders = createListOrders(sql, options);
@@ -69,16 +69,16 @@ test('pages of one order skip and repeat nothing while the list changes, or the 
   assert.ok(whole > 0);
 });
 
-test('an order that is over is followed by one that is right', async () => {
+test('after an order that is over, the next order is right', async () => {
   const { sql } = directory;
   for (let day = 1; day <= 20; day++)
     await addBot(sql, `day${day}`, { created_at: new Date(Date.UTC(2025, 0, day)) });
   const orders = createListOrders(sql, { ...options, ageMaxMs: 60_000 });
   const first = await orders.read('bots');
-  assert.is(await orders.read('bots'), first, 'in force until it is old');
+  assert.is(await orders.read('bots'), first, 'current until it is too old');
   const [top = ''] = await first.readIds(0, 1);
   await sql`delete from bots where bot_id = ${top}`;
-  assert.is(await orders.read('bots'), first, 'what was read stays as it was');
+  assert.is(await orders.read('bots'), first, 'the order stays the same');
   await addBot(sql, 'newest', { created_at: new Date(Date.UTC(2027, 0, 1)) });
   const oldest = (await plainList(sql, 'bots')).slice(-3);
   await sql`delete from bots where bot_id = any(${oldest})`;
@@ -89,7 +89,7 @@ test('an order that is over is followed by one that is right', async () => {
   assert.equal((await walkList(orders, 'bots', { perPage: 5 })).ids, expected);
 });
 
-test('a count that is wrong for any reason is put right by the reader who meets it', async () => {
+test('a reader corrects a count that is wrong for any reason', async () => {
   const { sql } = directory;
   await sql`update list_segments set entries = entries + 1 where list = 'bots' and entries > 1`;
   await sql`update list_heads set version = version + 1 where list = 'bots'`;
@@ -104,23 +104,23 @@ test('a count that is wrong for any reason is put right by the reader who meets 
   });
 });
 
-test('every row of a cut list is drawn as often as any other', async () => {
+test('a random read returns every row of a cut list equally often', async () => {
   const { sql } = directory;
   const expected = await plainList(sql, 'bots');
   const order = await createListOrders(sql, options).read('bots');
   assert.equal(new Set(await order.readRandomIds(expected.length + 5)), new Set(expected));
-  const drawn = new Map<string, number>();
+  const counts = new Map<string, number>();
   const rounds = 40 * expected.length;
   for (let round = 0; round < rounds; round += 5) {
-    for (const id of await order.readRandomIds(5)) drawn.set(id, (drawn.get(id) ?? 0) + 1);
+    for (const id of await order.readRandomIds(5)) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
-  const counts = [...drawn.values()];
+  const times = [...counts.values()];
 
-  assert.is(drawn.size, expected.length);
-  assert.ok(Math.min(...counts) > 5 && Math.max(...counts) < 120, `drawn ${counts.join(' ')} times`);
+  assert.is(counts.size, expected.length);
+  assert.ok(Math.min(...times) > 5 && Math.max(...times) < 120, `returned ${times.join(' ')} times`);
 });
 
-test('what is deleted leaves no crumbs behind', async () => {
+test('deletions leave no small segments behind', async () => {
   const { sql } = directory;
   await sql`delete from packs`;
   const orders = createListOrders(sql, options);

@@ -1,7 +1,8 @@
 /**
- * Edits drawn by chance on lists cut into tiny segments, and the walk that judges what readers are shown.
+ * Random edits of lists that are cut into tiny segments, and a walk over all pages that shows what readers
+ * get.
  *
- * Called by the tests of list orders on the embedded store and on a Postgres server.
+ * Used by the tests of list orders on the embedded store and on a Postgres server.
  */
 import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
@@ -9,18 +10,18 @@ import type { Sql } from '../../../storage/sql/client.ts';
 import type { Dice } from '../../faults/random.ts';
 import { addBot, addPack, addServer } from './directory.ts';
 
-/** Few instants, so that many rows share one. */
-const instants = 6;
-let made = 0;
+/** So few that many rows share one. */
+const timestamps = 6;
+let createdRows = 0;
 
-const instantOf = (random: Dice): Date => new Date(Date.UTC(2026, 0, 1 + random.below(instants)));
-const bits = ['pending', 'approved', 'certified', 'denied'];
+const drawTimestamp = (random: Dice): Date => new Date(Date.UTC(2026, 0, 1 + random.below(timestamps)));
+const types = ['pending', 'approved', 'certified', 'denied'];
 
-/** One edit of one list: something comes, goes, is listed or no longer listed. */
+/** Makes one edit: a row is added, deleted, listed or unlisted. */
 export const editList = async (sql: Sql, list: ListName, random: Dice): Promise<void> => {
-  const id = `x${++made}`;
-  const created_at = instantOf(random);
-  const type = bits[random.below(bits.length)] as string;
+  const id = `x${++createdRows}`;
+  const created_at = drawTimestamp(random);
+  const type = types[random.below(types.length)] as string;
   const kind = random.below(10);
   if (list === 'packs') {
     if (kind < 6) await addPack(sql, id, { created_at });
@@ -42,7 +43,7 @@ export const editList = async (sql: Sql, list: ListName, random: Dice): Promise<
         select bot_id from bots order by md5(bot_id || ${id}) limit 2)`;
 };
 
-/** The list as one plain statement sees it. */
+/** Reads all ids of the list in order with one plain statement. */
 export const plainList = async (sql: Sql, list: ListName): Promise<readonly string[]> => {
   const rows =
     list === 'packs'
@@ -60,11 +61,11 @@ export const plainList = async (sql: Sql, list: ListName): Promise<readonly stri
 export interface Walk {
   readonly ids: readonly string[];
   readonly count: number;
-  /** Whether all of it was read while the order was in force. */
+  /** Whether all pages were read before the order was over. */
   readonly whole: boolean;
 }
 
-/** All pages of one order. `between` runs after each page. */
+/** Reads all pages of one order. `between` runs after each page. */
 export const walkList = async (
   orders: ListOrders,
   list: ListName,

@@ -1,5 +1,5 @@
 /**
- * Lists of the catalogue on real SQL: pages, the random pick, the front page, packs, teams.
+ * Lists of the catalogue on real SQL: pages, random bots, the front page, packs, teams.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -56,7 +56,7 @@ test.before(async () => {
 });
 test.after(() => directory.close());
 
-test('a page of bots has the listed ones, newest first, and counts all of them', async () => {
+test('a page of bots has the listed bots, newest first, and the count of all of them', async () => {
   const first = await catalogue.bots.page(1);
   const second = await catalogue.bots.page(2);
 
@@ -69,14 +69,14 @@ test('a page of bots has the listed ones, newest first, and counts all of them',
   );
 });
 
-test('a page past the end is empty and still counts', async () => {
+test('a page past the end is empty and still has the count', async () => {
   const page = await catalogue.bots.page(1_000_000_000);
 
   assert.is(page.count, listedBots);
   assert.equal(page.rows.length, 0);
 });
 
-test('a row carries its person when he is known, and null when not', async () => {
+test('a row has its person if SQL knows them, else null', async () => {
   const { rows } = await catalogue.bots.page(2);
 
   assert.is(rows.find((row) => row.bot_id === 'bot1')?.person?.username, 'name-of-bot1');
@@ -84,7 +84,7 @@ test('a row carries its person when he is known, and null when not', async () =>
   assert.is(rows.find((row) => row.bot_id === 'bot2')?.person, null);
 });
 
-test('integers beyond 2^53 come back to the digit in lists', async () => {
+test('integers beyond 2^53 keep all digits in lists', async () => {
   const { sql } = directory;
   await sql`update totals set servers = 18446744073709551557 where entity_id = 'bot14'`;
 
@@ -94,7 +94,7 @@ test('integers beyond 2^53 come back to the digit in lists', async () => {
   assert.is(row?.servers, '18446744073709551557');
 });
 
-test('a page is one snapshot for everybody until it is old', async () => {
+test('all callers share one snapshot of a page until it is too old', async () => {
   const patient = createCatalogue(directory.sql, { snapshotAgeMaxMs: 60_000 });
   const hasty = createCatalogue(directory.sql, { snapshotAgeMaxMs: 1 });
   const [one, two] = await Promise.all([patient.bots.page(1), patient.bots.page(1)]);
@@ -106,7 +106,7 @@ test('a page is one snapshot for everybody until it is old', async () => {
   assert.equal(later, early);
 });
 
-test('a random pick holds listed bots only, each once, and changes', async () => {
+test('random bots are listed, each once, and change from call to call', async () => {
   const orders = new Set<string>();
   for (let round = 0; round < 20; round++) {
     const ids = (await catalogue.bots.random(6)).map((row) => row.bot_id);
@@ -118,7 +118,7 @@ test('a random pick holds listed bots only, each once, and changes', async () =>
   assert.is((await catalogue.bots.random(100)).length, listedBots);
 });
 
-test('the front page orders by votes, clicks and age, and leaves out what is not listed', async () => {
+test('the front page orders by votes, clicks and age, and leaves out bots that are not listed', async () => {
   const { bots, packs } = await catalogue.bots.frontPage();
   const ids = (rows: readonly { bot_id: string }[]): string[] => rows.map((row) => row.bot_id);
 
@@ -143,7 +143,7 @@ test('servers in lists are approved or certified, and public', async () => {
   assert.is(page.rows[0]?.total_members, 2_048);
 });
 
-test('a pack keeps the ids of what was deleted but not its rows', async () => {
+test('a pack keeps the ids of deleted bots and servers but not their rows', async () => {
   const page = await catalogue.packs.find('PACK1');
 
   assert.equal(page.packs[0]?.bot_ids, ['bot3', 'gone', 'bot1']);
@@ -155,7 +155,7 @@ test('an unknown pack is an empty page', async () => {
   assert.equal((await catalogue.packs.find('nothing')).packs.length, 0);
 });
 
-test('pages of packs share the bots they name', async () => {
+test('the packs of a page share the rows of their bots', async () => {
   const page = await catalogue.packs.page(2);
 
   assert.is(page.count, 13);
@@ -166,7 +166,7 @@ test('pages of packs share the bots they name', async () => {
   assert.is(page.rows.bots.size, 2);
 });
 
-test('a team shows members by standing, and all its bots and servers, only when wanted', async () => {
+test('a team shows its oldest members first, its bots and servers, and only selected lists', async () => {
   const all = await catalogue.teams.holdings('team1', { members: true, bots: true, servers: true });
   const none = await catalogue.teams.holdings('team1', { members: false, bots: false, servers: false });
 

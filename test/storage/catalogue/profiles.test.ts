@@ -38,7 +38,7 @@ test('a bot is found by id and by vanity code in any case', async () => {
   assert.is(byCode, byId);
 });
 
-test('a bot of any type is found, and knows its team instead of an owner', async () => {
+test('a bot of any type is found, and has its team instead of an owner', async () => {
   const bot = await catalogue.bots.find('bot2');
 
   assert.is(bot?.type, 'denied');
@@ -52,7 +52,7 @@ test("another kind's vanity code finds nothing", async () => {
   assert.is((await catalogue.servers.find('server-server1'))?.id, 'server1');
 });
 
-test('a cached profile is there at once', async () => {
+test('a cached profile is returned synchronously', async () => {
   const first = await catalogue.bots.find('bot1');
   const second = catalogue.bots.find('bot1');
 
@@ -65,7 +65,7 @@ test('simultaneous reads share one query', async () => {
   assert.is(second, first);
 });
 
-test('an edit shows after the profile is dropped', async () => {
+test('an edit is visible after the profile is dropped', async () => {
   await catalogue.bots.find('bot1');
   await directory.sql`update bots set short = 'New words.' where bot_id = 'bot1'`;
 
@@ -86,19 +86,19 @@ test('a vanity code that moved to another bot finds that one', async () => {
   assert.is((await catalogue.bots.find('windmill'))?.id, 'bot1');
 });
 
-test('a load that began before a drop is answered but not kept', async () => {
+test('a load that began before a drop is answered but not cached', async () => {
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
     bytesMax: 1_000,
     ageMaxMs: 60_000,
   });
   let finish = (): void => {};
-  const gate = new Promise<void>((resolve) => {
+  const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
   const old = { id: 'bot1', vanity: '', weightBytes: 1 };
   const fresh = { id: 'bot1', vanity: '', weightBytes: 1 };
 
-  const early = cache.get('bot1', () => gate.then(() => old));
+  const early = cache.get('bot1', () => finished.then(() => old));
   cache.drop('bot1');
   const late = cache.get('bot1', async () => fresh);
   finish();
@@ -108,30 +108,30 @@ test('a load that began before a drop is answered but not kept', async () => {
   assert.is(await cache.get('bot1', async () => null), fresh);
 });
 
-test('an old row is shown rather than none while SQL does not answer, unless it was dropped', async () => {
+test('an expired row is served while SQL does not answer, unless it was dropped', async () => {
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
     bytesMax: 1_000,
     ageMaxMs: 1,
   });
   const row = { id: 'bot1', vanity: 'mill', weightBytes: 1 };
   const away = (): Promise<never> => Promise.reject(new Error('away'));
-  const failing = (word: string) =>
-    Promise.resolve(cache.get(word, away)).catch((error: Error) => error.message);
+  const failing = (name: string) =>
+    Promise.resolve(cache.get(name, away)).catch((error: Error) => error.message);
   await cache.get('bot1', async () => row);
-  // Every read but a failing one finds it too old from now on.
+  // From now on the row is expired; only a failing load may still return it.
   await new Promise((resolve) => setTimeout(resolve, 5));
 
   assert.is(await failing('bot1'), row);
   assert.is(await failing('mill'), row);
   assert.is(await cache.get('bot1', async () => null), null);
-  assert.is(await failing('bot1'), 'away', 'SQL had said that it is gone');
+  assert.is(await failing('bot1'), 'away', 'SQL said that it does not exist');
 
   await cache.get('bot1', async () => row);
   cache.drop('bot1');
   assert.is(await failing('bot1'), 'away');
 });
 
-test('the cache holds no more than its bytes', async () => {
+test('the cache keeps no more rows than fit in its bytes', async () => {
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
     bytesMax: 100,
     ageMaxMs: 60_000,
@@ -148,7 +148,7 @@ test('the cache holds no more than its bytes', async () => {
   assert.is(loads, 3);
 });
 
-test('an unknown word is null and asked again', async () => {
+test('an unknown name is null and is looked up again', async () => {
   assert.is(await catalogue.bots.find('late'), null);
   await addBot(directory.sql, 'late');
 
@@ -168,7 +168,7 @@ test('a failure of SQL is a storage error and is not cached', async () => {
   assert.is((await failing.packs.page(1)).count, 0);
 });
 
-test('what may have missed an edit is asked for again, and shown while SQL does not answer', async () => {
+test('a row that may have missed an edit is read again, and served while SQL does not answer', async () => {
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
     bytesMax: 1_000,
     ageMaxMs: 60_000,
@@ -186,65 +186,73 @@ test('what may have missed an edit is asked for again, and shown while SQL does 
   assert.is(cache.get('bot1', away), edited);
 });
 
-test('rows in use are read again in time, many in one statement, the same if equal', async () => {
+test('rows in use are refreshed in time, many in one statement; an equal row keeps its object', async () => {
   let nowMs = 0;
   const statements: (readonly string[])[] = [];
-  const short: Record<string, string> = { one: 'As it was.', two: 'As it was.' };
-  const rowOf = (id: string) => ({ id, vanity: '', weightBytes: 1, short: short[id] ?? '' });
-  const cache = createRowCache<ReturnType<typeof rowOf>>({
+  const short: Record<string, string> = { one: 'Unchanged.', two: 'Unchanged.' };
+  const makeRow = (id: string) => ({ id, vanity: '', weightBytes: 1, short: short[id] ?? '' });
+  const cache = createRowCache<ReturnType<typeof makeRow>>({
     bytesMax: 1_000,
     ageMaxMs: 1_000,
     monotonicMs: () => nowMs,
     readMany: async (ids) => {
       statements.push(ids);
-      return ids.filter((id) => short[id] !== undefined).map(rowOf);
+      return ids.filter((id) => short[id] !== undefined).map(makeRow);
     },
   });
   const ids = ['one', 'two', 'three', 'four'];
-  for (const id of ids) await cache.get(id, async () => rowOf(id));
-  const never = (): Promise<never> => Promise.reject(new Error('was asked for alone'));
-  const look = () => ids.slice(0, 3).map((id) => cache.get(id, never));
-  const before = look();
+  for (const id of ids) await cache.get(id, async () => makeRow(id));
+  const never = (): Promise<never> => Promise.reject(new Error('was loaded alone'));
+  const read = () => ids.slice(0, 3).map((id) => cache.get(id, never));
+  const before = read();
 
   nowMs = 699;
-  look();
+  read();
   assert.equal(statements, []);
   nowMs = 701;
-  short.two = 'Edited by somebody who did not tell.';
-  assert.equal(look(), before, 'nobody waits');
+  short.two = 'Edited without a notification.';
+  assert.equal(read(), before, 'no reader waits');
   await new Promise(setImmediate);
-  assert.equal(statements, [['one'], ['two', 'three']], 'and what nobody asks for is left alone');
+  assert.equal(statements, [['one'], ['two', 'three']], 'rows that are not requested are not refreshed');
 
   nowMs = 1_001;
   const [one, two] = ids.slice(0, 2).map((id) => cache.get(id, never));
   assert.is(one, before[0]);
-  assert.is((two as ReturnType<typeof rowOf>).short, short.two);
-  assert.is(await cache.get('three', async () => null), null, 'gone with the statement that did not find it');
+  assert.is((two as ReturnType<typeof makeRow>).short, short.two);
+  assert.is(
+    await cache.get('three', async () => null),
+    null,
+    'removed by the statement that did not find it',
+  );
 
   nowMs = 9_000;
   const late = await Promise.all(['one', 'two', 'four'].map((id) => cache.get(id, async () => null)));
-  assert.equal(statements.slice(2), [['one'], ['two', 'four']], 'what grew too old is read together, too');
+  assert.equal(statements.slice(2), [['one'], ['two', 'four']], 'expired rows are read in a batch, too');
   assert.is(late[0], before[0]);
   assert.is(late[2], null);
 });
 
-test('profiles of bots and servers that are read ahead are what one alone would be', async () => {
+test('profiles that are read in a batch equal those that are read alone', async () => {
   const { sql } = directory;
   assert.equal([...(await findBots(sql, ['bot1', 'ghost']))], [await findBot(sql, 'bot1')]);
   assert.equal([...(await findServers(sql, ['server1']))], [await findServer(sql, 'server1')]);
 });
 
-test('the list shown last is shown on while SQL cannot be reached, and for no other failure', async () => {
+test('the last snapshot is served while SQL is unreachable, and after no other failure', async () => {
   const snapshots = createSnapshots({ entriesMax: 10, ageMaxMs: 1 });
   const failing = (reason: 'unreachable' | 'bug') => () =>
     Promise.reject(new StorageError('list', { outcome: 'not_applied', reason }));
-  const reasonOf = (shown: Promise<object>) =>
-    shown.then(
-      () => 'shown',
+  const endOf = (result: Promise<object>) =>
+    result.then(
+      () => 'served',
       (error: StorageError) => error.reason,
     );
   const list = { rows: [] };
-  assert.is(await reasonOf(snapshots.get('a', failing('unreachable'))), 'unreachable', 'there is none yet');
+  assert.is(
+    await endOf(snapshots.get('a', failing('unreachable'))),
+    'unreachable',
+    'there is no snapshot yet',
+  );
 
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.is(await snapshots.get('a', async () => list), list);
@@ -252,8 +260,8 @@ test('the list shown last is shown on while SQL cannot be reached, and for no ot
 
   assert.is(await snapshots.get('a', failing('unreachable')), list);
   assert.is(await snapshots.show('a', failing('unreachable')), list);
-  assert.is(await reasonOf(snapshots.show('a', failing('bug'))), 'bug');
-  assert.is(await reasonOf(snapshots.show('b', failing('unreachable'))), 'unreachable');
+  assert.is(await endOf(snapshots.show('a', failing('bug'))), 'bug');
+  assert.is(await endOf(snapshots.show('b', failing('unreachable'))), 'unreachable');
 });
 
 test.run();

@@ -1,5 +1,6 @@
 /**
- * Which sessions end, or are refused, with a right that ends: on the embedded SQL and on a Postgres server.
+ * Which sessions end, or are refused, when a right to them ends: on the embedded SQL and on a Postgres
+ * server.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -59,21 +60,21 @@ test.after(async () => {
   for (const { directory } of stores.values()) await directory.close();
 });
 
-let made = 0;
+let teamsOpened = 0;
 const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
 const unchanged: MemberChange = { permissions: null, dataHolder: null, mentionable: null };
 
-/** A team of two owners with a bot and a server, and what the tests do with it. */
+/** Creates a team of two owners with a bot and a server, and the actions of the tests. */
 const openTeam = async (store: string) => {
   const { directory, catalogue } = stores.get(store) as Store;
   const { sql } = directory;
-  const teamId = `team-${++made}`;
+  const teamId = `team-${++teamsOpened}`;
   await addTeam(sql, teamId);
   for (const user of ['robin', 'wren']) await addMember(sql, teamId, { user, permissions: ['owner'] });
   await sql`update team_members set data_holder = true where team_id = ${teamId}`;
   const team: SessionTarget = { kind: 'team', id: teamId };
-  const bot: SessionTarget = { kind: 'bot', id: `bot-${made}` };
-  const server: SessionTarget = { kind: 'server', id: `server-${made}` };
+  const bot: SessionTarget = { kind: 'bot', id: `bot-${teamsOpened}` };
+  const server: SessionTarget = { kind: 'server', id: `server-${teamsOpened}` };
   await addBot(sql, bot.id, { team_id: teamId });
   await addServer(sql, server.id, { team_id: teamId });
   const mint = async (
@@ -106,7 +107,7 @@ const openTeam = async (store: string) => {
 };
 
 for (const store of Object.keys(openers)) {
-  test(`${store}: an owner demoted by another loses what holds all, by name or without limits`, async () => {
+  test(`${store}: an owner who is demoted loses sessions with all permissions`, async () => {
     const { team, bot, server, mint, lives, edit } = await openTeam(store);
     const all = [
       await mint(team, []),
@@ -125,24 +126,24 @@ for (const store of Object.keys(openers)) {
     assert.equal(
       'revoked' in outcome && [...outcome.revoked].sort(),
       ended.map(({ id }) => id).sort(),
-      'the caller is told which, to forget them',
+      'the result lists them, so that the caller can drop them',
     );
     for (const session of ended) assert.not.ok(await lives(session));
     assert.ok(await lives(others));
     assert.ok(await lives(own));
   });
 
-  test(`${store}: a limited session ends with a permission it holds, and only then`, async () => {
+  test(`${store}: a limited session ends with any permission it has, and only then`, async () => {
     const { team, bot, mint, lives, edit } = await openTeam(store);
-    const kept = [await mint(team, ['edit_team']), await mint(bot, ['edit_bots', 'edit_team'])];
+    const remaining = [await mint(team, ['edit_team']), await mint(bot, ['edit_bots', 'edit_team'])];
     const lost = [await mint(bot, ['edit_bots', 'delete_bots']), await mint(team, ['delete_bots'])];
 
     await edit(['edit_team', 'edit_bots', 'manage_sessions']);
 
-    for (const session of kept) assert.ok(await lives(session));
+    for (const session of remaining) assert.ok(await lives(session));
     for (const session of lost) assert.not.ok(await lives(session));
     await edit(['edit_team', 'manage_sessions', 'delete_bots']);
-    assert.equal([await lives(kept[0] as Minted), await lives(kept[1] as Minted)], [true, false]);
+    assert.equal([await lives(remaining[0] as Minted), await lives(remaining[1] as Minted)], [true, false]);
   });
 
   test(`${store}: owners who demote themselves, grow, or change nothing are treated alike`, async () => {
@@ -169,7 +170,7 @@ for (const store of Object.keys(openers)) {
     assert.ok(await lives(session));
   });
 
-  test(`${store}: the last owner who leaves takes what they minted along; heirs keep theirs`, async () => {
+  test(`${store}: when the last owner leaves, their sessions end, and those of the heirs stay`, async () => {
     const { team, bot, server, teamId, catalogue, mint, lives, edit } = await openTeam(store);
     await edit(['manage_sessions', 'edit_bots'], 'robin', 'robin');
     const leaving = [await mint(team, []), await mint(bot, ['edit_bots']), await mint(server, [])];
@@ -182,7 +183,7 @@ for (const store of Object.keys(openers)) {
     assert.ok(await lives(heirs));
   });
 
-  test(`${store}: what a member mints holds no more than the member does when it is written`, async () => {
+  test(`${store}: a new session has no more permissions than the member who mints it`, async () => {
     const { sql, team, teamId, bot, mint, edit } = await openTeam(store);
     const parent = await mint(team, []);
     await sql`
@@ -234,7 +235,7 @@ for (const store of Object.keys(openers)) {
   test(`${store}: a ban ends the team tokens a user minted, and marks those of their bots`, async () => {
     const { sql, catalogue, team, bot, server, mint, lives } = await openTeam(store);
     const { setBan } = catalogue.operator.people;
-    const own: SessionTarget = { kind: 'bot', id: `own-${made}` };
+    const own: SessionTarget = { kind: 'bot', id: `own-${teamsOpened}` };
     await addBot(sql, own.id, { owner_id: 'wren' });
     const teams = await mint(team, []);
     const marked = [await mint(own, []), await mint(bot, []), await mint(server, [])];
@@ -244,7 +245,7 @@ for (const store of Object.keys(openers)) {
     const { sessions } = await setBan('wren', 'banned', true);
 
     assert.not.ok(await lives(teams));
-    for (const session of [teams, ...marked]) assert.ok(sessions.includes(session.id), 'to be forgotten');
+    for (const session of [teams, ...marked]) assert.ok(sessions.includes(session.id), 'the result lists it');
     for (const session of marked) assert.is(await banned(session), true);
     for (const session of others) {
       assert.is(await banned(session), false);

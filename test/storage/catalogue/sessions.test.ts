@@ -23,7 +23,7 @@ let directory: Directory;
 let catalogue: Catalogue;
 let minted = 0;
 
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const computeHash = (text: string): Buffer => createHash('sha256').update(text).digest();
 const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewSession => {
   minted++;
   return {
@@ -31,7 +31,7 @@ const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewS
     type: 'api',
     name: `session ${minted}`,
     permLimits: ['edit_bots'],
-    tokenHash: hashOf(`token ${minted}`),
+    tokenHash: computeHash(`token ${minted}`),
     lastsSeconds: 60,
     mintedBy: 'robin',
     mintedWith: null,
@@ -66,10 +66,10 @@ test('a session is found by the hash of its token, with its limits and expiry', 
   assert.equal(found?.limits, ['edit_bots']);
   assert.is(found?.banned, false);
   assert.ok((found?.expiresAtMs ?? 0) >= before + 59_000);
-  assert.is(await catalogue.sessions.byTokenHash(hashOf('another')), null);
+  assert.is(await catalogue.sessions.byTokenHash(computeHash('another')), null);
 });
 
-test("a user's session knows that he is banned, and banned from voting", async () => {
+test("a user's session shows that they are banned, and banned from voting", async () => {
   const made = session({ target: { kind: 'user', id: 'wren' }, type: 'login' });
   await catalogue.sessions.insert(made, 100);
 
@@ -79,7 +79,7 @@ test("a user's session knows that he is banned, and banned from voting", async (
   assert.is(found?.voteBanned, true);
 });
 
-test('a list has the living sessions of one entity, newest first', async () => {
+test('a list has the unexpired sessions of one entity, newest first', async () => {
   const target = { kind: 'team', id: 'team1' } as const;
   await catalogue.sessions.insert(session({ target, name: 'one' }), 100);
   await catalogue.sessions.insert(session({ target, name: 'two' }), 100);
@@ -93,7 +93,7 @@ test('a list has the living sessions of one entity, newest first', async () => {
   );
 });
 
-test('the cap counts living API sessions, exactly also when many ask at once', async () => {
+test('the cap counts unexpired API sessions and is exact when many are created at once', async () => {
   const target = { kind: 'server', id: 'server1' } as const;
   await catalogue.sessions.insert(session({ target, lastsSeconds: -1 }), 3);
   await catalogue.sessions.insert(session({ target, type: 'login' }), 3);
@@ -118,7 +118,7 @@ test('a session minted with a token has the minter of that token', async () => {
   assert.is(row?.minted_by, 'robin');
 });
 
-test('a revoked session is gone; one of another entity stays', async () => {
+test('a revoked session ends; a session of another entity stays', async () => {
   const made = session({ target: { kind: 'bot', id: 'bot1' } });
   await catalogue.sessions.insert(made, 100);
 
@@ -129,18 +129,18 @@ test('a revoked session is gone; one of another entity stays', async () => {
 });
 
 test('permissions come from ownership or membership, and unknown entities are null', async () => {
-  const held = ['manage_sessions', 'edit_bots'];
+  const granted = ['manage_sessions', 'edit_bots'];
 
   assert.equal(await catalogue.findAccess('bot', 'bot1', 'robin'), {
     teamId: null,
     permissions: ['owner'],
   });
   assert.equal(await catalogue.findAccess('bot', 'bot1', 'wren'), { teamId: null, permissions: [] });
-  assert.equal(await catalogue.findAccess('bot', 'bot2', 'robin'), { teamId: 'team1', permissions: held });
+  assert.equal(await catalogue.findAccess('bot', 'bot2', 'robin'), { teamId: 'team1', permissions: granted });
   assert.equal(await catalogue.findAccess('bot', 'bot2', ''), { teamId: 'team1', permissions: [] });
   assert.equal(await catalogue.findAccess('server', 'server1', 'robin'), {
     teamId: 'team1',
-    permissions: held,
+    permissions: granted,
   });
   assert.equal(await catalogue.findAccess('team', 'team1', 'wren'), { teamId: 'team1', permissions: [] });
   assert.equal(await catalogue.findAccess('pack', 'pack1', 'robin'), {

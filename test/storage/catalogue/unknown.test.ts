@@ -1,5 +1,6 @@
 /**
- * Names that are unknown for a moment: what they spare, and that nothing that was created stays unknown.
+ * The cache of unknown names: which statements it saves, and that a name which was created does not stay
+ * unknown.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -22,87 +23,87 @@ test.before(async () => {
 });
 test.after(() => directory.close());
 
-/** A look-up whose answers the test gives, on a clock of its own. */
+/** A lookup whose results the test provides, with a clock of its own. */
 const makeWorld = () => {
   const state = { nowMs: 0 };
-  const asked: { name: string; resolve(row: string | null): void; reject(error: Error): void }[] = [];
+  const loads: { name: string; resolve(row: string | null): void; reject(error: Error): void }[] = [];
   const unknown = createUnknownNames(() => state.nowMs);
   const load = (name: string): Promise<string | null> =>
-    new Promise((resolve, reject) => asked.push({ name, resolve, reject }));
+    new Promise((resolve, reject) => loads.push({ name, resolve, reject }));
   const find = createLookUp(namesOfKind(unknown, 'code'), {
     none: null,
     isNone: (row) => row === null,
     load,
   });
-  return { state, asked, unknown, find };
+  return { state, loads, unknown, find };
 };
 
-test('simultaneous look-ups share one, and an unknown name is not asked for again for a moment', async () => {
-  const { state, asked, find } = makeWorld();
+test('simultaneous lookups share one, and an unknown name is not looked up again for a while', async () => {
+  const { state, loads, find } = makeWorld();
   const both = [find('mill'), find('mill')];
-  asked[0]?.resolve(null);
+  loads[0]?.resolve(null);
 
   assert.equal(await Promise.all(both), [null, null]);
   state.nowMs = unknownMs - 1;
   assert.is(await find('mill'), null);
-  assert.is(asked.length, 1);
+  assert.is(loads.length, 1);
   state.nowMs = unknownMs;
   const again = find('mill');
-  asked[1]?.resolve('bot1');
+  loads[1]?.resolve('bot1');
   assert.is(await again, 'bot1');
 });
 
-test('the moment begins before the statement, however long that takes', async () => {
-  const { state, asked, find } = makeWorld();
+test('the time that a name stays unknown begins before the statement, however long that takes', async () => {
+  const { state, loads, find } = makeWorld();
   const first = find('mill');
   state.nowMs = unknownMs;
-  asked[0]?.resolve(null);
+  loads[0]?.resolve(null);
   await first;
 
   void find('mill');
-  assert.is(asked.length, 2);
+  assert.is(loads.length, 2);
 });
 
-test('a look-up that began before a commit is neither kept nor shared after it', async () => {
-  const { asked, unknown, find } = makeWorld();
+test('a lookup that began before a commit is neither stored nor shared after it', async () => {
+  const { loads, unknown, find } = makeWorld();
   const before = find('mill');
   unknown.forgetAll();
   const after = find('mill');
-  asked[1]?.resolve('bot1');
+  loads[1]?.resolve('bot1');
   assert.is(await after, 'bot1');
-  asked[0]?.resolve(null);
+  loads[0]?.resolve(null);
   assert.is(await before, null);
 
   const later = find('mill');
-  asked[2]?.resolve('bot1');
+  loads[2]?.resolve('bot1');
   assert.is(await later, 'bot1');
 });
 
 test('a failure is not an unknown name', async () => {
-  const { asked, find } = makeWorld();
+  const { loads, find } = makeWorld();
   const first = find('mill');
-  asked[0]?.reject(new Error('away'));
+  loads[0]?.reject(new Error('away'));
   assert.is(await first.catch((error: Error) => error.message), 'away');
 
   void find('mill');
-  assert.is(asked.length, 2);
+  assert.is(loads.length, 2);
 });
 
-test('names of one kind say nothing of another, long ones are not kept, and the oldest go', async () => {
+test('kinds have separate names, long names are not stored, and the oldest are evicted', async () => {
   const unknown = createUnknownNames(() => 0);
   const [bots, teams] = [namesOfKind(unknown, 'bot'), namesOfKind(unknown, 'team')];
-  bots.asking('mill')();
+  bots.beginLookUp('mill')();
   assert.is(bots.has('mill'), true);
   assert.is(teams.has('mill'), false);
-  bots.asking('x'.repeat(10_000))();
+  bots.beginLookUp('x'.repeat(10_000))();
   assert.is(bots.has('x'.repeat(10_000)), false);
 
-  for (let number = 0; number < 30_000; number++) teams.asking(`team${number}`)();
+  for (let number = 0; number < 30_000; number++) teams.beginLookUp(`team${number}`)();
   assert.is(bots.has('mill'), false);
   assert.is(teams.has('team29999'), true);
 });
 
-test('a row that is read ahead and is gone does not make its id an unknown word', async () => {
+test('a refresh that finds no row does not make the id an unknown name', async () => {
   const unknown = createUnknownNames();
   const nowMs = { value: 0 };
   const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
@@ -122,36 +123,36 @@ test('a row that is read ahead and is gone does not make its id an unknown word'
   assert.is(await cache.get('mill', async () => other), other);
 });
 
-/** Counts what really asks SQL: each look-up takes one statement. */
-const counted = async (task: (catalogue: Catalogue) => Promise<unknown>): Promise<number> => {
+/** Counts the statements that reach SQL: each lookup is one statement. */
+const countStatements = async (task: (catalogue: Catalogue) => Promise<unknown>): Promise<number> => {
   let statements = 0;
   const sql = new Proxy(directory.sql, {
-    apply: (target, self, words) => {
-      if (Array.isArray(words[0]) && words[0].join('').includes('where ')) statements += 1;
-      return Reflect.apply(target, self, words);
+    apply: (target, self, args) => {
+      if (Array.isArray(args[0]) && args[0].join('').includes('where ')) statements += 1;
+      return Reflect.apply(target, self, args);
     },
   });
   await task(createCatalogue(sql));
   return statements;
 };
 
-test('a thousand look-ups of unknown names of each kind cost a handful of statements', async () => {
-  const looks: ((catalogue: Catalogue) => unknown)[] = [
+test('a thousand lookups of unknown names of each kind cost few statements', async () => {
+  const lookups: ((catalogue: Catalogue) => unknown)[] = [
     ({ bots }) => bots.find('missing'),
     ({ servers }) => servers.find('missing'),
     ({ teams }) => teams.find('missing'),
     ({ packs }) => packs.find('missing'),
     ({ vanity }) => vanity.findByCode('missing'),
   ];
-  for (const look of looks) {
-    const count = await counted(async (catalogue) => {
-      for (let number = 0; number < 1_000; number++) await look(catalogue);
+  for (const lookUp of lookups) {
+    const count = await countStatements(async (catalogue) => {
+      for (let number = 0; number < 1_000; number++) await lookUp(catalogue);
     });
-    assert.ok(count > 0 && count < 100, `${count} statements: ${look}`);
+    assert.ok(count > 0 && count < 100, `${count} statements: ${lookUp}`);
   }
 });
 
-test('what this node creates or renames is there at once, and soon at another', async () => {
+test('what this node creates or renames is visible at once, and soon on another node', async () => {
   const here = createCatalogue(directory.sql);
   const there = createCatalogue(directory.sql);
   await addBot(directory.sql, 'bot7', { vanity: 'lantern' });
@@ -171,7 +172,7 @@ test('what this node creates or renames is there at once, and soon at another', 
   }
 });
 
-test('a transaction makes what it created known before it is acknowledged', async () => {
+test('a created name is visible before its transaction is acknowledged', async () => {
   const { teams, sql } = createCatalogue(directory.sql);
   assert.is(await teams.find('team9'), null);
   const reading = teams.find('team9');

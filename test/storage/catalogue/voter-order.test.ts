@@ -1,6 +1,6 @@
 /**
- * Pages of voters on the embedded store: whatever happens to votes, they are those of a plain statement; and
- * an order that nobody reads leaves nothing behind.
+ * Pages of voters on the embedded store: after any changes of votes they equal those of a plain statement,
+ * and an order that is not read any longer leaves no rows behind.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -16,7 +16,7 @@ import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
 
 const test = suite('orders of voters');
 const seed = Number(process.env.SEED ?? 11);
-/** Segments so small that they are cut and joined all the time, and every list is a long one. */
+/** Segments so small that they are often cut and joined; and every list counts as long. */
 const options = { segmentVoters: 3, fewVotesMax: 0 };
 let directory: Directory;
 let bots = 0;
@@ -27,7 +27,7 @@ test.before(async () => {
 });
 test.after(() => directory.close());
 
-const newBot = (): Promise<EntityRef> => addBot(directory.sql, `voted${++bots}`);
+const addNewBot = (): Promise<EntityRef> => addBot(directory.sql, `voted${++bots}`);
 
 const insertVoters = async (ref: EntityRef, from: number, to: number): Promise<void> => {
   await directory.sql`
@@ -37,7 +37,7 @@ const insertVoters = async (ref: EntityRef, from: number, to: number): Promise<v
     from generate_series(${from}::int, ${to}::int) as number`;
 };
 
-const walk = async (orders: VoterOrders, ref: EntityRef): Promise<readonly string[]> => {
+const readAllPages = async (orders: VoterOrders, ref: EntityRef): Promise<readonly string[]> => {
   const seen: string[] = [];
   for (let page = 1; ; page++) {
     const voters = await orders.page(ref, page);
@@ -46,11 +46,11 @@ const walk = async (orders: VoterOrders, ref: EntityRef): Promise<readonly strin
   }
 };
 
-test('after any votes, voids and resets, page 1 is that of a plain statement', async () => {
+test('after any votes, voids and resets, page 1 equals that of a plain statement', async () => {
   const { sql } = directory;
   const random = createDice(seed);
   const nodes = [createVoterOrders(sql, options), createVoterOrders(sql, options)];
-  const ref = await newBot();
+  const ref = await addNewBot();
   for (let round = 0; round < 40; round++) {
     for (let change = random.below(4); change > 0; change--) await changeVotes(sql, ref, random);
 
@@ -66,32 +66,36 @@ test('after any votes, voids and resets, page 1 is that of a plain statement', a
   assert.ok((counted?.segments ?? 0) > 1, 'the order was cut');
 });
 
-test('a walk meets every voter once, in order, also through segments of all sizes', async () => {
+test('the pages have every voter once, in order, with segments of all sizes', async () => {
   const { sql } = directory;
   for (const segmentVoters of [7, 100, 1_000]) {
-    const ref = await newBot();
+    const ref = await addNewBot();
     await insertVoters(ref, 1, 700);
     const orders = createVoterOrders(sql, { segmentVoters, fewVotesMax: 0 });
     await orders.page(ref, 1);
     await insertVoters(ref, 600, 1_250);
 
-    assert.equal(await walk(orders, ref), await plainVoters(sql, ref), `${segmentVoters} to a segment`);
+    assert.equal(
+      await readAllPages(orders, ref),
+      await plainVoters(sql, ref),
+      `${segmentVoters} to a segment`,
+    );
   }
 });
 
-for (const [words, fewVotesMax] of [
+for (const [amount, fewVotesMax] of [
   ['many', 0],
   ['few', 500],
 ] as const) {
-  test(`pages after page 1 are of its moment while ${words} votes come in between`, async () => {
+  test(`later pages fit page 1 while votes arrive in between, on a list of ${amount} votes`, async () => {
     const { sql } = directory;
     const orders = createVoterOrders(sql, { fewVotesMax });
-    const ref = await newBot();
+    const ref = await addNewBot();
     await insertVoters(ref, 1, 250);
     const before = await plainVoters(sql, ref);
 
     const pages = [...(await orders.page(ref, 1))];
-    await addVotes(sql, ref, { dice: createDice(seed), votes: 20 });
+    await addVotes(sql, ref, { random: createDice(seed), votes: 20 });
     pages.push(...(await orders.page(ref, 2)), ...(await orders.page(ref, 3)));
 
     assert.equal(pages, before);
@@ -99,10 +103,10 @@ for (const [words, fewVotesMax] of [
   });
 }
 
-test('what waits for longer than a moment is counted in for any page', async () => {
+test('a change that waits longer than the maximum age is counted in for any page', async () => {
   const { sql } = directory;
   const orders = createVoterOrders(sql, { fewVotesMax: 0 });
-  const ref = await newBot();
+  const ref = await addNewBot();
   await insertVoters(ref, 1, 250);
   await orders.page(ref, 1);
   await insertVoters(ref, 251, 252);
@@ -114,7 +118,7 @@ test('what waits for longer than a moment is counted in for any page', async () 
 test('an entity with few votes gets no order', async () => {
   const { sql } = directory;
   const orders = createVoterOrders(sql);
-  const ref = await newBot();
+  const ref = await addNewBot();
   await insertVoters(ref, 1, 499);
 
   assert.equal(await orders.page(ref, 5), (await plainVoters(sql, ref)).slice(400));
@@ -139,12 +143,12 @@ test('a deleted listing shows no voters, with and without an order', async () =>
   }
 });
 
-test('an order that nobody reads goes with all its rows, and is made again', async () => {
+test('an order that is not read is dropped with all its rows, and can be created again', async () => {
   const { sql } = directory;
   const orders = createVoterOrders(sql, options);
-  const ref = await newBot();
+  const ref = await addNewBot();
   await insertVoters(ref, 1, 120);
-  const before = await walk(orders, ref);
+  const before = await readAllPages(orders, ref);
   await purgeVoterOrders(sql);
   assert.is((await sql`select from voters where incarnation = ${ref.incarnation}`).length, 120);
   await sql`
@@ -158,7 +162,7 @@ test('an order that nobody reads goes with all its rows, and is made again', asy
     assert.is(left.length, 0, table);
   }
   await insertVoters(ref, 123, 130);
-  assert.is((await walk(orders, ref)).length, before.length + 10);
+  assert.is((await readAllPages(orders, ref)).length, before.length + 10);
 });
 
 test.run();

@@ -1,7 +1,7 @@
 /**
- * What happens to votes, drawn by chance, and the list of voters as one plain statement sees it.
+ * Random changes of votes, and the list of voters according to one plain statement.
  *
- * Called by the tests of voter orders on the embedded store and on a Postgres server.
+ * Used by the tests of voter orders on the embedded store and on a Postgres server.
  */
 import { randomUUID } from 'node:crypto';
 import type { EntityRef } from '../../../engine/ids.ts';
@@ -10,20 +10,20 @@ import { locks } from '../../../storage/ledger/locks.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import type { Dice } from '../../faults/random.ts';
 
-/** Few instants, so that many votes share one. */
-const instants = 40;
+/** So few that many votes share one. */
+const timestamps = 40;
 const dayMs = 86_400_000;
 const firstMs = Date.UTC(2026, 2, 1);
 
-/** As the flush does it: one statement under the shared side of the votes' lock. */
+/** Inserts votes as a flush does: one statement that holds the lock on votes shared. */
 export const addVotes = (
   sql: Sql,
   ref: EntityRef,
-  { dice: random, votes }: { readonly dice: Dice; readonly votes: number },
+  { random, votes }: { readonly random: Dice; readonly votes: number },
 ): Promise<unknown> => {
   const rows = Array.from({ length: votes }, () => ({
     itag: randomUUID(),
-    created_at: new Date(firstMs + random.below(instants) * dayMs),
+    created_at: new Date(firstMs + random.below(timestamps) * dayMs),
     incarnation: ref.incarnation,
     target_type: ref.kind,
     target_id: ref.id,
@@ -38,10 +38,10 @@ export const addVotes = (
   });
 };
 
-/** Votes come, one becomes void, or a reset voids many. */
+/** Adds votes, makes one void, or makes many void by a reset. */
 export const changeVotes = async (sql: Sql, ref: EntityRef, random: Dice): Promise<void> => {
   const kind = random.below(20);
-  if (kind < 12) await addVotes(sql, ref, { dice: random, votes: 1 + random.below(6) });
+  if (kind < 12) await addVotes(sql, ref, { random, votes: 1 + random.below(6) });
   else if (kind < 19) {
     const [vote] = await sql<{ itag: string }[]>`
       select itag from votes where incarnation = ${ref.incarnation}
@@ -49,10 +49,15 @@ export const changeVotes = async (sql: Sql, ref: EntityRef, random: Dice): Promi
     if (vote !== undefined) await voidVote(sql, vote.itag, random.below(2) ? 'operator' : 'redeemed');
   } else {
     const scope = random.below(2) ? 'all' : ref.incarnation;
-    await resetVotes(sql, { scope, atMs: firstMs + random.below(instants / 2) * dayMs, reason: 'operator' });
+    await resetVotes(sql, {
+      scope,
+      atMs: firstMs + random.below(timestamps / 2) * dayMs,
+      reason: 'operator',
+    });
   }
 };
 
+/** Reads all voters in order with one plain statement. */
 export const plainVoters = async (sql: Sql, ref: EntityRef): Promise<readonly string[]> => {
   const rows = await sql<{ author: string }[]>`
     select author from (

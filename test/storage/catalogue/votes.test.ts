@@ -1,5 +1,5 @@
 /**
- * Past votes on real SQL: what is void, whose votes are valid, who voted.
+ * Past votes on real SQL: which are void, which are valid, and who voted.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -66,7 +66,7 @@ test('all votes show void ones with their reason and time', async () => {
   assert.equal(shown.at(-1), [at(1), 'monthly_reset', at(5)]);
 });
 
-test('all votes come ten a page', async () => {
+test('all votes are shown ten per page', async () => {
   for (let hour = 0; hour < 12; hour++) {
     await addVote(directory.sql, bot, { author: 'cleo', created_at: at(20, hour) });
   }
@@ -109,11 +109,11 @@ test('voters are distinct authors of valid votes, by their newest vote', async (
 });
 
 test('an unknown user has no votes', async () => {
-  assert.is((await catalogue.votes.valid({ user: 'nobody', ref: bot })).length, 0);
-  assert.is((await catalogue.votes.page({ user: 'nobody', ref: bot }, 1)).count, 0);
+  assert.is((await catalogue.votes.valid({ user: 'unknown', ref: bot })).length, 0);
+  assert.is((await catalogue.votes.page({ user: 'unknown', ref: bot }, 1)).count, 0);
 });
 
-test('the whole list of voters comes in steps, each voter once, also while somebody votes', async () => {
+test('the whole list of voters comes in steps, each voter once, also during a vote', async () => {
   const voters = 2_500;
   await directory.sql`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)

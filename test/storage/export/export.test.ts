@@ -1,5 +1,5 @@
 /**
- * Export and import are inverse: what comes out goes in again, and comes out the same to the byte.
+ * Export and import are inverse: an import of an export gives the same export, byte for byte.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -32,7 +32,7 @@ test.before.each(() => store.clear());
 
 const linesIn = (text: string): string[] => text.split('\n').slice(0, -1);
 
-/** Imports the lines and checks that the export of it survives a second import. Resolves to the export. */
+/** Imports the lines, exports them, and checks that a second import gives the same export. Resolves to it. */
 const roundTrip = async (lines: readonly string[]): Promise<string> => {
   await importLines(store.sql, lines);
   const first = await store.dump();
@@ -54,9 +54,9 @@ test('the demo directory survives a round trip', async () => {
   assert.is(linesIn(text).length, records.length + 300, 'each bot has a user record of its own');
 });
 
-const word = fc
+const shortText = fc
   .string({ unit: 'binary', minLength: 3, maxLength: 30 })
-  .filter((text) => text.isWellFormed() && !text.includes('\0'));
+  .filter((value) => value.isWellFormed() && !value.includes('\0'));
 const time = fc.integer({ min: 0, max: 4e12 }).map((ms) => new Date(ms).toISOString());
 const stat = fc.bigInt({ min: 0n, max: 18_446_744_073_709_552_000n }).map(String);
 const counter = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -66,12 +66,12 @@ const botFields = optionally({
   type: fc.constantFrom('pending', 'approved', 'certified', 'denied'),
   prefix: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 10 }),
   tags: fc
-    .uniqueArray(word, { minLength: 1, maxLength: 5 })
+    .uniqueArray(shortText, { minLength: 1, maxLength: 5 })
     .filter((tags) => tags.every((tag) => [...tag].length >= 3)),
-  extra_links: fc.array(fc.record({ name: word, value: fc.constant('https://docs.example/a') }), {
+  extra_links: fc.array(fc.record({ name: shortText, value: fc.constant('https://docs.example/a') }), {
     maxLength: 3,
   }),
-  staff_note: fc.oneof(fc.constant(null), word),
+  staff_note: fc.oneof(fc.constant(null), shortText),
   listed_since: fc.oneof(fc.constant(null), time),
   start_premium_period: time,
   premium_period_length: fc.integer({ min: 0, max: 10_000 }),
@@ -88,16 +88,16 @@ const botFields = optionally({
   nsfw: fc.boolean(),
 });
 const userFields = optionally({
-  display_name: word,
-  flags: fc.array(word, { maxLength: 3 }),
-  extra_data: fc.dictionary(word, fc.oneof(word, fc.integer(), fc.boolean(), fc.constant(null)), {
+  display_name: shortText,
+  flags: fc.array(shortText, { maxLength: 3 }),
+  extra_data: fc.dictionary(shortText, fc.oneof(shortText, fc.integer(), fc.boolean(), fc.constant(null)), {
     maxKeys: 3,
   }),
   banned: fc.boolean(),
   created_at: time,
 });
 
-test('whatever fields a record has survive a round trip', async () => {
+test('any fields of a record survive a round trip', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(botFields, { maxLength: 6 }),
@@ -117,7 +117,7 @@ test('whatever fields a record has survive a round trip', async () => {
   );
 });
 
-test('records come in an order in which everything named stands before what names it', async () => {
+test('a record comes after those it refers to', async () => {
   const text = await roundTrip(
     linesOf(
       user(2),
@@ -137,7 +137,7 @@ test('records come in an order in which everything named stands before what name
   assert.ok(text.indexOf(platformId(6)) < text.indexOf(platformId(5)), 'bots in the order of their listing');
 });
 
-test('integers of 64 bits leave as the digits they came in', async () => {
+test('integers of 64 bits keep their digits', async () => {
   const line = JSON.stringify(bot(5)).replace(
     '{',
     '{"servers":18446744073709551557,"shard_list":[9007199254740993],',
@@ -148,7 +148,7 @@ test('integers of 64 bits leave as the digits they came in', async () => {
   assert.match(text, /"servers":18446744073709551557,"shard_list":\[9007199254740993\]/);
 });
 
-test('a vote that a reset voids leaves as a void vote', async () => {
+test('a vote that a reset made void is exported as a void vote', async () => {
   const at = new Date('2026-02-01T00:00:00.000Z');
   await importLines(
     store.sql,
@@ -174,7 +174,7 @@ test('a vote that a reset voids leaves as a void vote', async () => {
   );
 });
 
-test('votes of a deleted listing leave as former ones and come back so', async () => {
+test('votes of a deleted listing are exported and imported as votes of a former listing', async () => {
   await importLines(store.sql, linesOf(user(1), bot(5), bot(6), vote(5, 2), vote(6, 2)));
   await store.sql`update votes set incarnation = 999999 where target_id = ${platformId(5)}`;
 
@@ -186,7 +186,7 @@ test('votes of a deleted listing leave as former ones and come back so', async (
   assert.is(JSON.parse(former[0] ?? '').void_reason, 'deleted');
 });
 
-test('votes of a deleted listing leave with the time of the deletion, immutable ones too', async () => {
+test('votes of a deleted listing have the time of the deletion, immutable ones too', async () => {
   const at = new Date('2026-02-03T00:00:00.000Z');
   await importLines(
     store.sql,
@@ -209,7 +209,7 @@ test('votes of a deleted listing leave with the time of the deletion, immutable 
   );
 });
 
-test('pages join without a gap or a double, whatever their size', async () => {
+test('pages of any size have each record once', async () => {
   await importLines(store.sql, linesOf(user(1), ...Array.from({ length: 9 }, (_, n) => bot(n + 5))));
   const whole = await store.dump();
 

@@ -1,6 +1,6 @@
 /**
- * What an operator offers (tiers, shop, blog, positions, applications, words) leaves a directory with its
- * export, and comes back from it in a new one, to the byte.
+ * The operator's content (tiers, shop, blog, positions, applications, reserved names) survives an export and
+ * an import into a new directory, byte for byte.
  */
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -10,7 +10,7 @@ import { ImportStopped, importLines } from '../../../storage/import/import.ts';
 import { linesOf, openTestStore, type TestStore } from '../import/store.ts';
 
 const test = suite('export of offers');
-/** New directories, with the positions that come with one. */
+/** New directories, with the positions that every new directory has. */
 let from: TestStore;
 let to: TestStore;
 
@@ -66,7 +66,7 @@ const fillOffers = async ({ operator, sql }: Catalogue): Promise<void> => {
   await blog.put({ ...post, slug: 'welcome', draft: false });
   await blog.put({ ...post, slug: 'later', draft: true, tags: ['news'] });
   await positions.put(position('helper', 'New.'));
-  await positions.put(position('staff', 'Written anew.'));
+  await positions.put(position('staff', 'Rewritten.'));
   await positions.remove('dev');
   await reservedNames.add('lantern');
   const answers = JSON.stringify({ why: 'I like to.\nReally.' });
@@ -82,7 +82,7 @@ const fillOffers = async ({ operator, sql }: Catalogue): Promise<void> => {
 
 const linesIn = (text: string): string[] => text.split('\n').slice(0, -1);
 
-test('all that an operator offers, imported into a new directory, is exported the same', async () => {
+test('the content of an operator, imported into a new directory, gives the same export', async () => {
   await fillOffers(createCatalogue(from.sql));
   const exported = await from.dump();
 
@@ -96,20 +96,20 @@ test('all that an operator offers, imported into a new directory, is exported th
   );
   const again = await importLines(to.sql, linesIn(exported));
   assert.is(again.skipped, linesIn(exported).length);
-  assert.is(await to.dump(), exported, 'again changes nothing');
+  assert.is(await to.dump(), exported, 'a second import changes nothing');
 });
 
-test('positions that an operator has written stay, those that came with a directory give way', async () => {
+test('an import keeps positions that an operator wrote, and deletes those of a new directory', async () => {
   await createCatalogue(to.sql).operator.positions.put(position('qaqc', 'Ours.'));
   const record = { kind: 'position', id: 'qaqc', name: 'Other', questions: [{ id: 'a', question: 'A?' }] };
 
   await importLines(to.sql, linesOf(record));
 
-  const [kept] = await to.sql`select info, shipped from app_positions where id = 'qaqc'`;
-  assert.equal({ ...kept }, { info: 'Ours.', shipped: false });
+  const [row] = await to.sql`select info, shipped from app_positions where id = 'qaqc'`;
+  assert.equal({ ...row }, { info: 'Ours.', shipped: false });
 });
 
-for (const [what, records, words] of [
+for (const [what, records, message] of [
   [
     'an item of an unknown benefit',
     [{ kind: 'item', id: 'a', name: 'A', cents: 1, benefits: ['none'] }],
@@ -139,7 +139,7 @@ for (const [what, records, words] of [
     );
 
     assert.instance(stopped, ImportStopped);
-    assert.match((stopped as Error).message, words);
+    assert.match((stopped as Error).message, message);
     assert.is(await to.dump(), before);
   });
 }

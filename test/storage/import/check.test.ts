@@ -1,5 +1,5 @@
 /**
- * What a line of an import may say, and the words it gets when it may not. No store is opened.
+ * Which lines an import accepts, and the messages for those it refuses. No store is opened.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -9,7 +9,7 @@ import { bot, pack, platformId, server, session, team, user, vote } from './stor
 
 const test = suite('import lines');
 
-const faultOf = (record: unknown): string => checkLine(JSON.stringify(record)).fault;
+const findFault = (record: unknown): string => checkLine(JSON.stringify(record)).fault;
 
 const wrong: [string, unknown, RegExp][] = [
   ['an unknown kind', { kind: 'robot' }, /"kind" must be one of user, team/],
@@ -36,7 +36,7 @@ const wrong: [string, unknown, RegExp][] = [
   ['one tag twice', bot(5, { tags: ['one', 'one'] }), /^tags /],
   ['a local time', bot(5, { created_at: '2026-01-01T00:00:00+01:00' }), /^created_at must be a UTC time/],
   [
-    'a day that is none',
+    'a day that does not exist',
     bot(5, { created_at: '2026-02-30T00:00:00.000Z' }),
     /^created_at must be a UTC time/,
   ],
@@ -50,28 +50,28 @@ const wrong: [string, unknown, RegExp][] = [
   ],
   ['a NUL character', user(1, { username: 'a\u0000b' }), /NUL character/],
   ['half a surrogate pair', user(1, { username: 'a\ud800' }), /half of a surrogate pair/],
-  ['a team of nobody', team('t', 1, { members: [] }), /^members /],
+  ['a team without members', team('t', 1, { members: [] }), /^members /],
   [
     'a team without owner',
     team('t', 1, { members: [{ user_id: '1', perms: [] }] }),
-    /nobody with the permission/,
+    /must include a user with the permission owner/,
   ],
   ['an unknown permission', team('t', 1, { members: [{ user_id: '1', perms: ['boss'] }] }), /permission id/],
   ['a server without team', server(5, { team_owner: undefined }), /^team_owner is missing$/],
   ['a pack url in capitals', pack('Starter'), /^url must be 3 to 20/],
   ['a vote without time', vote(1, 2, { created_at: undefined }), /^created_at is missing$/],
-  ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /for void votes/],
+  ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /only a void vote may have/],
   ['a former vote that counts', vote(1, 2, { former: true }), /must be void/],
   ['a token instead of its hash', session({ token_hash: 'rc_user_1_x' }), /SHA-256/],
 ];
-for (const [name, record, words] of wrong) {
-  test(`${name} is refused in words`, () => {
-    assert.match(faultOf(record), words);
+for (const [name, record, message] of wrong) {
+  test(`${name} is refused with a message`, () => {
+    assert.match(findFault(record), message);
   });
 }
 
-test('at most three faults are told, and how many more there are', () => {
-  const fault = faultOf(
+test('the message has at most three faults, and the number of the others', () => {
+  const fault = findFault(
     bot(5, { library: undefined, prefix: undefined, invite: undefined, short: '', tags: 1 }),
   );
 
@@ -82,7 +82,7 @@ test('at most three faults are told, and how many more there are', () => {
 test('the smallest record of each kind is accepted', () => {
   const records = [user(1), team('team-1', 1), server(5), bot(5), pack('one'), vote(5, 2), session()];
 
-  assert.equal(records.map(faultOf), ['', '', '', '', '', '', '']);
+  assert.equal(records.map(findFault), ['', '', '', '', '', '', '']);
 });
 
 test('integers up to 2^64 keep their digits', () => {
@@ -98,10 +98,10 @@ test('integers up to 2^64 keep their digits', () => {
 });
 
 test('an escaped backslash before u0000 is text, not a NUL', () => {
-  assert.is(faultOf(user(1, { username: 'a\\u0000b' })), '');
+  assert.is(findFault(user(1, { username: 'a\\u0000b' })), '');
 });
 
-test('no text is too strange to be judged', () => {
+test('any text is either a record or a fault', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
       const { record, fault } = checkLine(text);

@@ -1,5 +1,5 @@
 /**
- * Imports into a real embedded store: what is added, what is left alone, what stops, what goes on.
+ * Imports into a real embedded store: what is added, what stays unchanged, what stops it, how it resumes.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ test.before.each(() => store.clear());
 
 const now = '2026-03-01T00:00:00.000Z';
 const load = (...records: Record<string, unknown>[]) => importLines(store.sql, linesOf(...records), { now });
-const refusal = (promise: Promise<unknown>): Promise<ImportStopped> =>
+const catchStop = (promise: Promise<unknown>): Promise<ImportStopped> =>
   promise.then(
     () => assert.unreachable('the import should have stopped'),
     (error: unknown) => {
@@ -41,7 +41,7 @@ const refusal = (promise: Promise<unknown>): Promise<ImportStopped> =>
       return error as ImportStopped;
     },
   ) as Promise<ImportStopped>;
-const numberOf = async (table: string): Promise<number> => {
+const countRows = async (table: string): Promise<number> => {
   const rows = await store.sql<{ count: number }[]>`select count(*) from ${store.sql(table)}`;
   return rows[0]?.count ?? -1;
 };
@@ -75,9 +75,9 @@ test('every kind of record gets its rows', async () => {
 
   const added = { user: 3, team: 1, server: 1, bot: 2, pack: 1, vote: 1, session: 1 };
   assert.equal(report.added, { ...noCounts(), ...added });
-  assert.is(await numberOf('totals'), 5);
-  assert.is(await numberOf('vanity'), 4);
-  assert.is(await numberOf('team_members'), 2);
+  assert.is(await countRows('totals'), 5);
+  assert.is(await countRows('vanity'), 4);
+  assert.is(await countRows('team_members'), 2);
 });
 
 test('an entity is born with incarnation, shard, totals and vanity', async () => {
@@ -104,7 +104,7 @@ test('running it again changes nothing', async () => {
   assert.is(await store.dump(), before);
 });
 
-test('what is in the store already is left as it is', async () => {
+test('a record that the store already has changes nothing', async () => {
   await load(...directory);
 
   await load(bot(5, { prefix: 'changed', clicks: 1000 }));
@@ -114,7 +114,7 @@ test('what is in the store already is left as it is', async () => {
   assert.equal([row?.prefix, row?.clicks], ['!', 9]);
 });
 
-test('integers of 64 bits are stored to the digit', async () => {
+test('integers of 64 bits are stored with all digits', async () => {
   const line = JSON.stringify(bot(5)).replace('{', '{"servers":18446744073709551557,');
 
   await importLines(store.sql, [...linesOf(user(1)), line]);
@@ -123,39 +123,42 @@ test('integers of 64 bits are stored to the digit', async () => {
   assert.is(row?.servers, '18446744073709551557');
 });
 
-test('a line may name only what stands before it', async () => {
-  const stopped = await refusal(load(bot(5), user(1)));
+test('a record may refer only to records before it', async () => {
+  const stopped = await catchStop(load(bot(5), user(1)));
 
-  assert.match(stopped.message, /^line 1: there is no user 1\d+1 \(what a line names must come before it\)$/);
+  assert.match(
+    stopped.message,
+    /^line 1: there is no user 1\d+1 \(a record must come after those it refers to\)$/,
+  );
 });
 
 test('a bad line stops the import before anything of its batch is written', async () => {
   const lines = linesOf(user(1), user(2), user(3), bot(5, { short: '' }), user(4));
 
-  const stopped = await refusal(importLines(store.sql, lines, { batchLines: 2 }));
+  const stopped = await catchStop(importLines(store.sql, lines, { batchLines: 2 }));
 
   assert.equal(
     stopped.badLines.map(({ line }) => line),
     [4],
   );
   assert.is(stopped.linesDone, 2);
-  assert.is(await numberOf('users'), 2);
+  assert.is(await countRows('users'), 2);
 });
 
 test('a client id belongs to one bot', async () => {
-  const stopped = await refusal(
+  const stopped = await catchStop(
     load(user(1), bot(5, { client_id: platformId(9) }), bot(6, { client_id: platformId(9) })),
   );
 
   assert.match(stopped.message, /^line 3: client_id \d+ belongs to bot \d+$/);
 });
 
-test('a taken name gets a suffix, a taken code is refused', async () => {
+test('a name in use gets a suffix, a vanity code in use is refused', async () => {
   const named = { user: { username: 'Lantern' } };
   await load(user(1), bot(5, named), bot(6, named), bot(7, { user: { username: '???' } }));
 
   const rows = await store.sql<{ code: string }[]>`select code from vanity order by code`;
-  const stopped = await refusal(load(bot(8, { vanity: 'Lantern' })));
+  const stopped = await catchStop(load(bot(8, { vanity: 'Lantern' })));
 
   assert.equal(
     rows.map(({ code }) => code),
@@ -164,19 +167,19 @@ test('a taken name gets a suffix, a taken code is refused', async () => {
   assert.match(stopped.message, /^line 1: the vanity code lantern is taken$/);
 });
 
-test('what only the database can refuse is found down to the line', async () => {
+test('a record that only the database refuses is traced to its line', async () => {
   const itag = '11111111-2222-4333-8444-555555555555';
   await load(user(1), bot(5, { itag }));
   const lines = linesOf(...Array.from({ length: 20 }, (_, n) => bot(n + 10, n === 13 ? { itag } : {})));
 
   const report = await importLines(store.sql, lines, { skipBad: true });
-  const stopped = await refusal(importLines(store.sql, lines));
+  const stopped = await catchStop(importLines(store.sql, lines));
 
   assert.equal([report.added.bot, report.rejected], [19, 1]);
   assert.match(stopped.message, /^line 14: refused by the database: .*itag/);
 });
 
-test('a vote without itag is counted in once', async () => {
+test('a vote without itag is imported once', async () => {
   await load(user(1), bot(5), vote(5, 2));
 
   const report = await load(vote(5, 2), vote(5, 2, { vote_num: 1 }), vote(5, 3));
@@ -184,21 +187,21 @@ test('a vote without itag is counted in once', async () => {
   assert.equal([report.added.vote, report.skipped], [2, 1]);
 });
 
-test('vote records leave totals alone', async () => {
+test('vote records do not change totals', async () => {
   await load(user(1), bot(5, { upvotes: 7 }), vote(5, 2), vote(5, 3));
 
   const [row] = await store.sql`select upvotes from totals`;
   assert.is(row?.upvotes, 7);
 });
 
-test('a vote of a former listing belongs to no living one', async () => {
+test('a vote of a former listing belongs to no current listing', async () => {
   await load(user(1), bot(5), vote(5, 2, { void: true, void_reason: 'deleted', former: true }));
 
   const [row] = await store.sql`select incarnation from votes`;
   assert.is(row?.incarnation, 0);
 });
 
-test('with skipBad bad lines go to a file and the rest goes in', async () => {
+test('with skipBad bad lines go to a file and the others are imported', async () => {
   const path = join(store.folder, 'skip.jsonl');
   const lines = [
     ...linesOf(user(1)),
@@ -218,7 +221,7 @@ test('with skipBad bad lines go to a file and the rest goes in', async () => {
   assert.equal(JSON.parse(rejected[3] ?? '').bot_id, platformId(6));
 });
 
-test('bytes that are not UTF-8 and endless lines are bad lines', async () => {
+test('lines that are not UTF-8 or too long are bad lines', async () => {
   const path = join(store.folder, 'bytes.jsonl');
   writeFileSync(path, Buffer.concat([Buffer.from([0x7b, 0xff, 0x0a]), Buffer.alloc(3_000_000, 0x61)]));
 
@@ -229,7 +232,7 @@ test('bytes that are not UTF-8 and endless lines are bad lines', async () => {
   assert.match(rejected, /^# line 1: not valid UTF-8\n.*\n# line 2: longer than 2097152 bytes\n$/);
 });
 
-test('an interrupted import goes on where it stopped, a complete one starts over', async () => {
+test('an interrupted import continues where it stopped, a complete one starts again', async () => {
   const path = join(store.folder, 'resume.jsonl');
   const stop = new AbortController();
   const records = [
@@ -250,10 +253,10 @@ test('an interrupted import goes on where it stopped, a complete one starts over
   assert.equal([first.interrupted, first.linesDone, first.added.bot], [true, 12, 9]);
   assert.equal([second.resumedAfter, second.linesDone, second.added.bot], [12, 30, 15]);
   assert.equal([third.resumedAfter, third.added.bot, third.skipped], [0, 0, 25]);
-  assert.is(await numberOf('bots'), 24);
+  assert.is(await countRows('bots'), 24);
 });
 
-test('rejects beyond the committed progress are found again, not twice', async () => {
+test('rejected lines beyond the committed progress are found again, not twice', async () => {
   const path = join(store.folder, 'rejects.jsonl');
   writeFileSync(path, linesOf(user(1), bot(5, { tags: [] }), user(2), bot(6, { tags: [] })).join('\n'));
   const stop = new AbortController();
@@ -278,17 +281,17 @@ test('two runs of one file at once do not count each other’s lines', async () 
 
   const failed = both.filter((result) => result.status === 'rejected');
   assert.is(failed.length, 1);
-  assert.match(String(failed[0]?.reason), /another import of the same file is under way/);
+  assert.match(String(failed[0]?.reason), /another import of the same file is running/);
 });
 
-test('a file that cannot be read is an error and leaves no trace', async () => {
+test('a file that cannot be read is an error and changes nothing', async () => {
   const path = join(store.folder, 'missing.jsonl');
 
   const error = await importFile(store.sql, path, { skipBad: true }).catch((reason: Error) => reason);
 
   assert.match((error as Error).message, /ENOENT/);
   assert.not.ok(existsSync(`${path}.rejected`));
-  assert.is(await numberOf('imports'), 0);
+  assert.is(await countRows('imports'), 0);
 });
 
 test.run();

@@ -1,5 +1,5 @@
 /**
- * An import killed with SIGKILL at several moments ends in the same store as one that nobody disturbed.
+ * An import killed with SIGKILL at several moments ends in the same store as an undisturbed import.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ const records = [
 const run = async (killAt: number): Promise<number> => {
   const importing = spawn(process.execPath, [...process.execArgv, child, directory, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // What the killed ones leave behind goes with the folder.
+    // Temporary files of killed processes are deleted with the folder.
     env: { ...process.env, TMPDIR: folder },
   });
   const ended = once(importing, 'exit');
@@ -55,7 +55,7 @@ const run = async (killAt: number): Promise<number> => {
   return done;
 };
 
-test('kill -9 loses no batch and repeats none', async () => {
+test('SIGKILL loses no batch and repeats none', async () => {
   writeFileSync(file, linesOf(...records).join('\n'));
   await makeSqlFolder(directory);
 

@@ -1,7 +1,7 @@
 /**
  * An empty embedded store in a temporary folder, and records to fill it with.
  *
- * One store per test file: making one takes seconds, emptying it milliseconds.
+ * One store per test file: creating one takes seconds, emptying it milliseconds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,16 +12,16 @@ import { openMigratedSql } from '../../support/sql-template.ts';
 
 export interface TestStore {
   readonly sql: Sql;
-  /** Temporary; removed by `close`. */
+  /** A temporary folder; `close` deletes it. */
   readonly folder: string;
-  /** Removes all rows, those that come with a new directory, too. */
+  /** Deletes all rows, also those of a new directory. */
   clear(): Promise<void>;
-  /** The whole content as export lines. */
+  /** Exports the whole content. */
   dump(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Those that refer to others first. */
+/** Tables that refer to others come before them. */
 const tables = [
   'votes',
   'vote_resets',

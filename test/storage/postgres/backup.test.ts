@@ -1,6 +1,7 @@
 /**
- * Back-up and restore on real servers: a dump goes into an empty database only, whole; a Redis that is empty
- * or newer is healed, an older one refused. And the commands that need no node, with data in the stores.
+ * Backup and restore on real servers: a dump is restored whole and into an empty database only; a Redis that
+ * is empty or newer is repaired, an older one is refused. Also the commands that need no node, on servers
+ * with data.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,7 @@ import { fillDirectory } from '../../support/directory.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
-const test = suite('back-up of the servers');
+const test = suite('backup of the servers');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-servers-'));
 const backup = join(folder, 'backup');
 let postgres: PostgresServer;
@@ -34,7 +35,7 @@ let admin: Redis;
 let original: Record<string, string>;
 let atBackup: string;
 
-const settingsOf = (DATABASE_URL: string): Record<string, string> => ({
+const makeSettings = (DATABASE_URL: string): Record<string, string> => ({
   DATA_DIR: join(folder, 'data'),
   REDIS_URL: redis.url,
   DATABASE_URL,
@@ -45,9 +46,9 @@ const settingsOf = (DATABASE_URL: string): Record<string, string> => ({
   ADMIN_TOKEN: 'x'.repeat(40),
 });
 
-/** A database of its own that nothing is in. */
-const emptyDatabase = async (name: string): Promise<Record<string, string>> =>
-  settingsOf(await postgres.database(name));
+/** Creates an empty database. */
+const createDatabase = async (name: string): Promise<Record<string, string>> =>
+  makeSettings(await postgres.database(name));
 
 const onNode = async (settings: Record<string, string>, task: (url: string) => Promise<void>) => {
   const node = await start(readConfig(settings));
@@ -65,7 +66,7 @@ const onStores = async <Result>(
 ): Promise<Result> => {
   const stores = await openStores(readConfig(settings), {
     clock: Date.now,
-    onWarning: (words) => assert.unreachable(words),
+    onWarning: (message) => assert.unreachable(message),
   });
   try {
     return await task(stores);
@@ -74,18 +75,18 @@ const onStores = async <Result>(
   }
 };
 
-/** Until SQL has these totals, or too much time has passed. */
-const untilTotals = async (stores: Stores, wanted: RegExp): Promise<void> => {
+/** Waits until SQL has these totals, at most 30 s. */
+const waitForTotals = async (stores: Stores, expected: RegExp): Promise<void> => {
   const endMs = performance.now() + 30_000;
-  while (!wanted.test(await inSql(stores)) && performance.now() < endMs) await sleep(50);
+  while (!expected.test(await inSql(stores)) && performance.now() < endMs) await sleep(50);
 };
 
-const nothing = async (): Promise<void> => {};
+const doNothing = async (): Promise<void> => {};
 
 test.before(async () => {
   [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   admin = new Redis(redis.url);
-  original = await emptyDatabase('original');
+  original = await createDatabase('original');
   const sql = connectSql(original.DATABASE_URL ?? '');
   await migrate(sql);
   await fillDirectory(sql, sizes);
@@ -98,7 +99,7 @@ test.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a backup is taken while a node counts on, with all it had not flushed', async () => {
+test('a backup of a running node has all its counts, also those that were not flushed', async () => {
   let totals = '';
   const slow = { ...original, FLUSH_INTERVAL_MS: '60000' };
   atBackup = await onNode(slow, async (url) => {
@@ -116,11 +117,11 @@ test('a restore into a database that is not empty is refused and changes nothing
   const { code, err } = await run(runRestore, original, backup);
 
   assert.is(code, 1);
-  assert.match(err, /The database is not empty \(.*make a new database and name it in DATABASE_URL/);
+  assert.match(err, /The database is not empty \(.*create a new database and name it in DATABASE_URL/);
 });
 
 test('a damaged dump is refused, and the database stays empty', async () => {
-  const settings = await emptyDatabase('damaged');
+  const settings = await createDatabase('damaged');
   const file = join(backup, 'database.dump');
   const whole = readFileSync(file);
   const bytes = Buffer.from(whole);
@@ -141,12 +142,12 @@ test('a damaged dump is refused, and the database stays empty', async () => {
 
 test('older SQL: the restore keeps the counters, and the next node writes all totals', async () => {
   const later = await onNode(original, (url) => count(url, 2, '18446744073709550001'));
-  const settings = await emptyDatabase('older');
+  const settings = await createDatabase('older');
 
   const { code, out, err } = await run(runRestore, settings, backup);
-  // The dump names the node that lived when it was taken: its part of the flushing is waited for a while.
+  // The dump has the row of the node that ran then, so its share of the shards is not flushed at first.
   const seen = await onNode(settings, () =>
-    onStores(settings, (stores) => untilTotals(stores, /^18446744073709550001 3 /)),
+    onStores(settings, (stores) => waitForTotals(stores, /^18446744073709550001 3 /)),
   );
   const totals = await onStores(settings, inSql);
 
@@ -160,17 +161,17 @@ test('older SQL: the restore keeps the counters, and the next node writes all to
   assert.match(totals, /^18446744073709550001 3 /);
 });
 
-test('SQL brought back by other means: reflush writes all totals of Redis', async () => {
-  const settings = await emptyDatabase('by_hand');
-  const later = await onNode(original, nothing);
-  // Another Redis takes the restore's part, so that ours hears nothing of it.
+test('SQL restored by other means: reflush writes all totals of Redis', async () => {
+  const settings = await createDatabase('by_hand');
+  const later = await onNode(original, doNothing);
+  // The restore uses another Redis, so that ours is not changed by it.
   const other = await startRedis();
   await run(runRestore, { ...settings, REDIS_URL: other.url }, backup);
   await other.dispose();
 
   const { code, out, err } = await run(runReflush, settings);
   const totals = await onStores(settings, inSql);
-  const seen = await onNode(settings, nothing);
+  const seen = await onNode(settings, doNothing);
 
   assert.equal([code, err], [0, '']);
   assert.match(out, /^All totals of the hot store are in SQL\./);
@@ -178,8 +179,8 @@ test('SQL brought back by other means: reflush writes all totals of Redis', asyn
   assert.is(seen, later);
 });
 
-test('Redis emptied: all is healed from the backup under a new generation, never from zero', async () => {
-  const settings = await emptyDatabase('emptied');
+test('Redis emptied: all counters come from the backup under a new generation, never from zero', async () => {
+  const settings = await createDatabase('emptied');
   await admin.flushall();
   const { code, err } = await run(runRestore, settings, backup);
   let first = '';
@@ -192,17 +193,17 @@ test('Redis emptied: all is healed from the backup under a new generation, never
 
   assert.equal([code, err], [0, '']);
   assert.is(first, atBackup);
-  assert.equal(votes, [429], 'waits come back with the rows of votes');
+  assert.equal(votes, [429], 'the rows of votes restore the waits');
   assert.match(after, /^"servers":7 "clicks":3 /);
 });
 
 test('a Redis older than SQL is refused by restore and reflush, and nothing is written back', async () => {
-  // A Redis of an earlier time: published once, and never come as far as the backup.
+  // An older Redis: it was published once and never reached the positions of the backup.
   await admin.flushall();
   await onStores(original, ({ hot }) =>
     hot.publish(Array.from({ length: 128 }, (_, shard) => ({ shard: toShard(shard), generation: 1 }))),
   );
-  const settings = await emptyDatabase('newer');
+  const settings = await createDatabase('newer');
 
   const restored = await run(runRestore, settings, backup);
   const before = await onStores(original, inSql);
@@ -218,7 +219,7 @@ test('a Redis older than SQL is refused by restore and reflush, and nothing is w
 
 test('import, export and inspect work on the servers', async () => {
   await admin.flushall();
-  const settings = await emptyDatabase('commands');
+  const settings = await createDatabase('commands');
   const file = join(folder, 'out.jsonl');
   const exported = await run(
     (_, terminal) => onStores(original, ({ sql }) => runExport(sql, terminal, file)),

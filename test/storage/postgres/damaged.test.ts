@@ -1,5 +1,5 @@
 /**
- * A real Postgres whose table lost its file's content: the failure is definite, and told once.
+ * A real Postgres with a table whose file lost its content: the failure is definite, and is reported once.
  */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +14,12 @@ const test = suite('a damaged Postgres');
 const server = await startPostgres();
 test.after(() => server.close());
 
-test('damage is a definite failure that /readyz and one line of the log tell', async () => {
+test('damage is a definite failure, reported in /readyz and in one log line', async () => {
   const url = await server.database('damaged');
-  const told: string[] = [];
-  const { sql, getLastError, close } = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  const reported: string[] = [];
+  const { sql, getLastError, close } = await openServerSql(url, {
+    onTrouble: (message) => reported.push(message),
+  });
   await sql`create table numbers (number bigint primary key)`;
   await sql`insert into numbers values (1)`;
   const [file] = await sql<{ path: string }[]>`select pg_relation_filepath('numbers') as path`;
@@ -25,16 +27,16 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
   await server.stop('fast');
   truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
   await server.start();
-  const again = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  const again = await openServerSql(url, { onTrouble: (message) => reported.push(message) });
   assert.is(again.getLastError(), null);
 
   const failures: unknown[] = [];
   for (let count = 0; count < 3; count++) {
-    await asStorage('look', () => again.sql`select * from numbers where number = 1`).catch((error: unknown) =>
+    await asStorage('read', () => again.sql`select * from numbers where number = 1`).catch((error: unknown) =>
       failures.push(error),
     );
   }
-  const words = again.getLastError();
+  const message = again.getLastError();
   const [other] = await again.sql`select 1 as one`;
   await again.close();
 
@@ -44,8 +46,8 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
     const { reason, outcome } = failure as StorageError;
     assert.equal({ reason, outcome }, { reason: 'damaged', outcome: 'not_applied' });
   }
-  assert.match(words ?? '', /Postgres met damaged data \(XX001: .*reflush/);
-  assert.equal(told, [words]);
+  assert.match(message ?? '', /Postgres met damaged data \(XX001: .*reflush/);
+  assert.equal(reported, [message]);
   assert.is(getLastError(), null);
   assert.equal({ ...other }, { one: 1 });
 });

@@ -1,6 +1,6 @@
 /**
- * Rules of teams, packs and vanity codes while many connections of a Postgres server ask at once. The
- * embedded store runs one transaction at a time, so only here do two decisions ever meet.
+ * Rules of teams, packs and vanity codes under concurrent requests on a Postgres server. The embedded store
+ * runs one transaction at a time, so only here can two decisions be concurrent.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -32,16 +32,16 @@ test.after(async () => {
 });
 
 const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
-const kept: MemberChange = { permissions: null, dataHolder: null, mentionable: null };
-/** A team whose every member owns it and holds its data. */
-const newTeam = async (members: readonly string[]): Promise<string> => {
+const unchanged: MemberChange = { permissions: null, dataHolder: null, mentionable: null };
+/** Creates a team; every member is an owner and a data holder. */
+const addNewTeam = async (members: readonly string[]): Promise<string> => {
   const id = `team-${++teams}`;
   await addTeam(sql, id);
   for (const user of members) await addMember(sql, id, { user, permissions: ['owner'] });
   await sql`update team_members set data_holder = true where team_id = ${id}`;
   return id;
 };
-const countOf = async (teamId: string) => {
+const countMembers = async (teamId: string) => {
   const [row] = await sql<{ owners: number; holders: number; members: number }[]>`
     select count(*) filter (where 'owner' = any(permissions)) as owners,
       count(*) filter (where data_holder) as holders, count(*) as members
@@ -49,48 +49,48 @@ const countOf = async (teamId: string) => {
   return { ...row };
 };
 
-test('owners who all demote themselves at once leave one owner and one data holder', async () => {
+test('when all owners demote themselves at once, one owner and one data holder stay', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(users);
+    const teamId = await addNewTeam(users);
     await Promise.all(
       users.map((userId) =>
         catalogue.teams.members.edit(
           { teamId, userId, actor: actor(userId) },
-          { ...kept, permissions: ['edit_team'], dataHolder: false },
+          { ...unchanged, permissions: ['edit_team'], dataHolder: false },
         ),
       ),
     );
-    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 6 });
+    assert.equal(await countMembers(teamId), { owners: 1, holders: 1, members: 6 });
   }
 });
 
-test('members who all leave at once leave one, who owns it and holds its data', async () => {
+test('when all members leave at once, one stays and is owner and data holder', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin', 'wren']);
+    const teamId = await addNewTeam(['robin', 'wren']);
     for (const user of ['finch', 'swift', 'crane']) await addMember(sql, teamId, { user, permissions: [] });
     const leave = (userId: string) =>
       catalogue.teams.members.remove({ teamId, userId, actor: actor(userId) });
     const outcomes = await Promise.all(users.slice(0, 5).map(leave));
 
     assert.is(outcomes.filter(({ kind }) => kind === 'removed').length, 4);
-    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 1 });
+    assert.equal(await countMembers(teamId), { owners: 1, holders: 1, members: 1 });
   }
 });
 
-test('owners who remove each other at once leave an owner', async () => {
+test('when owners remove each other at once, one owner stays', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin', 'wren']);
+    const teamId = await addNewTeam(['robin', 'wren']);
     await Promise.all([
       catalogue.teams.members.remove({ teamId, userId: 'wren', actor: actor('robin') }),
       catalogue.teams.members.remove({ teamId, userId: 'robin', actor: actor('wren') }),
     ]);
-    assert.equal(await countOf(teamId), { owners: 1, holders: 1, members: 1 });
+    assert.equal(await countMembers(teamId), { owners: 1, holders: 1, members: 1 });
   }
 });
 
-test('a team is either deleted or gets the bot, and leaves nothing half done', async () => {
+test('a team is either deleted or gets the bot, and nothing is half done', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin']);
+    const teamId = await addNewTeam(['robin']);
     const bot = `bot-of-${teamId}`;
     const [removed, added] = await Promise.all([
       catalogue.teams.edits.remove(teamId, actor('robin')),
@@ -105,7 +105,7 @@ test('a team is either deleted or gets the bot, and leaves nothing half done', a
   }
 });
 
-test('caps hold for many at once: owned teams, members, packs', async () => {
+test('the caps on owned teams, members and packs hold under concurrency', async () => {
   await addUser(sql, 'many');
   const teamFields = { name: 'Same Name', short: '', tags: [], extraLinks: [], nsfw: false };
   for (let index = 0; index < 47; index++) {
@@ -128,7 +128,7 @@ test('caps hold for many at once: owned teams, members, packs', async () => {
   );
   assert.is(packs.filter(({ kind }) => kind === 'done').length, 3);
 
-  const teamId = await newTeam(['robin']);
+  const teamId = await addNewTeam(['robin']);
   await sql`
     insert into users (id, username, display_name)
     select 'u' || n, 'u', 'u' from generate_series(1, 210) as n`;
@@ -146,7 +146,7 @@ test('caps hold for many at once: owned teams, members, packs', async () => {
   assert.is(members.filter(({ kind }) => kind === 'done').length, 3);
 });
 
-test('one of many gets a url, one of many gets a vanity code', async () => {
+test('of concurrent requests for a url or a vanity code, one succeeds', async () => {
   const fields = { name: 'Pack', short: 'A pack of things.', tags: ['fun'], bots: ['bot1'], servers: [] };
   for (let round = 0; round < rounds; round++) {
     const url = `wanted-${round}`;
@@ -154,15 +154,15 @@ test('one of many gets a url, one of many gets a vanity code', async () => {
       users.map((userId) => catalogue.packs.edits.create({ userId, url }, fields, 100)),
     );
     assert.is(packs.filter(({ kind }) => kind === 'done').length, 1);
-    const ids = await Promise.all(users.map(() => newTeam(['robin'])));
+    const ids = await Promise.all(users.map(() => addNewTeam(['robin'])));
     const codes = await Promise.all(ids.map((id) => catalogue.vanity.change({ kind: 'team', id }, url)));
     assert.is(codes.filter((outcome) => outcome === 'changed').length, 1);
   }
 });
 
-test('two who swap their codes at once are answered, and each keeps one', async () => {
+test('two teams that swap their codes at once are answered, and each has one code', async () => {
   for (let round = 0; round < rounds; round++) {
-    const [left, right] = [await newTeam(['robin']), await newTeam(['robin'])];
+    const [left, right] = [await addNewTeam(['robin']), await addNewTeam(['robin'])];
     const outcomes = await Promise.all([
       catalogue.vanity.change({ kind: 'team', id: left }, `team-${right}`),
       catalogue.vanity.change({ kind: 'team', id: right }, `team-${left}`),
@@ -173,16 +173,16 @@ test('two who swap their codes at once are answered, and each keeps one', async 
   }
 });
 
-test('a session minted while its minter is removed does not outlive his membership', async () => {
+test('a session minted while its minter is removed does not outlive the membership', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin', 'wren']);
+    const teamId = await addNewTeam(['robin', 'wren']);
     const mint = (mintedWith: string | null) => {
       const id = randomUUID();
       const session = {
         id,
         target: { kind: 'team', id: teamId },
         type: 'api',
-        name: 'his',
+        name: 'x',
         permLimits: [],
         tokenHash: randomBytes(32),
         lastsSeconds: 600,
@@ -202,7 +202,7 @@ test('a session minted while its minter is removed does not outlive his membersh
   }
 });
 
-/** Mints as Wren, or with a session that Wren minted. */
+/** Mints as the user wren, or with a session that wren minted. */
 const mintIn = async (teamId: string, permLimits: readonly string[], mintedWith: string | null = null) => {
   const id = randomUUID();
   const target = { kind: 'team', id: teamId } as const;
@@ -220,11 +220,11 @@ const mintIn = async (teamId: string, permLimits: readonly string[], mintedWith:
 
 test('a session minted while its minter is demoted does not outlive the right to it', async () => {
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin', 'wren']);
+    const teamId = await addNewTeam(['robin', 'wren']);
     const parent = await mintIn(teamId, []);
     const demotion = catalogue.teams.members.edit(
       { teamId, userId: 'wren', actor: actor('robin') },
-      { ...kept, permissions: ['manage_sessions', 'edit_bots'] },
+      { ...unchanged, permissions: ['manage_sessions', 'edit_bots'] },
     );
     await Promise.all([
       mintIn(teamId, []),
@@ -241,9 +241,9 @@ test('a session minted while its minter is demoted does not outlive the right to
   }
 });
 
-test('no session lives on when its bot changes teams while its minter is demoted', async () => {
+test('no session stays when its bot changes teams while its minter is demoted', async () => {
   for (let round = 0; round < rounds; round++) {
-    const [from, to] = [await newTeam(['robin', 'wren']), await newTeam(['robin', 'wren'])];
+    const [from, to] = [await addNewTeam(['robin', 'wren']), await addNewTeam(['robin', 'wren'])];
     const target = { kind: 'bot', id: `moving-${from}` } as const;
     await addBot(sql, target.id, { team_id: from });
     const mint = () => {
@@ -254,7 +254,7 @@ test('no session lives on when its bot changes teams while its minter is demoted
     const demote = (teamId: string) =>
       catalogue.teams.members.edit(
         { teamId, userId: 'wren', actor: actor('robin') },
-        { ...kept, permissions: ['manage_sessions'] },
+        { ...unchanged, permissions: ['manage_sessions'] },
       );
     await Promise.all([
       catalogue.bots.edits.transfer({ botId: target.id, actor: actor('robin') }, to),
@@ -270,7 +270,7 @@ test('no session lives on when its bot changes teams while its minter is demoted
 test('a team token minted while its minter is banned does not outlive the ban', async () => {
   await addUser(sql, 'banished');
   for (let round = 0; round < rounds; round++) {
-    const teamId = await newTeam(['robin', 'banished']);
+    const teamId = await addNewTeam(['robin', 'banished']);
     await catalogue.operator.people.setBan('banished', 'banned', false);
     const mint = () => {
       const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;

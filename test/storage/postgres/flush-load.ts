@@ -1,8 +1,8 @@
 /**
  * Flushing under load on a real Postgres: a hot store in memory, several flushers with a pool each, and a
- * stream of clicks and votes, while the test does to the server what it likes.
+ * stream of clicks and votes, while the test disturbs the server.
  *
- * A trigger in SQL counts every fall of (generation, version), so that I10 is watched at each step and not
+ * A trigger in SQL records every decrease of (generation, version), so I10 is checked at each step and not
  * only at the end. At rest SQL must equal the hot store, and every accepted vote must have exactly one row
  * (I11).
  */
@@ -32,9 +32,9 @@ export interface FlushLoad {
   readonly failures: Map<string, number>;
   /** Commits one batch of clicks and votes. */
   commit(): Promise<void>;
-  /** Commits without pause until told to stop. */
+  /** Commits continuously until `stop` is called. */
   flow(): { stop(): Promise<void> };
-  /** Flushes what is left, and checks I10 and I11. */
+  /** Waits until everything is flushed, and checks I10 and I11. */
   settle(): Promise<{ readonly votes: number; readonly clicks: number; readonly rounds: number }>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export interface FlushLoadOptions {
   readonly address: string;
   readonly flushers: number;
   readonly entities: number;
-  /** Puts something between a flusher and its ledger. */
+  /** Wraps the ledger of a flusher. */
   readonly wrap?: (ledger: Ledger, index: number) => Ledger;
 }
 
@@ -58,7 +58,7 @@ const watchFalls = `
   end $$;
   create trigger watch_falls before update on totals for each row execute function watch_falls()`;
 
-interface State {
+interface LoadState {
   readonly hot: HotModel;
   readonly refs: readonly EntityRef[];
   readonly accepted: Set<string>;
@@ -66,7 +66,7 @@ interface State {
   numbers: number;
 }
 
-/** Lists the entities, fills the hot store, starts the flushers. The database must be migrated. */
+/** Creates the entities, fills the hot store and starts the flushers. The database must be migrated. */
 export const openFlushLoad = async (options: FlushLoadOptions): Promise<FlushLoad> => {
   const main = await openServerSql(options.address);
   await main.sql.unsafe(watchFalls);
@@ -76,8 +76,8 @@ export const openFlushLoad = async (options: FlushLoadOptions): Promise<FlushLoa
   const hot = createHotModel({ clock: Date.now });
   const generation = await world.ledger.takeGeneration(allShards, 0);
   await hot.publish(allShards.map((shard) => ({ shard, generation })));
-  const state: State = { hot, refs, accepted: new Set(), sequences: [], numbers: 0 };
-  for (const target of refs) await send(state, [await initOf(world.ledger, target)]);
+  const state: LoadState = { hot, refs, accepted: new Set(), sequences: [], numbers: 0 };
+  for (const target of refs) await send(state, [await createInit(world.ledger, target)]);
   return assemble(state, { main, world, options });
 };
 
@@ -87,7 +87,7 @@ interface Parts {
   readonly options: FlushLoadOptions;
 }
 
-const assemble = async (state: State, { world, options }: Parts): Promise<FlushLoad> => {
+const assemble = async (state: LoadState, { world, options }: Parts): Promise<FlushLoad> => {
   const failures = new Map<string, number>();
   const pools: ServerSql[] = [];
   const flushers: Flusher[] = [];
@@ -107,7 +107,7 @@ const assemble = async (state: State, { world, options }: Parts): Promise<FlushL
     const ledger = options.wrap?.(own, index) ?? own;
     flushers.push(createFlusherOn(state, ledger, meters));
   }
-  for (const one of flushers) one.start();
+  for (const flusher of flushers) flusher.start();
   return {
     world,
     hot: state.hot,
@@ -122,14 +122,14 @@ const assemble = async (state: State, { world, options }: Parts): Promise<FlushL
       return { votes: state.accepted.size, clicks: await checkRest(state, world), rounds };
     },
     close: async () => {
-      for (const one of flushers) one.stop();
+      for (const flusher of flushers) flusher.stop();
       await Promise.all(pools.map((pool) => pool.close()));
       await world.close();
     },
   };
 };
 
-const createFlusherOn = (state: State, ledger: Ledger, meters: EngineMeters): Flusher =>
+const createFlusherOn = (state: LoadState, ledger: Ledger, meters: EngineMeters): Flusher =>
   createFlusher({
     hot: state.hot,
     ledger,
@@ -144,7 +144,7 @@ const createFlusherOn = (state: State, ledger: Ledger, meters: EngineMeters): Fl
 
 const first = (decisions: readonly Decision[]): Decision => decisions[0] as Decision;
 
-const initOf = async (ledger: Ledger, target: EntityRef): Promise<Item> => {
+const createInit = async (ledger: Ledger, target: EntityRef): Promise<Item> => {
   const [row] = await ledger.find([target]);
   assert.ok(row);
   return {
@@ -156,8 +156,8 @@ const initOf = async (ledger: Ledger, target: EntityRef): Promise<Item> => {
   };
 };
 
-/** All items belong to one shard. */
-const send = async (state: State, items: readonly Item[]): Promise<readonly Decision[]> => {
+/** Commits items that all belong to one shard. */
+const send = async (state: LoadState, items: readonly Item[]): Promise<readonly Decision[]> => {
   const shard = items[0]?.target.shard ?? toShard(0);
   const sequence = (state.sequences[shard] ?? 0) + 1;
   state.sequences[shard] = sequence;
@@ -166,7 +166,7 @@ const send = async (state: State, items: readonly Item[]): Promise<readonly Deci
   return reply?.decisions ?? [];
 };
 
-const commit = async (state: State): Promise<void> => {
+const commit = async (state: LoadState): Promise<void> => {
   const target = state.refs[state.numbers % state.refs.length] as EntityRef;
   const number = state.numbers++;
   const itags = [itagOf(2 * number + 1), itagOf(2 * number + 2)];
@@ -185,10 +185,10 @@ const commit = async (state: State): Promise<void> => {
   for (const itag of itags.slice(0, outcome.count)) state.accepted.add(itag);
 };
 
-const flow = (state: State): { stop(): Promise<void> } => {
-  let going = true;
+const flow = (state: LoadState): { stop(): Promise<void> } => {
+  let isRunning = true;
   const loop = async (): Promise<void> => {
-    while (going) {
+    while (isRunning) {
       for (let count = 0; count < 2; count++) await commit(state);
       await new Promise((resolve) => setTimeout(resolve, 4));
     }
@@ -196,7 +196,7 @@ const flow = (state: State): { stop(): Promise<void> } => {
   const running = loop();
   return {
     stop: () => {
-      going = false;
+      isRunning = false;
       return running;
     },
   };
@@ -204,7 +204,7 @@ const flow = (state: State): { stop(): Promise<void> } => {
 
 const settleMsMax = 30_000;
 
-const settle = async (state: State, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
+const settle = async (state: LoadState, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
   const endMs = performance.now() + settleMsMax;
   while (performance.now() < endMs) {
     const { entities, votes } = await state.hot.countBacklog();
@@ -216,27 +216,27 @@ const settle = async (state: State, world: RealWorld, flushers: readonly Flusher
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(
-    `not at rest after ${settleMsMax} ms: ${flushers.map((one) => one.getLastError()).join('; ')}`,
+    `not at rest after ${settleMsMax} ms: ${flushers.map((flusher) => flusher.getLastError()).join('; ')}`,
   );
 };
 
-/** SQL equals the store; resolves to the clicks counted. */
-const checkRest = async (state: State, world: RealWorld): Promise<number> => {
+/** Checks that SQL equals the hot store. Resolves to the number of clicks. */
+const checkRest = async (state: LoadState, world: RealWorld): Promise<number> => {
   const rows = await world.ledger.find(state.refs);
   let clicks = 0;
   for (const [index, ref] of state.refs.entries()) {
-    const held = state.hot.shards[ref.shard]?.slots.get(ref.address)?.state;
+    const hotState = state.hot.shards[ref.shard]?.slots.get(ref.address)?.state;
     const row = rows[index];
-    assert.ok(held && row, `${ref.id} is in both stores`);
+    assert.ok(hotState && row, `${ref.id} is in both stores`);
     const { clicks: seen, upvotes, downvotes, adjustment } = row.totals;
     assert.equal(
       { seen, upvotes, downvotes, adjustment, version: row.version },
       {
-        seen: held.clicks,
-        upvotes: held.upvotes,
-        downvotes: held.downvotes,
-        adjustment: held.adjustment,
-        version: held.version,
+        seen: hotState.clicks,
+        upvotes: hotState.upvotes,
+        downvotes: hotState.downvotes,
+        adjustment: hotState.adjustment,
+        version: hotState.version,
       },
     );
     clicks += seen;
@@ -250,14 +250,14 @@ const checkRest = async (state: State, world: RealWorld): Promise<number> => {
   return clicks;
 };
 
-/** Totals are what the vote rows say. */
-const checkNonVoid = async (state: State, world: RealWorld): Promise<void> => {
+/** Checks that the totals equal the sums of the vote rows. */
+const checkNonVoid = async (state: LoadState, world: RealWorld): Promise<void> => {
   const counted = await world.sql<{ id: string; votes: number }[]>`
     select target_id as id, sum(case when upvote then 1 else -1 end) as votes
     from vote_rows where not void group by target_id`;
   const byId = new Map(counted.map((row) => [row.id, Number(row.votes)]));
   for (const { id, shard, address } of state.refs) {
-    const held = state.hot.shards[shard]?.slots.get(address)?.state;
-    assert.is((held?.upvotes ?? 0) - (held?.downvotes ?? 0), byId.get(id) ?? 0, `votes of ${id}`);
+    const hotState = state.hot.shards[shard]?.slots.get(address)?.state;
+    assert.is((hotState?.upvotes ?? 0) - (hotState?.downvotes ?? 0), byId.get(id) ?? 0, `votes of ${id}`);
   }
 };

@@ -1,6 +1,6 @@
 /**
- * Flushing by several nodes at once on a real Postgres: overlap, adjustments, deadlocks, time-outs, dead
- * letters. Promised: I10 and I11, whatever the order.
+ * Flushing by several nodes at once on a real Postgres: overlapping rounds, adjustments, deadlocks, timeouts,
+ * dead letters. I10 and I11 hold in any order.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -17,7 +17,7 @@ import { type FlushLoad, openFlushLoad } from './flush-load.ts';
 const test = suite('flush on postgres');
 const server = await startPostgres();
 const databases = { made: 0 };
-const freshDatabase = async (): Promise<string> => {
+const createDatabase = async (): Promise<string> => {
   databases.made += 1;
   const address = await server.database(`flush${databases.made}`);
   const sql = connectSql(address);
@@ -35,7 +35,7 @@ const endOf = (task: Promise<unknown>): Promise<string> =>
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const withLoad = async (flushers: number, task: (load: FlushLoad) => Promise<void>): Promise<void> => {
-  const load = await openFlushLoad({ address: await freshDatabase(), flushers, entities: 40 });
+  const load = await openFlushLoad({ address: await createDatabase(), flushers, entities: 40 });
   try {
     await task(load);
   } finally {
@@ -43,7 +43,7 @@ const withLoad = async (flushers: number, task: (load: FlushLoad) => Promise<voi
   }
 };
 
-test('three flushers of everything at once lose nothing, double nothing, and never deadlock for good', () =>
+test('three flushers of all shards lose no count, double none, and recover from every deadlock', () =>
   withLoad(3, async (load) => {
     const running = load.flow();
     const endMs = performance.now() + 40_000;
@@ -60,7 +60,7 @@ test('three flushers of everything at once lose nothing, double nothing, and nev
     );
   }));
 
-test('votes voided while they are flushed are taken out once', () =>
+test('votes that are voided while they are flushed are subtracted once', () =>
   withLoad(2, async (load) => {
     const running = load.flow();
     let voided = 0;
@@ -79,13 +79,13 @@ test('votes voided while they are flushed are taken out once', () =>
     assert.ok(voided > 20, `${voided} voided`);
   }));
 
-test('rounds over the same rows in any order wait for each other and leave the newest', async () => {
-  const address = await freshDatabase();
+test('rounds over the same rows in any order wait for each other and leave the newest totals', async () => {
+  const address = await createDatabase();
   const pools = [1, 2, 3, 4].map(() => connectSql(address));
   const world = worldOn(pools[0] as (typeof pools)[0], async () => {});
   const refs: EntityRef[] = [];
   for (let index = 0; index < 300; index++) refs.push(await world.list(`pack-${index}`));
-  const roundOf = (version: number, node: number): FlushRound => {
+  const makeRound = (version: number, node: number): FlushRound => {
     const order = node % 2 === 0 ? refs : [...refs].reverse();
     return {
       entities: order.map((ref) => dirty(ref, 1, { version, clicks: version })),
@@ -95,7 +95,7 @@ test('rounds over the same rows in any order wait for each other and leave the n
   await Promise.all(
     pools.map(async (sql, node) => {
       const ledger = createLedger(sql);
-      for (let version = 1; version <= 12; version++) await ledger.flush(roundOf(version, node));
+      for (let version = 1; version <= 12; version++) await ledger.flush(makeRound(version, node));
     }),
   );
 
@@ -110,8 +110,8 @@ test('rounds over the same rows in any order wait for each other and leave the n
   assert.is(stats?.deadlocks, 0);
 });
 
-test('a lock held too long, or a statement too slow, is busy and changes nothing', async () => {
-  const address = await freshDatabase();
+test('a lock wait or a statement that takes too long fails as busy and changes nothing', async () => {
+  const address = await createDatabase();
   const sql = connectSql(address, { lockTimeoutMs: 500, statementTimeoutMs: 2_000 });
   const world = worldOn(sql, async () => {});
   const ref = await world.list('locked');
@@ -134,8 +134,8 @@ test('a lock held too long, or a statement too slow, is busy and changes nothing
   await Promise.all([sql.end(), other.end()]);
 });
 
-test('the loser of a deadlock is repeated, not failed', async () => {
-  const address = await freshDatabase();
+test('the victim of a deadlock is retried', async () => {
+  const address = await createDatabase();
   const sql = connectSql(address, { lockTimeoutMs: 60_000 });
   const world = worldOn(sql, async () => {});
   const [low, high] = [await world.list('low'), await world.list('high')];
@@ -143,7 +143,7 @@ test('the loser of a deadlock is repeated, not failed', async () => {
   const round = { entities: [low, high].map((ref) => dirty(ref, 1, { version: 1, clicks: 1 })), votes: [] };
   let flushed: Promise<void> = Promise.resolve();
   const crossing = other.begin(async (transaction) => {
-    // Only the other side's patience is short enough to make the flush the victim.
+    // This side never detects the deadlock first, so the flush is the victim.
     await transaction`set local deadlock_timeout = '60s'`;
     await transaction`select from totals where incarnation = ${high.incarnation} for update`;
     flushed = world.ledger.flush(round);
@@ -157,20 +157,20 @@ test('the loser of a deadlock is repeated, not failed', async () => {
   await Promise.all([sql.end(), other.end()]);
 });
 
-test('a row that SQL refuses is found by halving and buried; the rest of its round is stored', () =>
+test('a row that SQL refuses is found by halving and dead-lettered; the rest of its round is stored', () =>
   withLoad(1, async (load) => {
     for (let count = 0; count < 20; count++) await load.commit();
-    const sick = load.refs[7] as EntityRef;
-    const shard = load.hot.shards[sick.shard];
-    const poisoned = itagOf(999_999);
-    shard?.outbox.set(poisoned, { ...vote(sick, 999_999), user: 'nul\0' });
+    const target = load.refs[7] as EntityRef;
+    const shard = load.hot.shards[target.shard];
+    const badItag = itagOf(999_999);
+    shard?.outbox.set(badItag, { ...vote(target, 999_999), user: 'nul\0' });
     for (let count = 0; count < 20; count++) await load.commit();
     await load.settle();
 
     assert.is(load.failures.get('buried'), 1);
     const [letter] = await load.world.sql`select source, body from dead_letters`;
     assert.is(letter?.source, 'vote');
-    assert.is(letter?.body.itag, poisoned);
+    assert.is(letter?.body.itag, badItag);
   }));
 
 test.run();

@@ -1,6 +1,5 @@
 /**
- * The ledger's contract on a Postgres server of the test's own: the same claims as on the embedded one and on
- * the model.
+ * The ledger's contract on a Postgres server: the same claims as on the embedded SQL and on the model.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -29,20 +28,20 @@ claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);
 
-test('a reset outlasts the time limit of statements, which is for requests', async () => {
-  const hasty = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });
+test('a reset may take longer than the statement timeout, which is for requests', async () => {
+  const impatient = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });
   const { sql } = opened;
   const { incarnation } = await world.list('long-reset');
   try {
     const reset = await sql.begin(async (holder) => {
       await holder`select pg_advisory_xact_lock_shared(${locks.votes})`;
-      const waiting = resetVotes(hasty.sql, { scope: incarnation, atMs: 1_000, reason: 'operator' });
+      const waiting = resetVotes(impatient.sql, { scope: incarnation, atMs: 1_000, reason: 'operator' });
       await Promise.race([waiting, holder`select pg_sleep(1.6)`]);
       return { waiting };
     });
     assert.is(await reset.waiting, 0);
   } finally {
-    await hasty.close();
+    await impatient.close();
   }
 });
 

@@ -1,6 +1,6 @@
 /**
- * Logins and applications while many connections of a Postgres server ask at once: two nodes, each with a
- * pool of its own, in the place of the embedded store's one line.
+ * Logins and applications under concurrent requests on a Postgres server, from two nodes with a pool each.
+ * The embedded store runs one transaction at a time.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -35,18 +35,18 @@ test.after(async () => {
   await server.close();
 });
 
-/** The same from both nodes, turn about, all at once. */
+/** Runs `task` many times at once, alternating between both nodes. */
 const fromBoth = <Result>(task: (catalogue: Catalogue, index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: atOnce }, (_, index) => task(catalogues[index % 2] as Catalogue, index)));
-const signIn = (id: string, fields: Partial<SignIn> = {}): SignIn => ({
+const makeSignIn = (id: string, fields: Partial<SignIn> = {}): SignIn => ({
   profile: { id, username: id, displayName: id, avatar: '' },
   banExempt: false,
   session: { id: randomUUID(), tokenHash: randomBytes(32), lastsSeconds: 600 },
   ...fields,
 });
-const countOf = async (rows: PromiseLike<readonly { count: number }[]>): Promise<number> =>
+const readCount = async (rows: PromiseLike<readonly { count: number }[]>): Promise<number> =>
   (await rows)[0]?.count ?? -1;
-const kinds = (outcomes: readonly { readonly kind: string }[]): Record<string, number> =>
+const countKinds = (outcomes: readonly { readonly kind: string }[]): Record<string, number> =>
   Object.fromEntries(
     Object.entries(Object.groupBy(outcomes, ({ kind }) => kind)).map(([kind, all]) => [
       kind,
@@ -54,7 +54,7 @@ const kinds = (outcomes: readonly { readonly kind: string }[]): Record<string, n
     ]),
   );
 
-test('of many who claim a code on two nodes one does, and it is free again when it is released', async () => {
+test('of concurrent claims of a code one succeeds, and a released code is free again', async () => {
   for (let round = 0; round < rounds; round++) {
     const hash = randomBytes(32);
     for (let again = 0; again < 2; again++) {
@@ -66,41 +66,41 @@ test('of many who claim a code on two nodes one does, and it is free again when 
   }
 });
 
-test('a new user who logs in many times at once is one user with as many sessions', async () => {
+test('concurrent logins of a new user create one user and a session each', async () => {
   for (let round = 0; round < rounds; round++) {
     const id = `new-${round}`;
-    const outcomes = await fromBoth(({ logins }) => logins.signIn(signIn(id)));
+    const outcomes = await fromBoth(({ logins }) => logins.signIn(makeSignIn(id)));
 
     assert.ok(outcomes.every((outcome) => outcome === 'signed_in'));
-    assert.is(await countOf(sql`select count(*) from users where id = ${id}`), 1);
-    assert.is(await countOf(sql`select count(*) from sessions where target_id = ${id}`), atOnce);
+    assert.is(await readCount(sql`select count(*) from users where id = ${id}`), 1);
+    assert.is(await readCount(sql`select count(*) from sessions where target_id = ${id}`), atOnce);
   }
 });
 
-test('logins beside a ban are all from before it, or refused', async () => {
+test('logins concurrent with a ban either come before it or are refused', async () => {
   for (let round = 0; round < rounds; round++) {
     const id = `banned-${round}`;
     await addUser(sql, id);
     const ban = sql`update users set banned = true where id = ${id}`.execute();
-    const outcomes = await fromBoth(({ logins }) => logins.signIn(signIn(id)));
+    const outcomes = await fromBoth(({ logins }) => logins.signIn(makeSignIn(id)));
     await ban;
 
     const signedIn = outcomes.filter((outcome) => outcome === 'signed_in').length;
     assert.is(outcomes.filter((outcome) => outcome === 'banned').length, atOnce - signedIn);
-    assert.is(await countOf(sql`select count(*) from sessions where target_id = ${id}`), signedIn);
-    assert.is(await catalogues[0].logins.signIn(signIn(id)), 'banned');
-    assert.is(await catalogues[1].logins.signIn(signIn(id, { banExempt: true })), 'signed_in');
+    assert.is(await readCount(sql`select count(*) from sessions where target_id = ${id}`), signedIn);
+    assert.is(await catalogues[0].logins.signIn(makeSignIn(id)), 'banned');
+    assert.is(await catalogues[1].logins.signIn(makeSignIn(id, { banExempt: true })), 'signed_in');
   }
 });
 
-test('nobody new signs in exempt, however often it is tried', async () => {
-  const outcomes = await fromBoth(({ logins }) => logins.signIn(signIn('nobody', { banExempt: true })));
+test('an unknown user cannot sign in as banned', async () => {
+  const outcomes = await fromBoth(({ logins }) => logins.signIn(makeSignIn('unknown', { banExempt: true })));
 
   assert.ok(outcomes.every((outcome) => outcome === 'not_banned'));
-  assert.is(await countOf(sql`select count(*) from users where id = 'nobody'`), 0);
+  assert.is(await readCount(sql`select count(*) from users where id = 'unknown'`), 0);
 });
 
-test('purges on two nodes at once share the work and leave what lives', async () => {
+test('concurrent purges on two nodes share the work and delete only what is due', async () => {
   await sql`delete from login_uses`;
   await sql`
     insert into login_uses (kind, hash, used_at)
@@ -112,7 +112,7 @@ test('purges on two nodes at once share the work and leave what lives', async ()
     purged.reduce((sum, { uses }) => sum + uses, 0),
     6_000,
   );
-  assert.is(await countOf(sql`select count(*) from login_uses`), 6_000);
+  assert.is(await readCount(sql`select count(*) from login_uses`), 6_000);
 });
 
 const long = 'x'.repeat(50);
@@ -124,14 +124,14 @@ const apply = (catalogue: Catalogue, userId: string) =>
     counts: null,
   });
 
-test('of many applications at once one is taken', async () => {
+test('of many concurrent applications one is accepted', async () => {
   for (let round = 0; round < rounds; round++) {
     const outcomes = await fromBoth((catalogue) => apply(catalogue, `applicant-${round}`));
-    assert.equal(kinds(outcomes), { sent: 1, pending: atOnce - 1 });
+    assert.equal(countKinds(outcomes), { sent: 1, pending: atOnce - 1 });
   }
 });
 
-test('an application is decided once by many who review it; the next waits its time', async () => {
+test('of concurrent reviews of an application one decides; the next application has to wait', async () => {
   const [partners] = (await catalogues[0].applications.listPositions()).rows.filter(
     ({ id }) => id === 'partners',
   );
@@ -157,15 +157,15 @@ test('an application is decided once by many who review it; the next waits its t
   }
 });
 
-test('applications beside the end of their position are sent before it, or refused', async () => {
+test('applications during the deletion of their position come before it or are refused', async () => {
   const outcomes = await Promise.all([
     fromBoth((catalogue, index) => apply(catalogue, `late-${index}`)),
     deletePosition(sql, 'partners'),
   ]);
-  const { sent = 0, no_position: refused = 0 } = kinds(outcomes[0]);
+  const { sent = 0, no_position: refused = 0 } = countKinds(outcomes[0]);
 
   assert.is(sent + refused, atOnce);
-  assert.is(await countOf(sql`select count(*) from apps where user_id like 'late-%'`), sent);
+  assert.is(await readCount(sql`select count(*) from apps where user_id like 'late-%'`), sent);
 });
 
 test.run();

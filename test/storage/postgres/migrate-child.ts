@@ -1,6 +1,6 @@
 /**
- * One process that brings a database up to date: `node migrate-child.ts <address>`. Prints how many files it
- * found missing. Started by migrate.test.ts.
+ * A process that migrates a database: `node migrate-child.ts <url>`. Prints how many migrations it applied.
+ * Started by migrate.test.ts only.
  */
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';

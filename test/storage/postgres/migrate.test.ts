@@ -1,6 +1,6 @@
 /**
- * Migrations on a real server: by several processes at once, under the advisory lock; who waits for another's
- * migration waits as long as it takes.
+ * Migrations on a real server: several processes at once, one migrates under the advisory lock, and the
+ * others wait as long as it takes.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,13 +16,13 @@ test.after(() => server.close());
 
 const program = fileURLToPath(new URL('./migrate-child.ts', import.meta.url));
 
-interface Ended {
+interface ChildResult {
   readonly code: number | null;
   readonly output: string;
 }
-const runChild = (address: string): Promise<Ended> => {
-  const words = [...process.execArgv, program, address];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+const runChild = (address: string): Promise<ChildResult> => {
+  const args = [...process.execArgv, program, address];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
@@ -35,12 +35,12 @@ const runChild = (address: string): Promise<Ended> => {
 
 test('three processes that start at once migrate once, and all of them succeed', async () => {
   const address = await server.database('three');
-  const ended = await Promise.all([runChild(address), runChild(address), runChild(address)]);
+  const results = await Promise.all([runChild(address), runChild(address), runChild(address)]);
 
   assert.equal(
-    ended.map(({ code }) => code),
+    results.map(({ code }) => code),
     [0, 0, 0],
-    ended.map(({ output }) => output).join('\n'),
+    results.map(({ output }) => output).join('\n'),
   );
   const sql = connectSql(address);
   const applied = await sql<{ times: number }[]>`
@@ -50,7 +50,7 @@ test('three processes that start at once migrate once, and all of them succeed',
   await sql.end();
 });
 
-test('who waits for another’s migration waits longer than any lock time-out', async () => {
+test('a process waits for a migration longer than any lock timeout', async () => {
   const address = await server.database('waiting');
   const [slow, quick] = [
     connectSql(address),

@@ -1,6 +1,6 @@
 /**
- * What operators do while many connections of a Postgres server ask at once. The embedded store runs one
- * transaction at a time, so only here do two decisions ever meet.
+ * The operator's edits under concurrent requests on a Postgres server. The embedded store runs one
+ * transaction at a time, so only here can two decisions be concurrent.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -44,7 +44,7 @@ const harbour: ServerFields = {
   totalMembers: 0,
   onlineMembers: 0,
 };
-const newServer = (): string => `7586413730744${String(++count).padStart(5, '0')}`;
+const makeServerId = (): string => `7586413730744${String(++count).padStart(5, '0')}`;
 const put = (id: string, name: string) => catalogue.operator.listings.putServer(id, { ...harbour, name });
 const mint = async (kind: 'bot' | 'user', id: string) => {
   const tokenHash = randomBytes(32);
@@ -66,9 +66,9 @@ const mint = async (kind: 'bot' | 'user', id: string) => {
   return { outcome, tokenHash };
 };
 
-test('of many who put one new server one adds it, and all others change it', async () => {
+test('of concurrent puts of one new server one adds it, and all others change it', async () => {
   for (let round = 0; round < rounds; round++) {
-    const id = newServer();
+    const id = makeServerId();
     const outcomes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => put(id, name)));
     const rows = await sql`
       select from servers join totals on totals.incarnation = servers.incarnation
@@ -79,9 +79,9 @@ test('of many who put one new server one adds it, and all others change it', asy
   }
 });
 
-test('a server put and deleted at once is there whole, or not at all', async () => {
+test('a server that is put and deleted at once exists completely or not at all', async () => {
   for (let round = 0; round < rounds; round++) {
-    const id = newServer();
+    const id = makeServerId();
     await put(id, 'first');
     const [outcome, removed] = await Promise.all([
       put(id, 'second'),
@@ -93,12 +93,12 @@ test('a server put and deleted at once is there whole, or not at all', async () 
         (select count(*) from vanity where target_type = 'server' and target_id = ${id}) as codes`;
 
     assert.ok(removed);
-    const there = outcome === 'added' ? 1 : 0;
-    assert.equal(left, { servers: there, totals: there, codes: there });
+    const expected = outcome === 'added' ? 1 : 0;
+    assert.equal(left, { servers: expected, totals: expected, codes: expected });
   }
 });
 
-test('a session made while its user is banned is banned, whichever came first', async () => {
+test('a session created while its user is banned is banned, in either order', async () => {
   for (let round = 0; round < rounds; round++) {
     const user = `user-${++count}`;
     const [{ outcome, tokenHash }, { stranger }] = await Promise.all([
@@ -111,7 +111,7 @@ test('a session made while its user is banned is banned, whichever came first', 
   }
 });
 
-test('no session outlives a bot that is deleted while it is made', async () => {
+test('a session created while its bot is deleted does not stay', async () => {
   for (let round = 0; round < rounds; round++) {
     const bot = `bot-${++count}`;
     await addBot(sql, bot);
@@ -127,9 +127,9 @@ test('no session outlives a bot that is deleted while it is made', async () => {
   }
 });
 
-test('no session outlives a server that goes to another team while it is made', async () => {
+test('a session created while its server changes teams does not stay', async () => {
   for (let round = 0; round < rounds; round++) {
-    const id = newServer();
+    const id = makeServerId();
     const [old, next] = [`from-${round}`, `to-${round}`];
     for (const team of [old, next]) await addTeam(sql, team);
     await catalogue.operator.listings.putServer(id, { ...harbour, teamId: old });
@@ -154,7 +154,7 @@ test('no session outlives a server that goes to another team while it is made', 
   }
 });
 
-test('an application is reviewed once, whoever of many does it', async () => {
+test('of concurrent reviews of an application one succeeds', async () => {
   const id = randomUUID();
   await sql`
     insert into apps (app_id, user_id, position, questions, answers)
@@ -167,7 +167,7 @@ test('an application is reviewed once, whoever of many does it', async () => {
   assert.equal(outcomes.sort(), [...Array(3).fill('already_reviewed'), 'done']);
 });
 
-test('records made at once are all kept, each with its own end', async () => {
+test('concurrent audit entries are all stored, each with its own outcome', async () => {
   const { audit } = catalogue.operator;
   const ids = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>

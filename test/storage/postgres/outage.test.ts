@@ -1,7 +1,6 @@
 /**
- * Postgres goes away: flushes survive it, and what needs SQL is told so at once. The full count of stops is
- * in test/faults/postgres.fault.ts.
- * Time limit: 240 s.
+ * Postgres goes away: flushes survive it, and operations that need SQL fail at once. The full number of stops
+ * is in test/faults/postgres.fault.ts. Time limit: 240 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -22,7 +21,7 @@ const endOf = (task: Promise<unknown>): Promise<string> =>
     () => 'resolved',
     (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
   );
-const until = async (claim: () => Promise<boolean>): Promise<void> => {
+const waitFor = async (claim: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + 30_000;
   while (!(await claim())) {
     assert.ok(performance.now() < endMs, 'in time');
@@ -30,7 +29,7 @@ const until = async (claim: () => Promise<boolean>): Promise<void> => {
   }
 };
 
-test('stopped three times in the middle of flushing, nothing is lost, doubled, or goes back', async () => {
+test('after three stops during flushes no count is lost, doubled or lowered', async () => {
   const { stops, votes, failedRounds } = await surviveStops(3);
 
   assert.is(stops, 3);
@@ -38,15 +37,15 @@ test('stopped three times in the middle of flushing, nothing is lost, doubled, o
   assert.ok(failedRounds > 0, `${failedRounds} failed rounds`);
 });
 
-test('while it is away every operation fails at once, and works again by itself after it', async () => {
+test('while Postgres is away every operation fails at once, and then works again', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('away'));
   await migrate(sql);
   const ledger = createLedger(sql);
-  const find = () => ledger.find([{ kind: 'bot', id: 'nobody' }]);
+  const find = () => ledger.find([{ kind: 'bot', id: 'unknown' }]);
   assert.equal(await find(), [null]);
   await server.stop('fast');
   const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && getLastError() !== null;
-  await until(isAway);
+  await waitFor(isAway);
 
   const startedMs = performance.now();
   for (let count = 0; count < 100; count++) {
@@ -55,12 +54,12 @@ test('while it is away every operation fails at once, and works again by itself 
   }
   assert.ok((performance.now() - startedMs) / 200 < 100, 'none waited for a connection');
   await server.start();
-  await until(async () => (await endOf(find())) === 'resolved');
+  await waitFor(async () => (await endOf(find())) === 'resolved');
   assert.is(getLastError(), null);
   await close();
 });
 
-test('a server that answers no more is noticed, and what hangs on it is given up as unknown', async () => {
+test('a server that stops answering is detected, and its pending calls end as unknown', async () => {
   const { sql, close } = await openServerSql(await server.database('paused'));
   await migrate(sql);
   const ledger = createLedger(sql);
@@ -73,20 +72,22 @@ test('a server that answers no more is noticed, and what hangs on it is given up
   } finally {
     server.signalAll('SIGCONT');
   }
-  await until(async () => (await endOf(ledger.readGenerations())) === 'resolved');
+  await waitFor(async () => (await endOf(ledger.readGenerations())) === 'resolved');
   await close();
 });
 
-test('an unfit or missing server stops the start with words', async () => {
-  const nobody = await openServerSql('postgres://nobody@127.0.0.1:1/none').catch((error) => error.message);
-  assert.match(nobody, /DATABASE_URL: Postgres at 127.0.0.1:1: nothing listens there.*ECONNREFUSED/);
+test('a missing server or database stops the start with a message', async () => {
+  const unreachable = await openServerSql('postgres://nobody@127.0.0.1:1/none').catch(
+    (error) => error.message,
+  );
+  assert.match(unreachable, /DATABASE_URL: Postgres at 127.0.0.1:1: nothing listens there.*ECONNREFUSED/);
   const missing = await openServerSql(`postgres://rollcall@127.0.0.1:${server.port}/none`).catch(
     (error) => error.message,
   );
   assert.match(missing, /DATABASE_URL.*does not exist. Create it.*"none" does not exist/);
 });
 
-test('a missing Redis stops the start with words, and Postgres is let go', async () => {
+test('a missing Redis stops the start with a message, and Postgres is disconnected', async () => {
   const database = await server.database('without_redis');
   const stores = {
     dataDir: '',
@@ -95,9 +96,9 @@ test('a missing Redis stops the start with words, and Postgres is let go', async
     snapshotIntervalMinutes: 1,
   };
   const options = { clock: Date.now, onWarning: () => undefined, onLost: () => undefined };
-  const words = await openStores(stores, options).catch((error) => error.message);
+  const message = await openStores(stores, options).catch((error) => error.message);
 
-  assert.match(words, /^REDIS_URL: Redis at 127\.0\.0\.1:1: nothing listens there\. .*ECONNREFUSED/);
+  assert.match(message, /^REDIS_URL: Redis at 127\.0\.0\.1:1: nothing listens there\. .*ECONNREFUSED/);
 });
 
 test.run();

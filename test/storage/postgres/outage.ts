@@ -1,7 +1,7 @@
 /**
- * Postgres stopped `immediate` again and again while flushers work: what is flushed twice, torn off or
- * refused in between must not show in the end (I10, I11). Called by its test and, with full counts, by its
- * fault run.
+ * Stops Postgres (`immediate`) again and again while flushers work: writes that are repeated, interrupted or
+ * refused must not show in the end (I10, I11). Used by outage.test.ts and, with more stops, by the fault
+ * test.
  */
 import * as assert from 'uvu/assert';
 import { connectSql } from '../../../storage/sql/client.ts';
@@ -14,14 +14,14 @@ export interface OutageFigures {
   readonly votes: number;
   readonly clicks: number;
   readonly failedRounds: number;
-  /** From the server's return to the first round that succeeds. */
+  /** The longest time from the server's return to the first successful round, ms. */
   readonly recoveryMsMax: number;
 }
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const recoveryMsLimit = 30_000;
 
-/** Runs the whole thing on a server of its own; throws when a promise is broken. */
+/** Runs the load and the stops on a server of its own. Throws when an invariant is broken. */
 export const surviveStops = async (stops: number): Promise<OutageFigures> => {
   const server = await startPostgres();
   try {
@@ -38,10 +38,10 @@ export const surviveStops = async (stops: number): Promise<OutageFigures> => {
       await sleep((count % 3) * 120);
       await server.start();
       const backMs = performance.now();
-      while (load.flushers.some((one) => one.getLastError() !== null)) {
+      while (load.flushers.some((flusher) => flusher.getLastError() !== null)) {
         assert.ok(
           performance.now() - backMs < recoveryMsLimit,
-          'flushing goes on soon after the server is back',
+          'flushing continues soon after the server is back',
         );
         await sleep(5);
       }

@@ -1,5 +1,5 @@
 /**
- * Redeeming through the pools of three nodes on one Postgres server, where decisions do meet.
+ * Redeems from three nodes with a pool each on one Postgres server, where they can be concurrent.
  */
 import { suite } from 'uvu';
 import { migrate } from '../../../storage/sql/migrate.ts';

@@ -1,6 +1,6 @@
 /**
- * Reminders and the outbox of push while many connections of a Postgres server ask at once. The embedded
- * store runs one transaction at a time, so only here do two nodes ever meet.
+ * Reminders and the push outbox under concurrent requests on a Postgres server. The embedded store runs one
+ * transaction at a time, so only here can two nodes be concurrent.
  */
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -40,7 +40,7 @@ const start = { nowMs: 1_000, votedAtMs: 0, dueAtMs: 1_000, max: 100 };
 const set = (userId: string, id: string, max = 100) =>
   reminders.set({ userId, kind: 'bot', id }, { ...start, max });
 const clear = () => sql`delete from reminders`;
-const times = <Result>(count: number, task: (index: number) => Promise<Result>): Promise<Result[]> =>
+const repeat = <Result>(count: number, task: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => task(index)));
 const subscription = (userId: string, endpoint: string): NewSubscription => ({
   id: randomUUID(),
@@ -52,9 +52,9 @@ const subscription = (userId: string, endpoint: string): NewSubscription => ({
   nowMs: 1_000,
 });
 
-test('the cap holds for reminders and for browsers that come at once', async () => {
-  const outcomes = await times(12, (index) => set('user0', `bot${index}`, 5));
-  const browsers = await times(12, (index) =>
+test('the caps on reminders and browsers hold under concurrency', async () => {
+  const outcomes = await repeat(12, (index) => set('user0', `bot${index}`, 5));
+  const browsers = await repeat(12, (index) =>
     outbox.subscribe(subscription('user0', `https://a/${index}`), 3),
   );
 
@@ -74,37 +74,37 @@ test('an endpoint that many users claim at once belongs to one', async () => {
   }
 });
 
-test('of many who settle the same look one decides, and a vote meanwhile is looked at again', async () => {
+test('of many updates of a due reminder one succeeds, and a vote makes it due again', async () => {
   await clear();
   await set('user1', 'bot0');
   await outbox.subscribe(subscription('user1', 'https://settled'), 50);
   const [due] = await reminders.listDue(1_000, 10);
   assert.ok(due);
-  const decided = await times(8, () => reminders.settle(due, { kind: 'over', nowMs: 2_000 }));
-  assert.is(decided.filter(Boolean).length, 1);
+  const updated = await repeat(8, () => reminders.recordCheck(due, { kind: 'over', nowMs: 2_000 }));
+  assert.is(updated.filter(Boolean).length, 1);
   const count = await sql`select from push_messages`;
   assert.is(count.length, (await outbox.list('user1')).length);
 
-  await markDueByVotes(sql, [voteOf('user1', 0, 5_000)]);
+  await markDueByVotes(sql, [makeVote('user1', 0, 5_000)]);
   const [again] = await reminders.listDue(5_000, 10);
   assert.ok(again);
-  await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
-  assert.is(await reminders.settle(again, { kind: 'idle' }), false);
+  await markDueByVotes(sql, [makeVote('user1', 0, 6_000)]);
+  assert.is(await reminders.recordCheck(again, { kind: 'idle' }), false);
   assert.is((await reminders.listDue(6_000, 10))[0]?.votedAtMs, 6_000);
-  await markDueByVotes(sql, [voteOf('user1', 0, 6_000), voteOf('user1', 0, 5_000)]);
+  await markDueByVotes(sql, [makeVote('user1', 0, 6_000), makeVote('user1', 0, 5_000)]);
   const [last] = await reminders.listDue(6_000, 10);
-  assert.ok(last && (await reminders.settle(last, { kind: 'idle' })));
-  await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
+  assert.ok(last && (await reminders.recordCheck(last, { kind: 'idle' })));
+  await markDueByVotes(sql, [makeVote('user1', 0, 6_000)]);
   assert.equal(await reminders.listDue(9_000, 10), []);
 });
 
-const voteOf = (user: string, bot: number, atMs: number): OutboxVote => {
+const makeVote = (user: string, bot: number, atMs: number): OutboxVote => {
   const { incarnation } = refs[bot] as EntityRef;
   const ref = createEntityRef('bot', `bot${bot}`, incarnation);
   return { itag: randomUUID(), ref, user, upvote: true, atMs, voteNumber: 0 };
 };
 
-test('each message is taken once, by many who take at once, and again after the lease', async () => {
+test('concurrent takes lease each message once, and again after the lease', async () => {
   await clear();
   await sql`delete from push_subscriptions`;
   for (const user of users) {
@@ -112,9 +112,9 @@ test('each message is taken once, by many who take at once, and again after the 
     for (const bot of [0, 1, 2]) await set(user, `bot${bot}`);
   }
   const due = await reminders.listDue(1_000, 100);
-  await Promise.all(due.map((one) => reminders.settle(one, { kind: 'over', nowMs: 2_000 })));
+  await Promise.all(due.map((reminder) => reminders.recordCheck(reminder, { kind: 'over', nowMs: 2_000 })));
   const takeAll = async (nowMs: number) =>
-    (await times(9, () => outbox.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
+    (await repeat(9, () => outbox.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
 
   const first = await takeAll(2_000);
   assert.is(new Set(first.map(({ id }) => id)).size, 36);
@@ -124,7 +124,7 @@ test('each message is taken once, by many who take at once, and again after the 
   assert.ok(second.every(({ attempts }) => attempts === 2));
 });
 
-test('flushes, releases and looks that meet in any order end in no deadlock', async () => {
+test('flushes, releases and checks in any order cause no deadlock', async () => {
   await clear();
   for (const user of users) for (const bot of [3, 4, 5, 6]) await set(user, `bot${bot}`);
   await sql`
@@ -133,21 +133,23 @@ test('flushes, releases and looks that meet in any order end in no deadlock', as
   const ids = (await sql<{ id: number }[]>`select id from adjustments`).map(({ id }) => id);
   const pairs = users.flatMap((user) => [3, 4, 5, 6].map((bot) => [user, bot] as const));
   for (let round = 1; round <= 10; round++) {
-    const votes = pairs.map(([user, bot]) => voteOf(user, bot, round * 10_000));
+    const votes = pairs.map(([user, bot]) => makeVote(user, bot, round * 10_000));
     const due = await reminders.listDue(round * 10_000, 100);
     await Promise.all([
       markDueByVotes(sql, votes),
       markDueByVotes(sql, votes.toReversed()),
       markDueByReleases(sql, ids),
       markDueByReleases(sql, ids.toReversed()),
-      ...due.map((one) => reminders.settle(one, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 })),
+      ...due.map((reminder) =>
+        reminders.recordCheck(reminder, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 }),
+      ),
     ]);
   }
   const rows = await sql`select from reminders where voted_at_ms = 100000`;
   assert.is(rows.length, pairs.length);
 });
 
-test('a listing that is deleted while reminders are set leaves none', async () => {
+test('a listing that is deleted while reminders are set leaves no reminder', async () => {
   await clear();
   for (const bot of [8, 9, 10]) {
     const [outcomes] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * Orders of voters while many connections of a Postgres server write votes, void them and read pages at once:
- * only here can a vote slip past an order that is being made.
+ * Orders of voters while many connections of a Postgres server write votes, void them and read pages: only
+ * here can a vote be missed by an order that is being built.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -27,11 +27,11 @@ test.after(async () => {
   await server.close();
 });
 
-test('orders made, dropped and read amidst votes miss none and keep none that is void', async () => {
+test('orders that are built, dropped and read during votes miss no voter and keep no void vote', async () => {
   for (let round = 0; round < 6; round++) {
     const ref = await addBot(sql, `bot${round}`);
     const nodes = [3, 3, 3].map((segmentVoters) => createVoterOrders(sql, { segmentVoters, fewVotesMax: 0 }));
-    await addVotes(sql, ref, { dice: createDice(seed + round), votes: 80 });
+    await addVotes(sql, ref, { random: createDice(seed + round), votes: 80 });
     const writers = [0, 1, 2, 3].map(async (writer) => {
       const random = createDice(1_000 * seed + 10 * round + writer);
       for (let change = 0; change < 15; change++) await changeVotes(sql, ref, random);
@@ -49,7 +49,7 @@ test('orders made, dropped and read amidst votes miss none and keep none that is
   }
 });
 
-test('a reader who comes after a vote is shown it, however many read at once', async () => {
+test('a reader sees a vote that was committed before, however many read at once', async () => {
   const ref = await addBot(sql, 'read');
   const orders = createVoterOrders(sql, { fewVotesMax: 0 });
   await orders.page(ref, 1);
