@@ -25,8 +25,8 @@ export interface EngineMeters {
   recordRetransmitBytes(bytes: number): void;
   /** Confirmed items that the store lost and that are sent again. */
   recordResends(items: number): void;
-  /** One of them is done with: counted; `merged` into a newer vote of the same user; its listing `gone`. */
-  recordResendOutcome(how: 'applied' | 'merged' | 'gone'): void;
+  /** One of them is done with: counted; `merged` into a newer vote of the same user; its listing `deleted`. */
+  recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
   /** One look at the versions of so many shards; so many had been moved by other nodes. */
   recordVersionPoll(shards: number, moved: number): void;
 }

@@ -250,7 +250,7 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
       if (shardQueue.broken) brokenQueues.push(shardQueue);
       continue;
     }
-    gate.meters.recordContinuityLoss(answered ? 'tail lost' : reply.outcome);
+    gate.meters.recordContinuityLoss(answered ? 'commits_lost' : reply.outcome);
     restartNumbering(shardQueue);
     brokenQueues.push(shardQueue);
     if (outcomeUnknown) failBatch(gate, one, unknown);
@@ -276,7 +276,7 @@ const observeVersion = (
     // Before anything new is sent there, the shard gets a new generation.
     shardQueue.broken = true;
     queue.broken = true;
-    gate.meters.recordContinuityLoss('version fell');
+    gate.meters.recordContinuityLoss('version_regressed');
   }
   const moved = fell || hasMoved(now, shardQueue);
   if (moved)
@@ -295,7 +295,7 @@ const adoptBatchReply = (gate: OutputGateState, sealed: SealedBatch, reply: Batc
   const fell = hasFallenBack(reply, shardQueue);
   if (fell) {
     shardQueue.broken = true;
-    gate.meters.recordContinuityLoss('version fell');
+    gate.meters.recordContinuityLoss('version_regressed');
   }
   gate.retransmitBuffer?.forgetOld(shardQueue.shard);
   const isQuestion = sealed.batch.sequence === 0;

@@ -66,7 +66,7 @@ const rejectQuery = <Value>(
   { recordCall }: CircuitState<Value>,
   words: string,
 ): Promise<LookupResult<Value>> => {
-  recordCall?.('spared', 0);
+  recordCall?.('rejected', 0);
   return Promise.resolve(toFailure(words));
 };
 
@@ -87,7 +87,7 @@ const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise
   const startedMs = state.clock.monotonicMs();
   const answer = await state.query(key);
   const result = toLookupResult(answer, state.clock.nowMs());
-  const outcome = result.kind === 'failed' ? 'failed' : 'answered';
+  const outcome = result.kind === 'failed' ? 'failure' : 'success';
   state.recordCall?.(outcome, state.clock.monotonicMs() - startedMs);
   if (result.kind === 'failed') {
     const busy = answer.kind === 'refused' && answer.status === 429;

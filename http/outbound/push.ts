@@ -46,19 +46,19 @@ export interface PushDelivery {
   readonly topic: string;
   /** The push service keeps it for a browser that is away no longer than this. */
   readonly ttlSeconds: number;
-  /** Ends the attempt at once, as `later`. */
+  /** Ends the attempt at once, as `retry`. */
   readonly signal?: AbortSignal;
 }
 /**
  * - `delivered`: the push service has it;
  * - `gone`: the subscription has ended (404, 410);
- * - `later`: it may work another time; `afterMs` is what the service asked for, 0 when nothing;
- * - `refused`: it never will. `reason` is for the log.
+ * - `retry`: it may work another time; `afterMs` is what the service asked for, 0 when nothing;
+ * - `rejected`: it never will. `reason` is for the log.
  */
 export type PushOutcome =
   | { readonly kind: 'delivered' | 'gone' }
-  | { readonly kind: 'later'; readonly afterMs: number; readonly reason: string }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
+  | { readonly kind: 'rejected'; readonly reason: string };
 
 export interface PushClient {
   /** What browsers need to subscribe. */
@@ -93,19 +93,19 @@ type ResolvedOptions = PushOptions & { readonly resolve: ResolveHost; readonly t
 
 const send = async (options: ResolvedOptions, delivery: PushDelivery): Promise<PushOutcome> => {
   const fault = findAddressFault(delivery.endpoint, options.reach);
-  if (fault !== null) return { kind: 'refused', reason: `the endpoint ${fault}` };
+  if (fault !== null) return { kind: 'rejected', reason: `the endpoint ${fault}` };
   const url = new URL(delivery.endpoint);
   const vetted = await vetHost(url, options.reach, options.resolve);
-  if (vetted.kind === 'refused') return { kind: 'refused', reason: `the endpoint ${vetted.words}` };
+  if (vetted.kind === 'refused') return { kind: 'rejected', reason: `the endpoint ${vetted.words}` };
   if (vetted.kind === 'unresolved')
-    return { kind: 'later', afterMs: 0, reason: `the endpoint ${vetted.words}` };
+    return { kind: 'retry', afterMs: 0, reason: `the endpoint ${vetted.words}` };
   const details = await encrypt(options, delivery);
-  if (details === null) return { kind: 'refused', reason: 'the keys of the subscription are unusable' };
+  if (details === null) return { kind: 'rejected', reason: 'the keys of the subscription are unusable' };
   try {
     const signal = createBoundedSignal(options, delivery);
     return toPushOutcome(await post(options, { url, details, addresses: vetted.addresses, signal }));
   } catch (error) {
-    return { kind: 'later', afterMs: 0, reason: String(error) };
+    return { kind: 'retry', afterMs: 0, reason: String(error) };
   }
 };
 
@@ -179,9 +179,9 @@ const toPushOutcome = (response: IncomingMessage): PushOutcome => {
   if (status === 404 || status === 410) return { kind: 'gone' };
   const reason = `the push service answered ${status}`;
   if (status === 429 || status >= 500) {
-    return { kind: 'later', afterMs: parseRetryAfterMs(response), reason };
+    return { kind: 'retry', afterMs: parseRetryAfterMs(response), reason };
   }
-  return { kind: 'refused', reason };
+  return { kind: 'rejected', reason };
 };
 
 /**

@@ -39,7 +39,7 @@ const recordAnswer = (call: Call, status: number): void => {
 const logFailure = (call: Call, error: unknown): void => {
   const { exchange, compiled, context } = call;
   context.logger.error(
-    { request_id: exchange.requestId, row: compiled?.route.name, err: error },
+    { request_id: exchange.requestId, route: compiled?.route.name, err: error },
     'request failed',
   );
 };

@@ -32,7 +32,7 @@ export const createRateLimitedLog = (logger: LogMethods, clock: Pick<Clock, 'mon
       return;
     }
     second.written++;
-    logger.error(second.suppressed === 0 ? fields : { ...fields, left_out: second.suppressed }, words);
+    logger.error(second.suppressed === 0 ? fields : { ...fields, suppressed: second.suppressed }, words);
     second.suppressed = 0;
   };
   return { error: error as LogMethods['error'], info: logger.info.bind(logger) };

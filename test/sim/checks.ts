@@ -186,7 +186,7 @@ const checkVoteRows = (work: Workload): void => {
   // A lost vote that meets a newer one of the same user when it is sent again is that one. None is cast again
   // on a listing that was removed meanwhile.
   let merged = world.counts.get('lost item merged') ?? 0;
-  if (world.plan.removals > 0) merged += world.counts.get('lost item gone') ?? 0;
+  if (world.plan.removals > 0) merged += world.counts.get('lost item deleted') ?? 0;
   for (const [name, votes] of requests) {
     const numbers = votes.map((vote) => vote.voteNumber).sort((left, right) => left - right);
     // What is flushed of a request when the store is lost is all there will ever be.

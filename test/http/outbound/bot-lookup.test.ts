@@ -165,19 +165,19 @@ test('a service that says 429 is left alone at once', async () => {
   assert.is(server.asked.length, 1);
 });
 
-test('each question is counted once: answered, failed, or spared; a kept answer is none', async () => {
+test('each request is counted once, as success, failure or rejected; a cached answer is not counted', async () => {
   const metrics = createMetrics([]);
-  const lookup = create({ meters: metrics.outside, restMs: 60_000 });
+  const lookup = create({ meters: metrics.outbound, restMs: 60_000 });
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   for (let count = 0; count < 3; count++) await lookup.queryService(clientId);
   server.answer = () => json({}, 500);
   for (let end = 1; end <= 5; end++) await lookup.queryPlatform(`81555300047047885${end}`);
 
-  const questions = (await metrics.render()).match(/^rollcall_outside_questions_total.*$/gm);
+  const questions = (await metrics.render()).match(/^rollcall_outbound_requests_total.*$/gm);
   assert.equal(questions, [
-    'rollcall_outside_questions_total{service="lookup",outcome="answered"} 1',
-    'rollcall_outside_questions_total{service="platform",outcome="failed"} 3',
-    'rollcall_outside_questions_total{service="platform",outcome="spared"} 2',
+    'rollcall_outbound_requests_total{service="lookup",outcome="success"} 1',
+    'rollcall_outbound_requests_total{service="platform",outcome="failure"} 3',
+    'rollcall_outbound_requests_total{service="platform",outcome="rejected"} 2',
   ]);
 });
 

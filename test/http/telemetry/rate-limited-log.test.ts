@@ -9,7 +9,7 @@ const test = suite('sparing log');
 
 interface Line {
   readonly id?: number;
-  readonly left_out?: number;
+  readonly suppressed?: number;
 }
 const open = () => {
   const lines: Line[] = [];
@@ -28,7 +28,7 @@ test('a few failures are all written', () => {
   fail(failuresPerSecondMax);
 
   assert.is(lines.length, failuresPerSecondMax);
-  assert.not.ok(lines.some((line) => 'left_out' in line));
+  assert.not.ok(lines.some((line) => 'suppressed' in line));
 });
 
 test('of a flood a second writes so many, and the next line says how many were left out', () => {
@@ -40,7 +40,7 @@ test('of a flood a second writes so many, and the next line says how many were l
 
   assert.is(lines.length, failuresPerSecondMax + 2);
   assert.equal(
-    lines.slice(-2).map((line) => line.left_out),
+    lines.slice(-2).map((line) => line.suppressed),
     [1_000, undefined],
   );
 });
