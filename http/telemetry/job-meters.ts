@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export interface JobMeters {
   recordSuccess(job: string, milliseconds: number): void;
   recordFailure(job: string): void;
-  /** Counts one attempt to send a message. `gone`: the subscription has ended. `retry`: it is tried again later. */
+  /** Counts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush(outcome: 'delivered' | 'gone' | 'retry' | 'rejected' | 'abandoned'): void;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What the process reports to Prometheus: requests by route, and all meters of the engine.
+ * The Prometheus metrics of the process: requests by route, and all meters of the engine.
  *
- * Owns the names of all metrics (docs/operating.md lists them). What is called per request or per item
- * costs nanoseconds; prom-client's own metrics are used where a tick or a flush is the unit. Nothing here
- * throws into its callers. Served by routes/admin/health.ts.
+ * Owns the names of all metrics (docs/operating.md lists them). Calls per request or per item cost nanoseconds
+ * (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here throws into its
+ * callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EngineMeters } from '../../engine/meters.ts';
@@ -17,11 +17,11 @@ export interface Metrics {
   readonly requests: RequestMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
-  /** How far this node's clock is ahead of the hot store's, ms; below 0 it is behind. */
+  /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
-  /** How many Redis primaries may evict counters. */
+  /** Records how many Redis primaries may evict counters. */
   recordEvictingServers(servers: number): void;
-  /** Prometheus text. */
+  /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
 }
@@ -125,7 +125,7 @@ const createRetransmitMeters = (registers: Registry[]) => {
     registers,
   });
   return {
-    recordRetransmitBytes: (kept: number): void => bytes.set(kept),
+    recordRetransmitBytes: (size: number): void => bytes.set(size),
     recordResends: (items: number): void => resent.inc(items),
     recordResendOutcome: (outcome: string): void => results.inc({ outcome }),
   };
@@ -224,7 +224,7 @@ const createEvictionMeter = (registers: Registry[]): ((servers: number) => void)
   return (servers) => evicting.set(servers);
 };
 
-/** Creates the registry and everything in it. `routeNames` are in the order of the route table. */
+/** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
 export const createMetrics = (routeNames: readonly string[]): Metrics => {
   const registry = new Registry();
   const registers = [registry];

@@ -50,8 +50,8 @@ test('an answer is read, cut and cleaned', async () => {
     );
   const result = await create().queryService(clientId);
 
-  assert.is(result.kind, 'told');
-  if (result.kind !== 'told') return;
+  assert.is(result.kind, 'found');
+  if (result.kind !== 'found') return;
   assert.is(result.atMs, nowMs);
   const { bot, ...about } = result.value;
   assert.equal([about.name, about.public], ['Night Lamp', true]);
@@ -66,7 +66,7 @@ test('an application without a bot is told as such; what is null or absent is un
   const result = await create().queryService(clientId);
 
   assert.equal(result, {
-    kind: 'told',
+    kind: 'found',
     atMs: nowMs,
     value: { name: '', description: '', public: false, tags: [], bot: null },
   });
@@ -76,8 +76,8 @@ test("the platform's endpoint tells about applications only", async () => {
   server.answer = () => json({ id: clientId, name: 'Night Lamp', bot_public: true, bot: { id: botId } });
   const result = await create().queryPlatform(clientId);
 
-  assert.is(result.kind === 'told' && result.value.name, 'Night Lamp');
-  assert.is(result.kind === 'told' && result.value.bot, null);
+  assert.is(result.kind === 'found' && result.value.name, 'Night Lamp');
+  assert.is(result.kind === 'found' && result.value.bot, null);
   assert.equal(server.asked, [`/platform/${clientId}/rpc`]);
 });
 
@@ -89,19 +89,19 @@ for (const [what, answer, words] of [
   [
     'garbage',
     ((_request, response) => response.end('<h1>hi</h1>')) as ReturnType<typeof json>,
-    /not expected/,
+    /unexpected answer/,
   ],
-  ['another shape', json({ data: {} }), /not expected/],
-  ['another application', json(aboutBot('815553000470478999', null)), /not expected/],
-  ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /not expected/],
-  ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /not expected/],
+  ['another shape', json({ data: {} }), /unexpected answer/],
+  ['another application', json(aboutBot('815553000470478999', null)), /unexpected answer/],
+  ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /unexpected answer/],
+  ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /unexpected answer/],
 ] as const) {
   test(`${what} is a failure, in words without an address`, async () => {
     server.answer = () => answer;
     const result = await create().queryService(clientId);
 
     assert.is(result.kind, 'failed');
-    assert.match(result.kind === 'failed' ? result.words : '', words);
+    assert.match(result.kind === 'failed' ? result.message : '', words);
     assert.not.match(JSON.stringify(result), /127\.0\.0\.1|http/);
   });
 }
@@ -117,9 +117,9 @@ test('nobody listening, nobody answering and nothing configured are failures', a
   const nowhere = await create({ serviceUrl: 'http://127.0.0.1:1/{id}' }).queryService(clientId);
   const off = await create({ serviceUrl: '' }).queryService(clientId);
 
-  assert.equal(silent, { kind: 'failed', words: 'did not answer' });
-  assert.equal(nowhere, { kind: 'failed', words: 'did not answer' });
-  assert.equal(off, { kind: 'failed', words: 'is not configured' });
+  assert.equal(silent, { kind: 'failed', message: 'did not answer' });
+  assert.equal(nowhere, { kind: 'failed', message: 'did not answer' });
+  assert.equal(off, { kind: 'failed', message: 'is not configured' });
 });
 
 test('who asks for the same at once shares one question, and the answer is kept', async () => {
@@ -133,7 +133,7 @@ test('who asks for the same at once shares one question, and the answer is kept'
   assert.ok([...told, later].every((one) => one === told[0]));
 });
 
-test('failures are not kept; after three in a row it rests, then one tries', async () => {
+test('failures are not cached; three in a row open the circuit, then one request tries', async () => {
   server.answer = () => json({}, 500);
   const lookup = create();
   for (let count = 0; count < 5; count++) assert.is((await lookup.queryService(clientId)).kind, 'failed');
@@ -150,22 +150,22 @@ test('failures are not kept; after three in a row it rests, then one tries', asy
 
   nowMs += 10_001;
   server.answer = () => json(aboutBot(clientId, { id: botId }));
-  assert.is((await lookup.queryService(clientId)).kind, 'told');
+  assert.is((await lookup.queryService(clientId)).kind, 'found');
   await lookup.queryService(botId);
   assert.is(server.asked.length, 6);
 });
 
-test('a service that says 429 is left alone at once', async () => {
+test('a 429 opens the circuit at once', async () => {
   server.answer = () => json({}, 429);
   const lookup = create();
   await lookup.queryService(clientId);
   const second = await lookup.queryService(botId);
 
-  assert.match(second.kind === 'failed' ? second.words : '', /left alone/);
+  assert.match(second.kind === 'failed' ? second.message : '', /not called for a while/);
   assert.is(server.asked.length, 1);
 });
 
-test('each request is counted once, as success, failure or rejected; a cached answer is not counted', async () => {
+test('each request counts once, as success, failure or rejected; a cached answer does not', async () => {
   const metrics = createMetrics([]);
   const lookup = create({ meters: metrics.outbound, restMs: 60_000 });
   server.answer = () => json(aboutBot(clientId, { id: botId }));
@@ -187,7 +187,9 @@ test('questions at once are bounded, however slow the service is', async () => {
   const ids = Array.from({ length: 50 }, (_, index) => String(815_553_000_470_400_000n + BigInt(index)));
   const told = await Promise.all(ids.map((id) => lookup.queryService(id)));
 
-  const crowded = told.filter((one) => one.kind === 'failed' && /too much/.test(one.words));
+  const crowded = told.filter(
+    (one) => one.kind === 'failed' && /too many requests in flight/.test(one.message),
+  );
   assert.is(crowded.length, 18);
   assert.ok(server.asked.length <= 32);
 });

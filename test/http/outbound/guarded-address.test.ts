@@ -92,7 +92,7 @@ test('a literal is judged without asking anybody, a name that cannot be resolved
   });
   const unresolved = await vetHost(new URL('https://push.example.org/'), 'public', nobody);
   assert.is(unresolved.kind, 'unresolved');
-  assert.match('words' in unresolved ? unresolved.words : '', /ENOTFOUND/);
+  assert.match('reason' in unresolved ? unresolved.reason : '', /ENOTFOUND/);
   assert.is(toHost(new URL('https://[2606:4700::1]:443/')), '2606:4700::1');
 });
 

@@ -247,14 +247,14 @@ for (const refusal of refusals) {
   });
 }
 
-test('what is no whole token is told from a token that is unknown', async () => {
+test('a malformed token gets another message than an unknown one', async () => {
   const answerTo = async (authorization: string): Promise<string> =>
     String(
       (await ask(world, 'POST', '/things/stats', { headers: auth(authorization), body: '{}' })).json.message,
     );
 
   for (const mistake of [`Bearer ${bot}`, bot.slice(0, -1), `${bot}x`]) {
-    assert.match(await answerTo(mistake), /This is no whole token/, mistake);
+    assert.match(await answerTo(mistake), /The token is malformed/, mistake);
   }
   const stranger = formatToken({ kind: 'bot', id: 'b1' }, Buffer.alloc(32, 255));
   assert.match(await answerTo(stranger), /unknown, revoked or expired/);

@@ -107,7 +107,7 @@ test('two rows of one method and path are refused', () => {
 
   assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two rows/);
   assert.throws(() => createMatcher([{ ...entry, path: 'a' }]), /slash/);
-  assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /bad segment/);
+  assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /invalid segment/);
 });
 
 test('every row is found by its own path with any text in its parameters, and gets that text back', () => {

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { OpenBody, openBodiesBytesMax } from '../../http/open-body.ts';
+import { OpenBody, openBodiesBytesMax } from '../../../http/server/open-body.ts';
 
 const test = suite('open body');
 const pieceOf = (bytes: number): ArrayBuffer => new Uint8Array(bytes).buffer;
