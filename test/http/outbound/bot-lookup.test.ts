@@ -1,7 +1,7 @@
 /**
- * Looking bots up at services that behave, misbehave, hang, and are not there.
+ * Bot look-ups at services that behave, misbehave, hang, and do not exist.
  *
- * Servers are real, the clock is the test's: a rest passes when the test says so.
+ * Servers are real; the test controls the clock, and with it how long the circuit stays open.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -34,7 +34,7 @@ const create = (options = {}) =>
     ...options,
   });
 
-test('an answer is read, cut and cleaned', async () => {
+test('an answer is read, shortened and cleaned', async () => {
   server.answer = () =>
     json(
       aboutBot(
@@ -61,7 +61,7 @@ test('an answer is read, cut and cleaned', async () => {
   assert.equal(server.asked, [`/service/${clientId}`]);
 });
 
-test('an application without a bot is told as such; what is null or absent is unset', async () => {
+test('an application without a bot is reported as such; null and absent fields are unset', async () => {
   server.answer = () => json({ data: { application: { id: clientId, description: null, icon: null } } });
   const result = await create().queryService(clientId);
 
@@ -72,7 +72,7 @@ test('an application without a bot is told as such; what is null or absent is un
   });
 });
 
-test("the platform's endpoint tells about applications only", async () => {
+test("the platform's endpoint knows applications only", async () => {
   server.answer = () => json({ id: clientId, name: 'Night Lamp', bot_public: true, bot: { id: botId } });
   const result = await create().queryPlatform(clientId);
 
@@ -96,7 +96,7 @@ for (const [what, answer, words] of [
   ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /unexpected answer/],
   ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /unexpected answer/],
 ] as const) {
-  test(`${what} is a failure, in words without an address`, async () => {
+  test(`${what} is a failure, and its message names no address`, async () => {
     server.answer = () => answer;
     const result = await create().queryService(clientId);
 
@@ -106,12 +106,12 @@ for (const [what, answer, words] of [
   });
 }
 
-test('a sure "no such application" is not a failure', async () => {
+test('a definite "no such application" is not a failure', async () => {
   server.answer = () => json({ message: 'Unknown Application' }, 404);
   assert.is((await create().queryService(clientId)).kind, 'unknown');
 });
 
-test('nobody listening, nobody answering and nothing configured are failures', async () => {
+test('a closed port, a silent server and a missing setting are failures', async () => {
   server.answer = () => null;
   const silent = await create({ timeLimitMs: 100 }).queryService(clientId);
   const nowhere = await create({ serviceUrl: 'http://127.0.0.1:1/{id}' }).queryService(clientId);
@@ -122,7 +122,7 @@ test('nobody listening, nobody answering and nothing configured are failures', a
   assert.equal(off, { kind: 'failed', message: 'is not configured' });
 });
 
-test('who asks for the same at once shares one question, and the answer is kept', async () => {
+test('simultaneous look-ups of one key share one request, and the answer is cached', async () => {
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   const lookup = create();
   const told = await Promise.all(Array.from({ length: 20 }, () => lookup.queryService(clientId)));
@@ -181,7 +181,7 @@ test('each request counts once, as success, failure or rejected; a cached answer
   ]);
 });
 
-test('questions at once are bounded, however slow the service is', async () => {
+test('requests in flight are bounded, however slow the service is', async () => {
   server.answer = () => null;
   const lookup = create({ timeLimitMs: 500 });
   const ids = Array.from({ length: 50 }, (_, index) => String(815_553_000_470_400_000n + BigInt(index)));

@@ -1,5 +1,5 @@
 /**
- * One message to one browser, through a push service over TLS that decrypts it and checks its signature.
+ * Sends a message to a browser through a push service over TLS that decrypts it and checks its signature.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -23,7 +23,7 @@ const clientOf = (options: Partial<PushOptions> = {}) =>
     contact: 'mailto:operator@example.org',
     reach: 'any',
     ca: service.ca,
-    // The service listens on IPv4 alone, whatever the machine takes "localhost" for.
+    // The service listens on IPv4 only, however the machine resolves "localhost".
     resolve: async () => ['127.0.0.1'],
     ...options,
   });
@@ -56,7 +56,7 @@ test('a message arrives decrypted, with topic, urgency, time to live and our sig
   );
 });
 
-test('a status means gone, later (when asked for) or refused; a redirect is not followed', async () => {
+test('a status means gone, retry (after the requested wait) or rejected; no redirect is followed', async () => {
   const outcomeOf = async (status: number, headers: Record<string, string> = {}) => {
     service.answer(() => ({ status, headers }));
     return clientOf().send(deliveryTo(service.browser()));
@@ -78,7 +78,7 @@ test('a status means gone, later (when asked for) or refused; a redirect is not 
   assert.not.ok(service.received.some(({ path }) => path === '/elsewhere'));
 });
 
-test('a service that does not answer, is not there or shows a false certificate is for later', async () => {
+test('a service that hangs, does not exist or has a wrong certificate means retry', async () => {
   service.answer(() => null);
   const slow = await clientOf({ timeLimitMs: 200 }).send(deliveryTo(service.browser()));
   assert.is(slow.kind, 'retry');
@@ -103,7 +103,7 @@ test('a service that does not answer, is not there or shows a false certificate 
   assert.is((await clientOf().send(deliveryTo(gone))).kind, 'retry');
 });
 
-test('nothing leads inside: not the words, not the name, not what the name becomes later', async () => {
+test('no private address is reachable: by text, by name, or by a name that changes later', async () => {
   const trap = await startPushService();
   const browser = trap.browser();
   const public443 = { ...browser, endpoint: 'https://push.example.org/1' };
@@ -125,7 +125,7 @@ test('nothing leads inside: not the words, not the name, not what the name becom
   assert.is(connections, 0);
 });
 
-test('a connection goes where the name led when it was judged, and nobody is asked again', async () => {
+test('a connection uses the checked address, without a second DNS query', async () => {
   const browser = service.browser();
   let asked = 0;
   const client = clientOf({
@@ -136,14 +136,14 @@ test('a connection goes where the name led when it was judged, and nobody is ask
   });
   const endpoint = browser.endpoint.replace('localhost', 'no-such-name.invalid');
 
-  // The certificate is for "localhost": that it was shown proves that the connection was made.
+  // The certificate is for "localhost": the TLS error proves that the connection was made.
   const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
 
   assert.is(asked, 1);
   assert.match('reason' in outcome ? outcome.reason : '', /certificate|altname/i);
 });
 
-test('keys that cannot be encrypted for are refused, not thrown', async () => {
+test('unusable keys are rejected without a throw', async () => {
   const outcome = await clientOf().send(deliveryTo({ ...service.browser(), p256dh: 'AAAA' }));
 
   assert.is(outcome.kind, 'rejected');

@@ -1,5 +1,5 @@
 /**
- * The log of failed requests under a flood of them.
+ * The log of failed requests under load.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -31,7 +31,7 @@ test('a few failures are all written', () => {
   assert.not.ok(lines.some((line) => 'suppressed' in line));
 });
 
-test('of a flood a second writes so many, and the next line says how many were left out', () => {
+test('a flood writes a limited number of lines per second; the next line counts the suppressed', () => {
   const { lines, time, fail } = open();
 
   fail(failuresPerSecondMax + 1_000);
