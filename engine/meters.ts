@@ -25,7 +25,7 @@ export interface EngineMeters {
   recordRetransmitBytes(bytes: number): void;
   /** Confirmed items that the store lost and that are sent again. */
   recordResends(items: number): void;
-  /** One of them is resolved: counted, `merged` into a newer vote of the same user, or its listing `deleted`. */
+  /** The result of one: counted again, `merged` into a newer vote of the same user, or listing `deleted`. */
   recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
   /** One look at the versions of so many shards; so many had been moved by other nodes. */
   recordVersionPoll(shards: number, moved: number): void;
