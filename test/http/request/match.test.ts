@@ -105,7 +105,7 @@ test('a known path with another method lists the allowed ones', () => {
 test('two routes of one method and path are rejected', () => {
   const entry = { method: 'GET', path: '/a/{x}', route: 1 } as const;
 
-  assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two rows/);
+  assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two routes/);
   assert.throws(() => createMatcher([{ ...entry, path: 'a' }]), /slash/);
   assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /invalid segment/);
 });
