@@ -2,8 +2,8 @@
  * The Prometheus metrics of the process: requests by route, and all meters of the engine.
  *
  * Owns the names of all metrics (docs/operating.md lists them). Calls per request or per item cost
- * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here throws
- * into its callers. Served by routes/admin/health.ts.
+ * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
+ * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EngineMeters } from '../../engine/meters.ts';

@@ -56,7 +56,7 @@ test('a message arrives decrypted, with topic, urgency, time to live and our sig
   );
 });
 
-test('a status means gone, retry (after the requested wait) or rejected; no redirect is followed', async () => {
+test('a status means gone, retry (after a given wait) or rejected; no redirect is followed', async () => {
   const outcomeOf = async (status: number, headers: Record<string, string> = {}) => {
     service.answer(() => ({ status, headers }));
     return clientOf().send(deliveryTo(service.browser()));
