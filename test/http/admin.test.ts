@@ -19,7 +19,7 @@ const test = suite('admin');
 const state = { ready: true, draining: false };
 const app = {
   clock: realClock,
-  engine: { health: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
+  engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // The health rows reach nothing else.
 const secretRow = defineRoute({

@@ -51,7 +51,7 @@ const forms: readonly [string, [string, string][], string, string | null][] = [
 ];
 for (const [name, lines, token, claim] of forms) {
   test(`${name} is read`, () => {
-    assert.equal(read(lines), { token, claim });
+    assert.equal(read(lines), { token, claimedKind: claim });
   });
 }
 
