@@ -1,16 +1,16 @@
 /**
  * The private listener: health, metrics, and the operator's operations.
  *
- * It is a second server with its own table, so nothing of it can be reached from the public port.
- * Everything but `/livez`, `/readyz` and `/metrics` needs the operator token, checked in one place before
- * the handler. It listens on loopback unless told otherwise, and goes on answering while the public side
- * drains. Web pages of other origins read nothing here: no reply carries CORS headers, and `Host` is checked
- * before anything else.
+ * It is a second server with its own route table, so the public port cannot reach any of its operations.
+ * Every route but `/livez`, `/readyz` and `/metrics` needs the operator token, checked in one place before
+ * the handler. It listens on loopback by default, and keeps answering while the public listener drains. Web
+ * pages of other origins cannot read it: no reply has CORS headers, and `Host` is checked before anything
+ * else.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { DomainError } from '../engine/errors.ts';
-import { createHostScreen } from './admin-hosts.ts';
+import { createHostScreen } from './auth/admin-hosts.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from './facade.ts';
@@ -30,32 +30,32 @@ export interface AdminOptions {
   readonly app: App;
   readonly metrics: Metrics;
   readonly logger: Pick<Logger, 'error' | 'info'>;
-  /** `''` refuses every operation that needs a token. */
+  /** With `''` every operation that needs a token is rejected. */
   readonly operatorToken: string;
-  /** Names that `Host` may be, besides `localhost` and IP addresses. */
+  /** Names accepted in `Host`, besides `localhost` and IP addresses. */
   readonly hosts: readonly string[];
-  /** Whether the public side drains, or is about to. */
+  /** Whether the public listener drains, or is about to. */
   readonly isDraining: () => boolean;
-  /** What is weaker than it should be, for `/readyz`. */
+  /** Lists current warnings for `/readyz`: guarantees that are weaker than they should be. */
   readonly listWarnings?: () => readonly string[];
   readonly routes?: readonly AnyRoute[];
 }
 
 const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
-/** Compares digests, so that time tells nothing about the token. */
+/** Compares digests in constant time, so that timing reveals nothing about the token. */
 const isOperator = (authorization: string, token: string): boolean => {
   if (token === '') return false;
-  const given = authorization.replace(/^(Bearer|Operator) /i, '');
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
+  const presented = authorization.replace(/^(Bearer|Operator) /i, '');
+  return timingSafeEqual(hash('sha256', presented, 'buffer'), hash('sha256', token, 'buffer'));
 };
 
-/** Per client address. A right token is never counted, so this cannot keep the operator out. */
+/** Per client address. A correct token is never counted, so this cannot lock the operator out. */
 const wrongTokens = { requests: 10, seconds: 60, burst: 10 };
 
 /**
- * Throws `token_missing`, `token_invalid` or, after too many wrong tokens, `rate_limited` unless the row is
- * open or the operator asks.
+ * Creates a guard that throws `token_missing`, `token_invalid` or, after too many wrong tokens,
+ * `rate_limited`, unless the route is open or the request carries the operator token.
  */
 const createOperatorGuard = (token: string): ((route: AnyRoute, call: GuardedCall) => void) => {
   const countWrong = createLimit('wrong_tokens', wrongTokens);
@@ -79,7 +79,7 @@ const noSessions: SessionCache = {
 };
 const noPermissions: PermissionSource = { findAccess: async () => null };
 
-/** Wires the private listener. Its rows know no sessions: the guard is the only door. */
+/** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
     ...buildHealthRoutes({

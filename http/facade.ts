@@ -1,7 +1,7 @@
 /**
- * Wires the public facade: rows in, a listening server out.
+ * Wires the public HTTP facade from a table of routes.
  *
- * Owns nothing at run time but the parts it creates and their order of closing. Called by ops/main.ts, by
+ * Owns only the parts it creates and the order in which they close. Called by the composition root (ops), by
  * tests and by benchmarks.
  */
 import { randomBytes } from 'node:crypto';
@@ -24,33 +24,34 @@ import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 export interface FacadeOptions {
   readonly app: App;
   readonly routes: readonly AnyRoute[];
-  /** From `createSessionCache`; the same one is in `app`, so that a revoke is felt at once. */
+  /** From `createSessionCache`. `app` holds the same one, so that a revocation takes effect at once. */
   readonly sessions: SessionCache;
   readonly permissions: PermissionSource;
   readonly meters: RequestMeters;
   readonly logger: Pick<Logger, 'error' | 'info'>;
   readonly limits?: LimitSettings;
-  /** Counts the limits of all nodes together, where they share a store. */
+  /** Counts rate limits over all nodes, where they share a store. */
   readonly rates?: SharedRates;
-  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[];
   readonly deadlines?: DeadlineTimes;
-  /** Says with every request that the process runs at this steady time. */
+  /** Called with the monotonic time of every request, as a sign that the process runs. */
   readonly runs?: (steadyMs: number) => void;
-  /** Several workers share the port. */
+  /** Whether several workers share the port. */
   readonly shared?: boolean;
 }
 
 export interface Facade {
-  /** Resolves to the port; rejects with words for the operator. */
+  /** Resolves to the port. Rejects with a message for the operator. */
   listen(host: string, port: number): Promise<number>;
   /**
-   * From here on every answer closes its connection, so that clients come back elsewhere; nothing is refused.
+   * From here on every response closes its connection, so that clients reconnect to other nodes. Nothing is
+   * rejected yet.
    */
   startLeaving(): void;
   /**
-   * New requests are answered 503 `draining` from here on; what is in flight is answered, then all is
-   * closed.
+   * From here on new requests are answered 503 `draining`. Requests in flight are answered, then all
+   * connections are closed. Resolves after `deadlineMs` at the latest.
    */
   drain(deadlineMs: number): Promise<void>;
   readonly draining: boolean;
@@ -59,13 +60,13 @@ export interface Facade {
 
 export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
-  // After the engine's own deadline, which knows better whether something was counted.
+  // Longer than the engine's own deadline, whose error says whether anything was counted.
   workingMs: limits.requestDeadlineMs + 4 * limits.deadlineSweepMs,
   outboundMs: limits.outboundDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };
 
-/** Compiles rows for a matcher. Throws on two rows of one path, or a path that its schema does not name. */
+/** Compiles routes into a matcher. Throws on duplicate paths, or a path that its schema contradicts. */
 export const compileRoutes = (routes: readonly AnyRoute[]) => {
   const compiled: CompiledRoute[] = routes.map(compileRoute);
   return createMatcher(
@@ -101,7 +102,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   return buildFacade(server, deadlines, state);
 };
 
-/** A server and its deadlines as one thing that listens and drains. */
+/** Combines a server and its deadlines into a facade. */
 export const buildFacade = (
   server: HttpServer,
   deadlines: Pick<Deadlines, 'close'>,

@@ -1,10 +1,10 @@
 /**
- * A route is a row: one plain object per operation, from which come the matcher's entry, the checks,
- * the handler's types, the error documentation and the OpenAPI entry.
+ * The route of an operation: one plain object from which the matcher, the checks, the handler's types, the
+ * documented errors and the OpenAPI entry are derived.
  *
- * A row file holds rows and handlers of at most 12 lines. A handler gets `(app, request)` and returns a
- * `Reply`; it never sees the socket. What a token may do is said in `auth` with words that
- * `auth/authorise.ts` understands, never with code.
+ * A route file holds routes and handlers of at most 12 lines. A handler gets `(app, request)` and returns a
+ * `Reply`; it never sees the socket. `auth` declares what a token may do, as data that auth/authorise.ts
+ * interprets, never as code.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
@@ -23,7 +23,7 @@ import type { BodyLimits } from './request/body.ts';
 export interface App {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
-  /** To forget a session when it is revoked, or all of what was deleted. */
+  /** To drop a revoked session from the cache, or all sessions of a deleted entity. */
   readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
   readonly clock: Clock;
   /** `null` when no login provider is configured. */
@@ -46,7 +46,7 @@ export interface FacadeSettings {
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Who is calling, after authentication. */
+/** The authenticated caller. */
 export interface Caller {
   readonly kind: TokenKind;
   readonly id: string;
@@ -54,21 +54,22 @@ export interface Caller {
   readonly sessionType: 'login' | 'api';
   /** Permission ids the session is limited to; empty is unlimited. */
   readonly limits: readonly string[];
-  /** The user it acts for may not vote. Kept with the session, so that a vote asks SQL nothing. */
+  /** The user it acts for may not vote. Part of the session, so that a vote needs no SQL query. */
   readonly voteBanned: boolean;
 }
 
 /**
- * What a row asks of the caller, in order of the checks (docs/behaviour.md, "Order of checks"):
+ * What a route requires of the caller, in order of the checks (docs/behaviour.md, "Order of checks"):
  * - `public`: tokens are ignored, even bad ones;
  * - `bot`: any bot token, limited or not;
  * - `self`: an unlimited user session of the user named by the path parameter `user`;
  * - `user`: an unlimited user session;
  * - `kinds`: one of `kinds`; a limited session must have `permission` among its limits;
- * - `owner`: as `kinds`, from whoever is to own what the body describes: an unlimited session of a user, a
- *   team by its token, or somebody who holds `permission` in the team named by the body's field `field`;
+ * - `owner`: as `kinds`, and the caller must be able to own what the body describes: an unlimited user
+ *   session, a team token, or a user who holds `permission` in the team named by the body's field `field`;
  * - `entity`: one of `kinds`, and `permission` on the entity named by the path parameters `type` and `id`
- *   (a user for himself, an entity's own token, a team token for what the team owns, a member who holds it).
+ *   (a user acting on themselves, an entity's own token, the token of the owning team, or a team member who
+ *   holds it).
  *   With `unless`, an unlimited session of the user named by that path parameter needs no permission. With
  *   `user`, that path parameter must name the caller. With `into`, a permission in a team is needed too.
  */
@@ -87,14 +88,14 @@ export type Auth =
       readonly type: string;
       /** Path parameter with the entity's id. */
       readonly id: string;
-      /** Path parameter with a user who needs no permission here; the handler judges what he may do. */
+      /** Path parameter with a user who needs no permission here; the handler decides what they may do. */
       readonly unless?: string;
       /** Path parameter with the caller's own id. */
       readonly user?: string;
       readonly into?: TeamInBody;
     };
 
-/** A team named in the body, and what is needed in it. */
+/** A team named in the body, and the permission needed in it. */
 export interface TeamInBody {
   readonly field: string;
   readonly permission: Permission;
@@ -103,7 +104,7 @@ export interface TeamInBody {
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
 export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';
 
-/** How a reply may be kept: by default `no-store` with a token and `no-cache` + ETag without. */
+/** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';
 
 export interface Route<
@@ -114,7 +115,7 @@ export interface Route<
   /** camelCase, unique; the OpenAPI operationId. */
   readonly name: string;
   readonly method: Method;
-  /** With `{name}` for one whole segment, or `@{name}` for a segment that starts with an at sign. */
+  /** `{name}` stands for one whole segment, `@{name}` for a segment that starts with an at sign. */
   readonly path: string;
   /** Contract section, the OpenAPI tag. */
   readonly section: string;
@@ -122,57 +123,57 @@ export interface Route<
   readonly description?: string;
   readonly auth: Auth;
   readonly limit?: LimitName;
-  /** Banned users may do this all the same (docs/behaviour.md, "Tokens"). */
+  /** Banned users may do this too (docs/behaviour.md, "Tokens"). */
   readonly bannedAllowed?: boolean;
-  /** Its handler asks a service of the outside, so it may take `limits.outboundDeadlineMs`. */
+  /** Its handler calls an external service, so it may take `limits.outboundDeadlineMs`. */
   readonly callsOutbound?: boolean;
   readonly caching: Caching;
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Bounds of its body where they are not the usual ones. */
+  /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
-  /** Success replies by status; `null` for no body. Each schema carries `examples`. */
+  /** Schemas of success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
-  /** Codes beyond those every row has (see `errorsOf` in openapi.ts). */
+  /** Codes beyond those that follow from its shape (`listErrorCodes` in openapi/document.ts). */
   readonly errors: readonly ErrorCode[];
   /**
-   * Rules of the request alone that a schema cannot say. Runs after validation and before any entity is
-   * looked up (so before 404 and 403); throws a `DomainError`.
+   * Rules about the request alone that a schema cannot express. Runs after validation and before any entity
+   * is looked up (so before 404 and 403); throws a `DomainError`.
    */
   readonly check?: (request: RouteRequest<Params, Query, Body>) => void;
   readonly handle: (app: App, request: RouteRequest<Params, Query, Body>) => Reply | Promise<Reply>;
 }
 
-/** What the handler gets: everything checked, coerced and typed. */
+/** The request as handlers get it: checked, coerced and typed. */
 export interface RouteRequest<Params extends TObject, Query extends TObject, Body extends TSchema> {
   readonly params: Static<Params>;
   readonly query: Static<Query>;
   readonly body: Static<Body>;
-  /** The body as it was sent, `''` when none: for integers beyond 2^53, which parsing rounds. */
+  /** The body as sent, `''` for none: for integers beyond 2^53, which parsing rounds. */
   readonly bodyText: string;
-  /** `null` on public rows. */
+  /** `null` on public routes. */
   readonly caller: Caller | null;
   /** Canonical client address (docs/behaviour.md, "Client address"). */
   readonly clientAddress: string;
-  /** As sent, `''` for none: what the client says it is. */
+  /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
 }
 
-/** A handler's answer: a value to serialise, bytes ready to send, or nothing. */
+/** A handler's reply: a value to serialise, text or bytes ready to send, or no body. */
 export interface Reply {
   readonly status: number;
   readonly json?: unknown;
   /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
   readonly text?: string;
-  /** For a reply object that is handed out again: keeps the tag of its text, `''` until it is worked out. */
+  /** For a reply object that is reused: caches the ETag of its text, `''` until it is computed. */
   readonly tag?: { etag: string };
   /**
-   * Already serialised JSON in pieces, for answers of unbounded length. The server pulls the next piece only
-   * when the socket has room, and stops pulling (`return()`) when the client is gone. An error in the middle
-   * cuts the connection, so that half an answer is never taken for a whole one.
+   * Already serialised JSON in chunks, for replies of unbounded length. The server pulls the next chunk only
+   * when the socket has room, and stops pulling (`return()`) when the client disconnects. An error in the
+   * middle closes the connection, so that a client never takes half a reply for a whole one.
    */
   readonly stream?: AsyncIterable<string>;
   /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
@@ -180,12 +181,12 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Types a row by its schemas, then forgets the types so that rows fit one table. */
+/** Types a route by its schemas, then erases the types so that all routes fit one table. */
 export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
   route: Route<Params, Query, Body>,
 ): AnyRoute => route as unknown as AnyRoute;
 
-// biome-ignore lint/suspicious/noExplicitAny: the one erased row type (docs: ARCHITECTURE.md, "Rows").
+// biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;
 
 export const replyOk = (json: unknown): Reply => ({ status: 200, json });
@@ -193,7 +194,7 @@ export const replyCreated = (json: unknown): Reply => ({ status: 201, json });
 export const replyText = (body: string): Reply => ({ status: 200, text: body });
 export const noContent: Reply = { status: 204 };
 /** ApiResponse (contract §2.1). */
-export const replyMessage = (words: string, context: Record<string, string> = {}): Reply => ({
+export const replyMessage = (message: string, context: Record<string, string> = {}): Reply => ({
   status: 200,
-  json: { message: words, context },
+  json: { message, context },
 });

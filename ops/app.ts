@@ -31,7 +31,7 @@ export const createApp = (
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
     clock: systemClock,
-    meters: metrics.outside,
+    meters: metrics.outbound,
   });
   return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
 };

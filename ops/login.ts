@@ -66,7 +66,7 @@ const measureLogins = (provider: LoginProvider, meters: OutboundMeters): LoginPr
   exchange: async (request) => {
     const startedMs = systemClock.monotonicMs();
     const exchanged = await provider.exchange(request);
-    const outcome = exchanged.kind === 'unavailable' ? 'failed' : 'answered';
+    const outcome = exchanged.kind === 'unavailable' ? 'failure' : 'success';
     meters.recordCall('login', outcome, systemClock.monotonicMs() - startedMs);
     return exchanged;
   },

@@ -167,7 +167,7 @@ const startOn = async (stores: Stores, config: Config, extras: StartOptions): Pr
   const { loss, plane: clusterContext, logger } = extras;
   const login = await openLogin(sql, config, {
     report: createLoginReporter(logger),
-    meters: metrics.outside,
+    meters: metrics.outbound,
   });
   const app = createApp(clusterContext, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...extras, metrics });
@@ -227,7 +227,7 @@ const openWatches = async (
     onMeasured: metrics.recordClockAhead,
     log,
   });
-  const eviction = createEvictionWatch({ memorySettings, measured: metrics.evicting, log });
+  const eviction = createEvictionWatch({ memorySettings, measured: metrics.recordEvictingServers, log });
   await eviction.demandNone();
   return { clock, eviction, notes: () => [...clock.listNotes(), ...eviction.notes()] };
 };

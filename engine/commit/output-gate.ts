@@ -250,7 +250,7 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
       if (shardQueue.broken) brokenQueues.push(shardQueue);
       continue;
     }
-    gate.meters.recordContinuityLoss(answered ? 'tail lost' : reply.outcome);
+    gate.meters.recordContinuityLoss(answered ? 'commits_lost' : reply.outcome);
     restartNumbering(shardQueue);
     brokenQueues.push(shardQueue);
     if (outcomeUnknown) failBatch(gate, sealedBatch, unknown);
@@ -276,7 +276,7 @@ const observeVersion = (
     // `sealAndSend` takes a new generation for the shard before it sends anything new.
     shardQueue.broken = true;
     queue.broken = true;
-    gate.meters.recordContinuityLoss('version fell');
+    gate.meters.recordContinuityLoss('version_regressed');
   }
   const moved = fellBack || hasMoved(now, shardQueue);
   if (moved)
@@ -295,7 +295,7 @@ const adoptBatchReply = (gate: OutputGateState, sealed: SealedBatch, reply: Batc
   const fellBack = hasFallenBack(reply, shardQueue);
   if (fellBack) {
     shardQueue.broken = true;
-    gate.meters.recordContinuityLoss('version fell');
+    gate.meters.recordContinuityLoss('version_regressed');
   }
   gate.retransmitBuffer?.forgetOld(shardQueue.shard);
   const isQuery = sealed.batch.sequence === 0;

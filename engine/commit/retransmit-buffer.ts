@@ -191,7 +191,9 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
   else {
     addBytes(buffer, -estimateBytes(item));
     const counted = decision.kind === 'applied' || decision.kind === 'voted';
-    buffer.meters.recordResendOutcome(counted ? 'applied' : decision.kind === 'refused' ? 'merged' : 'gone');
+    buffer.meters.recordResendOutcome(
+      counted ? 'applied' : decision.kind === 'refused' ? 'merged' : 'deleted',
+    );
   }
 };
 
@@ -202,7 +204,7 @@ const reactivate = (buffer: BufferState, item: Item): void => {
       if (exists) sendAgain(buffer, item);
       else {
         addBytes(buffer, -estimateBytes(item));
-        buffer.meters.recordResendOutcome('gone');
+        buffer.meters.recordResendOutcome('deleted');
       }
     },
     () => tryLater(buffer, item),

@@ -1,7 +1,7 @@
 /**
- * Turns a request's token into a caller, or says why not: missing, contradictory, unknown or expired, or
- * not the kind its header claims. Never decides what the caller may do: that is authorise.ts. Called by
- * dispatch.ts for every row that is not public.
+ * Turns a request's token into a session, or throws why not: the token is missing, contradictory, unknown or
+ * expired, or not of the kind its header claims. authorise.ts decides what the caller may do. Called by
+ * dispatch.ts for every route that is not public.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { parseToken } from '../../engine/rules/token.ts';
@@ -11,9 +11,9 @@ import type { SessionCache } from './sessions.ts';
 import { type PresentedToken, parseTokenHeaders } from './token-headers.ts';
 
 const unknownTokenMessage = 'The token is unknown, revoked or expired.';
-/** Most who see it lost a character, or wrote "Bearer". It says only what the checksum tells anybody. */
+/** Usually a character is missing, or "Bearer" was added. The checksum, which is public, shows as much. */
 const malformedTokenMessage =
-  'This is no whole token. Send it as it was given, first letter to last, and before it at most its kind.';
+  'The token is malformed. Send it exactly as issued, with nothing but its kind before it.';
 
 const acceptSession = (record: SessionRecord | null, token: PresentedToken): SessionRecord => {
   if (record === null) {
@@ -32,7 +32,8 @@ const acceptSession = (record: SessionRecord | null, token: PresentedToken): Ses
 };
 
 /**
- * The caller's session, at once when it is cached. Throws or rejects with a 401, or a 503 when SQL is away.
+ * Returns the caller's session, synchronously when it is cached. Throws or rejects with a 401, or with a 503
+ * when SQL is unreachable.
  */
 export const authenticate = (
   sessions: SessionCache,
@@ -45,7 +46,7 @@ export const authenticate = (
       'This operation needs a token, in the header "Authorization: <token>".',
     );
   }
-  const found = sessions.find(token.token);
-  if (!(found instanceof Promise)) return acceptSession(found, token);
-  return found.then((record) => acceptSession(record, token));
+  const session = sessions.find(token.token);
+  if (!(session instanceof Promise)) return acceptSession(session, token);
+  return session.then((record) => acceptSession(record, token));
 };

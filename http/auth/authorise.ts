@@ -1,9 +1,9 @@
 /**
- * What a caller may do, by the words of a row's `auth`.
+ * Decides what a caller may do, by the `auth` of the route.
  *
  * Two steps, in the order of checks (docs/behaviour.md): `admitCaller` needs only the token and the path
- * (kind, ban, path user, limits); `authorise` needs the body or the catalogue, so it comes after validation,
- * and answers 404 before 403. Anything not allowed in words is refused. Called by dispatch.ts.
+ * (kind, ban, path user, limits); `authorise` needs the body or the catalogue, so it runs after validation,
+ * and answers 404 before 403. Anything that is not explicitly allowed is rejected. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
@@ -38,17 +38,17 @@ const createLimitedSessionError = (): DomainError =>
   new DomainError('forbidden', 'This session is limited to some permissions; this needs an unlimited one.');
 const createOtherTeamError = (): DomainError =>
   new DomainError('forbidden', 'A team token makes things for its own team only.');
-/** What every refusal for want of a permission says, here and where SQL alone can tell. */
+/** The error of a missing permission, also for handlers that learn of it only from SQL. */
 export const createPermissionError = (permission: Permission): DomainError =>
   new DomainError('permission_missing', `This needs the permission ${permission}.`, { permission });
 
-/** The kind of entity a row acts on: named in the row, or in the path. */
+/** The kind of entity that a route acts on: fixed in the route, or named in the path. */
 const findEntityKind = (auth: EntityAuth, params: Params): string =>
   auth.type.startsWith('=') ? auth.type.slice(1) : (params[auth.type] ?? '');
 
 /**
- * Kind, ban, path user and limits. Throws 401 `token_kind_unsupported`, or 403 `banned`, `user_mismatch`,
- * `forbidden`, `permission_missing`.
+ * Checks kind, ban, path user and limits. Throws 401 `token_kind_unsupported`, or 403 `banned`,
+ * `user_mismatch`, `forbidden`, `permission_missing`.
  */
 export const admitCaller = (
   auth: Auth,
@@ -57,10 +57,9 @@ export const admitCaller = (
 ): void => {
   const kinds = listAcceptedKinds(auth);
   if (!kinds.includes(session.kind)) {
-    const words = kinds.join(', ');
     throw new DomainError(
       'token_kind_unsupported',
-      `A ${session.kind} token cannot do this; accepted: ${words}.`,
+      `A ${session.kind} token cannot do this; accepted: ${kinds.join(', ')}.`,
     );
   }
   if (session.banned && !rest.bannedAllowed) throw new DomainError('banned', 'This user is banned.');
@@ -86,32 +85,32 @@ export const admitCaller = (
   }
 };
 
-/** What a caller is about to do. */
+/** The request whose permission is checked. */
 export interface AccessRequest {
   readonly caller: Caller;
   readonly params: Params;
-  /** Checked by the row's schema. */
+  /** Already checked against the route's schema. */
   readonly body: unknown;
 }
 
-/** An entity's own token, or a user on himself: no look-up is needed. */
+/** An entity's own token, or a user acting on themselves: needs no look-up. */
 const isActingOnItself = (auth: EntityAuth, caller: Caller, params: Params): boolean =>
   caller.kind === findEntityKind(auth, params) && caller.id === params[auth.id];
 
-/** The user whom the row excepts, with a session that is not limited. */
+/** The caller is the user whom the route exempts, with an unlimited session. */
 const isExempt = (auth: EntityAuth, caller: Caller, params: Params): boolean =>
   auth.unless !== undefined &&
   caller.kind === 'user' &&
   caller.limits.length === 0 &&
   params[auth.unless] === caller.id;
 
-/** The id of the team that the body names; `''` when it names none. */
+/** The id of the team named in the body, `''` for none. */
 const findTeamId = (body: unknown, field: string): string => {
   const id = (body as Readonly<Record<string, unknown>> | undefined)?.[field];
   return typeof id === 'string' ? id : '';
 };
 
-/** The permission in the team that the body names. Rejects with `not_found` or `permission_missing`. */
+/** Checks the permission in the team named by the body. Rejects with `not_found` or `permission_missing`. */
 const authoriseTeam = async (
   source: PermissionSource,
   { field, permission }: TeamInBody,
@@ -125,15 +124,15 @@ const authoriseTeam = async (
 const authoriseOwner = (
   source: PermissionSource,
   auth: OwnerAuth,
-  deed: AccessRequest,
+  request: AccessRequest,
 ): Promise<void> | null => {
-  const { caller, body } = deed;
+  const { caller, body } = request;
   const teamId = findTeamId(body, auth.field);
   if (caller.kind === 'team') {
     if (teamId !== '' && teamId !== caller.id) throw createOtherTeamError();
     return null;
   }
-  if (teamId !== '') return authoriseTeam(source, auth, deed);
+  if (teamId !== '') return authoriseTeam(source, auth, request);
   if (caller.limits.length > 0) throw createLimitedSessionError();
   return null;
 };
@@ -141,9 +140,9 @@ const authoriseOwner = (
 const authoriseEntity = async (
   source: PermissionSource,
   auth: EntityAuth,
-  deed: AccessRequest,
+  request: AccessRequest,
 ): Promise<void> => {
-  const { caller, params } = deed;
+  const { caller, params } = request;
   const kind = findEntityKind(auth, params);
   const id = params[auth.id] ?? '';
   if (!isEntityKind(kind)) throw new DomainError('target_type_unsupported', `"${kind}" cannot be used here.`);
@@ -152,20 +151,20 @@ const authoriseEntity = async (
   if (caller.kind === 'team' && access.teamId === caller.id) return;
   if (isExempt(auth, caller, params)) return;
   if (!includesPermission(access.permissions, auth.permission)) throw createPermissionError(auth.permission);
-  if (auth.into !== undefined) await authoriseTeam(source, auth.into, deed);
+  if (auth.into !== undefined) await authoriseTeam(source, auth.into, request);
 };
 
 /**
- * What remains when the request itself is in order: permissions on the entity in the path and in a team that
- * the body names. Limits were checked before. `null` when there is nothing to wait for, for example when the
- * caller is that entity. Throws or rejects with 404 `not_found`, 403 `permission_missing` or `forbidden`.
+ * Checks permissions of a valid request: on the entity in the path, and in a team that the body names. The
+ * session's limits were checked before. Returns `null` when there is nothing to wait for, for example when
+ * the caller is that entity. Throws or rejects with 404 `not_found`, 403 `permission_missing` or `forbidden`.
  */
 export const authorise = (
   source: PermissionSource,
   auth: Auth,
-  deed: AccessRequest,
+  request: AccessRequest,
 ): Promise<void> | null => {
-  if (auth.kind === 'owner') return authoriseOwner(source, auth, deed);
-  if (auth.kind !== 'entity' || isActingOnItself(auth, deed.caller, deed.params)) return null;
-  return authoriseEntity(source, auth, deed);
+  if (auth.kind === 'owner') return authoriseOwner(source, auth, request);
+  if (auth.kind !== 'entity' || isActingOnItself(auth, request.caller, request.params)) return null;
+  return authoriseEntity(source, auth, request);
 };

@@ -1,8 +1,8 @@
 /**
- * A new token, for whoever may hand one out: sessions, the login, operators.
+ * Mints tokens for sessions, logins and operators.
  *
- * The token exists only in the reply that hands it out; what is stored is its SHA-256. Whether it may be
- * minted is judged by the callers.
+ * The token itself appears only in the reply that issues it; the catalogue stores its SHA-256. Callers check
+ * whether it may be issued.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';

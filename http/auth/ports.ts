@@ -1,12 +1,11 @@
 /**
- * What authentication and authorisation need from the catalogue: types only. The catalogue implements both;
- * nothing here knows SQL. Rejections mean that the truth cannot be reached: the client then gets a 503,
- * never a 401.
+ * What authentication and authorisation need from the catalogue, which implements both sources. Types only.
+ * A source rejects when SQL is unreachable: the client then gets a 503, never a 401.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 
-/** A living session, as SQL has it. */
+/** A session as stored in SQL. */
 export interface SessionRecord {
   readonly sessionId: string;
   readonly kind: TokenKind;
@@ -23,15 +22,15 @@ export interface SessionRecord {
 }
 
 export interface SessionSource {
-  /** The session of a token with this SHA-256, `null` when there is none. Expired ones may be returned. */
+  /** Finds the session of the token with this SHA-256, `null` for none. It may have expired. */
   byTokenHash(hash: Buffer): Promise<SessionRecord | null>;
 }
 
-/** What is known about an entity when somebody wants to act on it. */
+/** The owner of an entity and a user's permissions on it. */
 export interface EntityAccess {
   /** The team that owns it, `null` when none does. */
   readonly teamId: string | null;
-  /** Permission ids the user holds on it; `['owner']` for its owner; empty for a stranger. */
+  /** Permission ids of the user on it; `['owner']` for its owner; empty for unrelated users. */
   readonly permissions: readonly string[];
 }
 

@@ -1,14 +1,13 @@
 /**
- * Finds the session of a token: a bounded cache before the catalogue.
+ * Finds the session of a token, with a bounded cache in front of the catalogue (SQL).
  *
- * Truth is SQL; what is kept here dies with `forget`, with its expiry, and after a while by itself. A look-up
- * that was under way while something was forgotten is answered but not kept, so a revoke cannot be undone by
- * a slow read. Where several nodes share the sessions, `isTrusted` and `isCacheable` say whether word of
- * every revoke still reaches this one; without it nothing kept is used. Tokens that were refused are
- * remembered shortly, so that a flood of one costs no SQL. While SQL cannot be asked, what it said last is
- * believed on: nobody can revoke then without a word, and counting must not wait for SQL. Of a token that is
- * not kept an unreachable store rejects: the client gets a 503, never a 401. Used by authenticate.ts;
- * `forget` is called by whoever revokes, or hears of it.
+ * Entries end with `forget`, with the session's expiry, and after `freshMs`. A look-up during which something
+ * was forgotten is answered but not cached, so a slow read cannot undo a revocation. With several nodes,
+ * `isTrusted` and `isCacheable` say whether this node still receives all revocations; if not, cached entries
+ * are not used. Unknown tokens are cached briefly, so that repeating one costs no SQL. While SQL is
+ * unreachable, cached sessions stay valid: revocations need SQL too, and counting must not wait for it. A
+ * token that is not cached is then a 503, never a 401. Used by authenticate.ts; the `forget` functions are
+ * called by handlers that revoke and by messages from other nodes.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -18,14 +17,14 @@ import { parseToken } from '../../engine/rules/token.ts';
 import type { SessionRecord, SessionSource } from './ports.ts';
 
 export interface SessionCache {
-  /** At once when the session is cached or the token is malformed, else after a look-up. */
+  /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
   find(token: string): SessionRecord | null | Promise<SessionRecord | null>;
   forget(...sessionIds: readonly string[]): void;
-  /** The session of the token with this SHA-256, in hexadecimal. */
+  /** Drops the session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
-  /** The same session may be another now: it is asked for again at its next use. */
+  /** The session may have changed: it is read again at its next use. */
   markHashStale(hash: string): void;
-  /** Everything that acts for this user, bot, server or team: after a ban or a deletion. */
+  /** Drops all sessions of this user, bot, server or team: after a ban or a deletion. */
   forgetTarget(kind: string, id: string): void;
   forgetAll(): void;
 }
@@ -34,47 +33,50 @@ export interface SessionCacheOptions {
   readonly source: SessionSource;
   readonly clock: Clock;
   readonly entriesMax: number;
-  /** How long a session is believed without asking again, ms. */
+  /** How long a cached session is used before it is read again, ms. */
   readonly freshMs: number;
-  /** Whether what is kept may be used now. Asked at every find, so it must cost nothing. */
+  /** Whether cached sessions may be used now. Called at every `find`, so it must be cheap. */
   readonly isTrusted?: () => boolean;
-  /** Whether what was just found under this hash (hexadecimal) may be kept. */
+  /** Whether the session just read under this hash (hexadecimal) may be cached. */
   readonly isCacheable?: (hash: string) => boolean;
 }
 
 interface CachedSession {
   readonly hash: string;
   readonly record: SessionRecord;
-  /** When the cache last heard that it is in use, monotonic. */
+  /** When it was last moved to the front of the cache, monotonic ms. */
   usedMs: number;
-  /** Monotonic: a clock that is set back must not make us believe for longer. */
+  /** Monotonic ms, so that a clock that is set back does not extend it. */
   freshUntilMs: number;
 }
 interface SessionCacheState extends SessionCacheOptions {
   readonly cached: LRUCache<string, CachedSession>;
-  /** Hash to token, of those that are kept. */
+  /** Hash to token, of all cached sessions. */
   readonly tokens: Map<string, string>;
-  /** Token to the monotonic time until which it stays refused. */
-  readonly refused: LRUCache<string, number>;
-  /** Look-ups under way, by token: simultaneous requests share one. */
+  /** Token to the monotonic time until which it is rejected without a look-up. */
+  readonly rejected: LRUCache<string, number>;
+  /** Look-ups in flight, by token: simultaneous requests share one. */
   readonly inFlight: Map<string, Promise<SessionRecord | null>>;
+  /** Raised by every `forget`: a look-up from an earlier epoch is not cached. */
   epoch: number;
 }
 
-const refusedTokensMax = 10_000;
-/** A token that another node has minted meanwhile works there and here within a second. */
-const refusedMs = 500;
-/** Pause between two questions about one token to a store that does not answer. */
+const rejectedTokensMax = 10_000;
+/** Short, so that a token just minted by another node works here within a second. */
+const rejectedMs = 500;
+/** Pause between two look-ups of one token while the store is unreachable. */
 const outagePauseMs = 1_000;
 const tokenLengthMax = 160;
 const touchIntervalMs = 1_000;
 
-/** What was found last, when it cannot be asked for now; else the failure. */
+/** Returns the cached session when it cannot be read now; throws `cause` when there is none. */
 const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): SessionRecord => {
-  const kept = state.cached.get(token);
-  if (!kept || state.isTrusted?.() === false || isExpired(state, kept.record)) return throwUnreachable(cause);
-  kept.freshUntilMs = state.clock.monotonicMs() + outagePauseMs;
-  return kept.record;
+  const cached = state.cached.get(token);
+  if (!cached || state.isTrusted?.() === false || isExpired(state, cached.record)) {
+    return throwUnreachable(cause);
+  }
+  cached.freshUntilMs = state.clock.monotonicMs() + outagePauseMs;
+  return cached.record;
 };
 
 const throwUnreachable = (cause: unknown): never => {
@@ -85,8 +87,8 @@ const throwUnreachable = (cause: unknown): never => {
 interface SessionLookup {
   readonly hash: string;
   readonly record: SessionRecord | null;
-  /** From before the look-up, monotonic. */
-  readonly askedMs: number;
+  /** When the look-up began, monotonic ms. */
+  readonly startedMs: number;
 }
 
 const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionRecord): boolean =>
@@ -95,11 +97,11 @@ const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionRecord)
 const cacheLookup = (
   state: SessionCacheState,
   token: string,
-  { hash: key, record, askedMs }: SessionLookup,
+  { hash: key, record, startedMs }: SessionLookup,
 ): SessionRecord | null => {
   const steadyMs = state.clock.monotonicMs();
   if (record === null || isExpired(state, record)) {
-    state.refused.set(token, askedMs + refusedMs);
+    state.rejected.set(token, startedMs + rejectedMs);
     return null;
   }
   if (state.isCacheable?.(key) === false) return record;
@@ -111,13 +113,13 @@ const cacheLookup = (
 
 const lookUpSession = async (state: SessionCacheState, token: string): Promise<SessionRecord | null> => {
   const { epoch } = state;
-  const askedMs = state.clock.monotonicMs();
+  const startedMs = state.clock.monotonicMs();
   try {
     const digest = hash('sha256', token, 'buffer');
     const record = await state.source.byTokenHash(digest);
     if (record === null) state.cached.delete(token);
     if (epoch === state.epoch)
-      return cacheLookup(state, token, { hash: digest.toString('hex'), record, askedMs });
+      return cacheLookup(state, token, { hash: digest.toString('hex'), record, startedMs });
     return record === null || isExpired(state, record) ? null : record;
   } catch (cause) {
     return readStaleSession(state, token, cause);
@@ -126,18 +128,18 @@ const lookUpSession = async (state: SessionCacheState, token: string): Promise<S
   }
 };
 
-/** Which is unused for longest is known to the second: moving one to the front costs more than a look. */
+/** Moves an entry to the front at most once a second, because moving costs more than peeking. */
 const findCached = (
   { cached }: SessionCacheState,
   token: string,
   steadyMs: number,
 ): CachedSession | undefined => {
-  const found = cached.peek(token);
-  if (found !== undefined && steadyMs - found.usedMs >= touchIntervalMs) {
-    found.usedMs = steadyMs;
+  const entry = cached.peek(token);
+  if (entry !== undefined && steadyMs - entry.usedMs >= touchIntervalMs) {
+    entry.usedMs = steadyMs;
     cached.get(token);
   }
-  return found;
+  return entry;
 };
 
 const findSession = (
@@ -145,14 +147,14 @@ const findSession = (
   token: string,
 ): SessionRecord | null | Promise<SessionRecord | null> => {
   const steadyMs = state.clock.monotonicMs();
-  const kept = findCached(state, token, steadyMs);
-  const believed = kept !== undefined && kept.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
-  if (believed && !isExpired(state, kept.record)) return kept.record;
+  const cached = findCached(state, token, steadyMs);
+  const isFresh = cached !== undefined && cached.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
+  if (isFresh && !isExpired(state, cached.record)) return cached.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
-  if ((state.refused.get(token) ?? 0) > steadyMs) return null;
-  const underway = state.inFlight.get(token) ?? lookUpSession(state, token);
-  if (!state.inFlight.has(token)) state.inFlight.set(token, underway);
-  return underway;
+  if ((state.rejected.get(token) ?? 0) > steadyMs) return null;
+  const lookup = state.inFlight.get(token) ?? lookUpSession(state, token);
+  if (!state.inFlight.has(token)) state.inFlight.set(token, lookup);
+  return lookup;
 };
 
 const dropMatching = (state: SessionCacheState, matches: (record: SessionRecord) => boolean): void => {
@@ -160,33 +162,33 @@ const dropMatching = (state: SessionCacheState, matches: (record: SessionRecord)
   for (const [token, { record }] of state.cached.entries()) if (matches(record)) state.cached.delete(token);
 };
 
-/** Not an epoch of its own: `isCacheable` has said of look-ups under way what this would say. */
+/** Does not raise the epoch: `isCacheable` already covers look-ups in flight. */
 const dropHash = (state: SessionCacheState, key: string): void => {
   const token = state.tokens.get(key);
   if (token !== undefined) state.cached.delete(token);
 };
 
 const markHashStale = (state: SessionCacheState, key: string): void => {
-  const kept = state.cached.peek(state.tokens.get(key) ?? '');
-  if (kept !== undefined) kept.freshUntilMs = Number.NEGATIVE_INFINITY;
+  const cached = state.cached.peek(state.tokens.get(key) ?? '');
+  if (cached !== undefined) cached.freshUntilMs = Number.NEGATIVE_INFINITY;
 };
 
-/** Wires the cache. */
+/** Creates the cache; one per process. */
 export const createSessionCache = (options: SessionCacheOptions): SessionCache => {
   const tokens = new Map<string, string>();
   const state: SessionCacheState = {
     ...options,
-    cached: new LRUCache({ max: options.entriesMax, dispose: (kept) => tokens.delete(kept.hash) }),
+    cached: new LRUCache({ max: options.entriesMax, dispose: (entry) => tokens.delete(entry.hash) }),
     tokens,
-    refused: new LRUCache({ max: refusedTokensMax }),
+    rejected: new LRUCache({ max: rejectedTokensMax }),
     inFlight: new Map(),
     epoch: 0,
   };
   return {
     find: (token) => findSession(state, token),
     forget: (...sessionIds) => {
-      const ended = new Set(sessionIds);
-      dropMatching(state, (record) => ended.has(record.sessionId));
+      const ids = new Set(sessionIds);
+      dropMatching(state, (record) => ids.has(record.sessionId));
     },
     forgetHash: (key) => dropHash(state, key),
     markHashStale: (key) => markHashStale(state, key),

@@ -1,5 +1,5 @@
 /**
- * Reads the token out of a request's headers, in every form clients use: `Authorization: <Kind> <token>`, a
+ * Reads the token from a request's headers, in every form clients use: `Authorization: <Kind> <token>`, a
  * bare `Authorization: <token>`, and `User-Auth`, `Bot-Auth`, `Server-Auth`, `Team-Auth` with or without
  * the kind word. All headers present must agree. Pure. Used by authenticate.ts.
  */
@@ -10,7 +10,7 @@ import type { RequestHeaders } from '../server/request-headers.ts';
 export interface PresentedToken {
   /** `''` when no token was sent. */
   token: string;
-  /** What the header or its kind word claims the token to be; `null` when nothing is claimed. */
+  /** The kind that the header's name or its kind word claims; `null` when neither does. */
   claimedKind: TokenKind | null;
 }
 
@@ -32,19 +32,19 @@ const takeClaimedKind = (token: PresentedToken, claim: TokenKind | null): void =
   token.claimedKind = claim;
 };
 
-/** Takes one header's value in. Throws when it contradicts what was there before. */
-const takeToken = (presented: PresentedToken, value: string, named: TokenKind | null): void => {
+/** Adds one header's value. Throws when it contradicts an earlier header. */
+const takeToken = (presented: PresentedToken, value: string, headerKind: TokenKind | null): void => {
   const text = value.trim();
   const space = text.indexOf(' ');
-  const word = space === -1 ? null : (tokenKindNames[text.slice(0, space).toLowerCase()] ?? null);
-  const token = word === null ? text : text.slice(space + 1).trim();
+  const wordKind = space === -1 ? null : (tokenKindNames[text.slice(0, space).toLowerCase()] ?? null);
+  const token = wordKind === null ? text : text.slice(space + 1).trim();
   if (presented.token !== '' && presented.token !== token) throw createTokensDisagreeError();
   presented.token = token;
-  takeClaimedKind(presented, named);
-  takeClaimedKind(presented, word);
+  takeClaimedKind(presented, headerKind);
+  takeClaimedKind(presented, wordKind);
 };
 
-/** The one token of a request. Throws `tokens_disagree` or `token_kind_unsupported`. */
+/** Returns the one token of a request. Throws `tokens_disagree` or `token_kind_unsupported`. */
 export const parseTokenHeaders = (headers: RequestHeaders): PresentedToken => {
   const token: PresentedToken = { token: '', claimedKind: null };
   if (headers.authRepeated) throw createTokensDisagreeError();

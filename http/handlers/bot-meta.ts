@@ -51,9 +51,9 @@ interface BotLookupResults {
 
 const describeLookupErrors = ({ service, platform }: BotLookupResults): Record<string, string> => {
   const errors: Record<string, string> = {};
-  if (service.kind !== 'told') errors.lookup = `The look-up service ${service.words}.`;
+  if (service.kind !== 'found') errors.lookup = `The look-up service ${service.message}.`;
   else if (service.value.bot === null) errors.bot = 'The application has no bot.';
-  if (platform !== null && platform.kind !== 'told') errors.platform = `The platform ${platform.words}.`;
+  if (platform !== null && platform.kind !== 'found') errors.platform = `The platform ${platform.message}.`;
   return errors;
 };
 
@@ -63,15 +63,15 @@ const toBotMeta = (
   known: KnownBot | null,
 ): BotMeta => {
   const { service, platform } = findings;
-  const result = service.kind === 'told' ? service : platform;
-  const about = result?.kind === 'told' ? result.value : null;
+  const result = service.kind === 'found' ? service : platform;
+  const about = result?.kind === 'found' ? result.value : null;
   return {
     avatar: about?.bot?.avatar || known?.avatar || '',
     bot_id: ids.botId,
     bot_public: about?.public ?? false,
     client_id: ids.clientId,
     description: about?.description ?? known?.short ?? '',
-    fallback: platform?.kind === 'told',
+    fallback: platform?.kind === 'found',
     fetch_errors: describeLookupErrors(findings),
     flags: [...(about?.bot?.flags ?? known?.flags ?? [])],
     guild_count: about?.bot?.servers ?? toExactInteger(known?.servers ?? '0'),
@@ -83,7 +83,7 @@ const toBotMeta = (
 
 /** Keeps what the look-up told about a listed bot. */
 const storeLookup = async (app: App, clientId: string, result: LookupResult<BotDetails>): Promise<void> => {
-  if (result.kind !== 'told' || result.value.bot === null) return;
+  if (result.kind !== 'found' || result.value.bot === null) return;
   const { bot } = result.value;
   const kept = await app.catalogue.bots.noteLookup(
     { clientId, botId: bot.id },
@@ -101,7 +101,7 @@ export const showBotMeta = async (
   const service = await app.botLookup.queryService(clientId);
   const platform = service.kind === 'failed' ? await app.botLookup.queryPlatform(clientId) : null;
   await storeLookup(app, clientId, service);
-  const sure = service.kind === 'told' ? (service.value.bot?.id ?? '') : null;
+  const sure = service.kind === 'found' ? (service.value.bot?.id ?? '') : null;
   const botId = sure ?? (service.kind === 'failed' ? fallbackBotId : undefined) ?? null;
   const known = await app.catalogue.bots.known({ clientId, botId });
   const shown = sure ?? known?.bot_id ?? botId ?? (service.kind === 'failed' ? clientId : '');

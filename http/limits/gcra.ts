@@ -1,33 +1,32 @@
 /**
- * The arithmetic of a rate limit: the generic cell rate algorithm, one number per key. Pure; time is passed
- * in.
+ * The generic cell rate algorithm (GCRA) of a rate limit: one number per key. Pure; time is passed in.
  *
- * The number is the theoretical arrival time (TAT): the moment at which the whole burst is free again. A
- * request moves it on by one interval; it is refused when that would lead further ahead than the burst
- * allows, and a refused request moves nothing, so retrying early is never punished.
+ * The number is the theoretical arrival time (TAT): the time at which the whole burst is available again. An
+ * allowed request advances it by one interval. A request is rejected when that would move the TAT further
+ * ahead than the burst allows; a rejected request changes nothing, so early retries are not punished.
  */
 
 export interface LimitPolicy {
   readonly name: string;
-  /** Requests that may come at once. */
+  /** Requests that may arrive at once. */
   readonly burst: number;
-  /** One request becomes free every so many ms. */
+  /** Ms until one more request becomes available. */
   readonly intervalMs: number;
 }
 
 export interface RateDecision {
   readonly allowed: boolean;
-  /** Stored for the key when allowed. */
+  /** The new TAT to store for the key when allowed. */
   readonly tatMs: number;
-  /** Whole requests left at once. */
+  /** Whole requests that may still arrive at once. */
   readonly remaining: number;
-  /** Until the next request is allowed, 0 when it is. */
+  /** Ms until the next request is allowed, 0 when this one is. */
   readonly retryAfterMs: number;
-  /** Until the whole burst is free again. */
+  /** Ms until the whole burst is available again. */
   readonly resetMs: number;
 }
 
-/** Decides one request at `nowMs` for a key whose last TAT is given (0 when none). */
+/** Decides one request at `nowMs` for a key whose last TAT is `lastTatMs` (0 for none). */
 export const decideRate = (policy: LimitPolicy, lastTatMs: number, nowMs: number): RateDecision => {
   const toleranceMs = policy.burst * policy.intervalMs;
   const startMs = Math.max(lastTatMs, nowMs);

@@ -1,18 +1,18 @@
 /**
- * Rate limits of this node: one bounded table per limit, and the header lines that tell a client where it
- * stands.
+ * Rate limits of this node: one bounded table per limit, and the header lines that report the remaining quota
+ * to clients.
  *
  * Keys are client addresses (login, bot_create, bot_meta, auth_test) or session ids (stats). A full table
- * forgets what was unused for longest. Where several nodes share a store, all limits but stats are counted
- * there (`takeShared`), and here only while it is away. On the hot limit (stats) a reply carries only
- * `RateLimit` while more than a fifth is left. Called by dispatch.ts.
+ * evicts the least recently used keys. Where several nodes share a store, all limits but stats are counted
+ * there (`takeShared`), and here only while it is unreachable. On the hot limit (stats) a reply carries only
+ * `RateLimit` while more than a fifth of the burst is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { createTwoGenerationCache, type TwoGenerationCache } from '../../engine/two-generation-cache.ts';
 import type { LimitName } from '../route.ts';
 import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
 
-/** Settings of one limit: so many requests per so many seconds, that many at once. */
+/** Settings of one limit: `requests` per `seconds`, and at most `burst` at once. */
 export interface LimitSetting {
   readonly requests: number;
   readonly seconds: number;
@@ -28,19 +28,23 @@ export const defaultLimits: LimitSettings = {
   stats: { requests: 1_000, seconds: 1, burst: 2_000 },
 };
 
-/** Limits of the whole fleet. Rejects when the store is away or slow. */
+/** Rate limits counted in the store that all nodes share. */
 export interface SharedRates {
-  /** Counts one request if it is allowed. `aheadMs` is how far the key is booked after it. */
+  /**
+   * Counts one request if it is allowed. `aheadMs` is how far the key's TAT then lies ahead of now. Rejects
+   * when the store is unreachable or slow.
+   */
   take(policy: LimitPolicy, key: string): Promise<{ readonly allowed: boolean; readonly aheadMs: number }>;
 }
 
 export interface Limiter {
   /** Counts one request. Returns header lines; throws `rate_limited` carrying them in `headers`. */
-  take(word: LimitName, key: string, nowMs: number): string;
+  take(limit: LimitName, key: string, nowMs: number): string;
   /**
-   * The same over all nodes that share the store; at once when this node knows the answer or has no store.
+   * Like `take`, over all nodes that share the store. Synchronous without a shared store; throws at once
+   * when this node alone has reached the limit.
    */
-  takeShared(word: LimitName, key: string, nowMs: number): string | Promise<string>;
+  takeShared(limit: LimitName, key: string, nowMs: number): string | Promise<string>;
 }
 
 /** Thrown on 429, with the header lines beside the error body. */
@@ -59,16 +63,16 @@ interface RateTable {
   readonly policyText: string;
   readonly hot: boolean;
   readonly states: TwoGenerationCache<RateState>;
-  /** The last brief line: nearly all clients of a hot limit stand at the same place. */
+  /** The last brief line: nearly all clients of a hot limit have the same remaining quota. */
   readonly brief: { remaining: number; resetSeconds: number; line: string };
 }
 
-/** How far one key is booked. Changed in place: the table is then looked at once per request. */
+/** The TAT of one key. Changed in place, so that a request needs one look-up in the table. */
 interface RateState {
   tatMs: number;
 }
 
-/** Keys of each limit that stay booked whatever comes; twice as many at most are remembered. */
+/** Keys of each limit that are never evicted early; at most twice as many are stored. */
 const keysMax = 50_000;
 
 const toResetSeconds = (decision: RateDecision): number => Math.ceil(decision.resetMs / 1_000);
@@ -79,7 +83,7 @@ const renderRateLimitHeader = (
   resetSeconds: number,
 ): string => `\r\nRateLimit: "${policy.name}";r=${remaining};t=${resetSeconds}`;
 
-/** `RateLimit` alone. */
+/** Only `RateLimit`. */
 const renderBriefHeader = (table: RateTable, decision: RateDecision): string => {
   const { brief } = table;
   const resetSeconds = toResetSeconds(decision);
@@ -91,7 +95,7 @@ const renderBriefHeader = (table: RateTable, decision: RateDecision): string => 
   return brief.line;
 };
 
-/** `RateLimit` (draft 10), the policy and the plain numbers. */
+/** `RateLimit` (IETF draft 10), its policy, and the common `X-RateLimit-*`. */
 const renderLimitHeaders = (table: RateTable, decision: RateDecision): string => {
   const resetSeconds = toResetSeconds(decision);
   return (
@@ -115,20 +119,20 @@ const createRateTable = (name: string, setting: LimitSetting): RateTable => {
 };
 
 const getRateState = ({ states }: RateTable, key: string): RateState => {
-  const known = states.get(key);
-  if (known !== undefined) return known;
-  const booking: RateState = { tatMs: 0 };
-  states.set(key, booking);
-  return booking;
+  const existing = states.get(key);
+  if (existing !== undefined) return existing;
+  const state: RateState = { tatMs: 0 };
+  states.set(key, state);
+  return state;
 };
 
 const take = (table: RateTable, key: string, nowMs: number): string => {
-  const booking = getRateState(table, key);
-  const decision = decideRate(table.policy, booking.tatMs, nowMs);
+  const state = getRateState(table, key);
+  const decision = decideRate(table.policy, state.tatMs, nowMs);
   if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
-  booking.tatMs = decision.tatMs;
-  const brief = table.hot && decision.remaining * 5 > table.policy.burst;
-  return brief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
+  state.tatMs = decision.tatMs;
+  const isBrief = table.hot && decision.remaining * 5 > table.policy.burst;
+  return isBrief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
 };
 
 const toRateDecision = (
@@ -151,24 +155,24 @@ interface SharedLimit {
   readonly rates: SharedRates;
 }
 
-/** What this node has let through alone can refuse without asking; only the store can allow. */
+/** This node's own count can reject without asking the store; only the store can allow. */
 const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): Promise<string> => {
-  const booking = getRateState(table, key);
-  const own = decideRate(table.policy, booking.tatMs, nowMs);
+  const state = getRateState(table, key);
+  const own = decideRate(table.policy, state.tatMs, nowMs);
   if (!own.allowed) throw new RateLimitedError(own, renderLimitHeaders(table, own));
   return rates.take(table.policy, key).then(
     (answer) => {
       const decision = toRateDecision(table.policy, answer, nowMs);
       if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
-      booking.tatMs = own.tatMs;
+      state.tatMs = own.tatMs;
       return renderLimitHeaders(table, decision);
     },
-    // The store is away: every node counts for itself, so a client gets at most as many times more.
+    // The store is unreachable: each node counts alone, so a client gets at most the limit of every node.
     () => take(table, key, nowMs),
   );
 };
 
-/** One limit of this node alone: returns header lines, throws `RateLimitedError`. */
+/** Creates one limit of this node alone. It returns header lines or throws `RateLimitedError`. */
 export const createLimit = (
   name: string,
   setting: LimitSetting,
@@ -177,7 +181,7 @@ export const createLimit = (
   return (key, nowMs) => take(table, key, nowMs);
 };
 
-/** Wires one table per limit. */
+/** Creates one table per limit. */
 export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Limiter => {
   const tables: Record<LimitName, RateTable> = {
     login: createRateTable('login', settings.login),
@@ -187,9 +191,9 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     stats: createRateTable('stats', settings.stats),
   };
   return {
-    take: (word, key, nowMs) => take(tables[word], key, nowMs),
-    takeShared: (word, key, nowMs) => {
-      const table = tables[word];
+    take: (limit, key, nowMs) => take(tables[limit], key, nowMs),
+    takeShared: (limit, key, nowMs) => {
+      const table = tables[limit];
       return rates === undefined ? take(table, key, nowMs) : takeShared({ table, rates }, key, nowMs);
     },
   };

@@ -1,7 +1,7 @@
 /**
- * The interactive documentation page. Everything it needs comes from this server: the page's own policy
- * forbids any other address, so no font, script, proxy or telemetry request can leave. Plain text, no
- * logic.
+ * The interactive documentation page. It loads everything from this server: its content security policy
+ * forbids all other addresses, so no font, script, proxy or telemetry request goes elsewhere. Constant text,
+ * no logic. Served by docs-routes.ts.
  */
 
 export const pageHtml = `<!doctype html>
@@ -34,7 +34,7 @@ export const startScript = `Scalar.createApiReference('#app', {
 });
 `;
 
-/** Only this server; the reference sets styles on elements, hence the one relaxation. */
+/** Allows only this server. Inline styles are allowed because the API reference sets them on elements. */
 export const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,8 +1,8 @@
 /**
- * The documents of the public listener: `/`, `/docs` with its scripts, and `/openapi.json`.
+ * The documentation routes of the public listener: `/`, `/docs` with its scripts, and `/openapi.json`.
  *
- * Rows like all others, so that the same matcher, limits and deadlines hold; they are not part of the OpenAPI
- * document. The document is assembled once, the script read once, both on first use. Used by facade.ts.
+ * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
+ * document. The document is built once and the script is read once, both on first use. Used by facade.ts.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -29,7 +29,7 @@ const scriptHeaders = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** The reference's one file, compressed: four megabytes are one. All browsers that run it take gzip. */
+/** The one file of the API reference, gzipped from 4 MB to 1 MB. All browsers that can run it accept gzip. */
 const readReference = async (): Promise<Reply> => {
   const entry = createRequire(import.meta.url).resolve('@scalar/api-reference');
   const file = join(dirname(entry), 'browser', 'standalone.js');

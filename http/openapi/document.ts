@@ -1,9 +1,9 @@
 /**
- * The OpenAPI 3.1 document, assembled from the rows: the same objects that check requests describe them.
+ * Builds the OpenAPI 3.1 document from the routes: the objects that check requests also describe them.
  *
- * TypeBox schemas are JSON Schema 2020-12 already, so nothing is translated; shapes with a name are referred
- * to. Every status a row can answer is documented: successes with the example of their schema, errors with
- * one example per code. Pure. Served by docs/rows.ts; tests judge real replies by this document.
+ * TypeBox schemas already are JSON Schema 2020-12, so nothing is translated; named schemas are referenced.
+ * Every status that a route can answer is documented: successes with the example of their schema, errors with
+ * one example per code. Pure. Served by docs-routes.ts; tests check real replies against this document.
  */
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';
@@ -43,16 +43,16 @@ const bodyErrors: readonly ErrorCode[] = ['malformed_json', 'validation_failed',
 const listFields = (schema: TObject | undefined): string[] => Object.keys(schema?.properties ?? {});
 
 const listAuthErrors = (route: AnyRoute): ErrorCode[] => {
-  const { kind: word } = route.auth;
-  if (word === 'public') return [];
-  if (word === 'self') return [...tokenErrors, 'user_mismatch', 'forbidden'];
-  if (word === 'entity') return [...tokenErrors, 'user_mismatch', 'permission_missing', 'not_found'];
-  if (word === 'kinds') return [...tokenErrors, 'permission_missing'];
-  if (word === 'owner') return [...tokenErrors, 'permission_missing', 'forbidden', 'not_found'];
-  return word === 'user' ? [...tokenErrors, 'forbidden'] : [...tokenErrors];
+  const { kind } = route.auth;
+  if (kind === 'public') return [];
+  if (kind === 'self') return [...tokenErrors, 'user_mismatch', 'forbidden'];
+  if (kind === 'entity') return [...tokenErrors, 'user_mismatch', 'permission_missing', 'not_found'];
+  if (kind === 'kinds') return [...tokenErrors, 'permission_missing'];
+  if (kind === 'owner') return [...tokenErrors, 'permission_missing', 'forbidden', 'not_found'];
+  return kind === 'user' ? [...tokenErrors, 'forbidden'] : [...tokenErrors];
 };
 
-/** Every code a row can answer with: its own, and those its shape brings. */
+/** Every error code that a route can answer with: its own, and those that follow from its shape. */
 export const listErrorCodes = (route: AnyRoute): readonly ErrorCode[] => {
   const codes = new Set<ErrorCode>([...commonErrors, ...listAuthErrors(route), ...route.errors]);
   if (route.body !== undefined) for (const code of bodyErrors) codes.add(code);
@@ -68,14 +68,14 @@ const findExample = (schema: TSchema): unknown => {
   return examples?.[0];
 };
 
-const buildParameter = (place: 'path' | 'query', schema: TObject, name: string): Json => {
+const buildParameter = (location: 'path' | 'query', schema: TObject, name: string): Json => {
   const field = schema.properties[name] as TSchema & { description?: string };
-  const required = place === 'path' || (schema.required ?? []).includes(name);
+  const required = location === 'path' || (schema.required ?? []).includes(name);
   const described = field.description === undefined ? {} : { description: field.description };
-  return { name, in: place, required, ...described, schema: field };
+  return { name, in: location, required, ...described, schema: field };
 };
 
-/** The row's names of path parameters, in the order of the path. */
+/** Names of the path parameters, in the order of the path. */
 const listPathNames = (path: string): string[] =>
   [...path.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] ?? '');
 
@@ -110,7 +110,7 @@ const errorContextExamples: Partial<Record<ErrorCode, Json>> = {
 const buildErrorExample = (code: ErrorCode): Json => ({
   summary: code,
   value: {
-    message: 'Words for a person.',
+    message: 'A message for people.',
     context: { ...errorContextExamples[code], code, request_id: '4f1c22aa-00001b' },
   },
 });
@@ -118,9 +118,9 @@ const buildErrorExample = (code: ErrorCode): Json => ({
 const buildErrorResponses = (codes: readonly ErrorCode[]): Json => {
   const responses: Record<string, Json> = {};
   for (const status of new Set(codes.map((code) => errorStatuses[code]))) {
-    const mine = codes.filter((code) => errorStatuses[code] === status);
+    const codesOfStatus = codes.filter((code) => errorStatuses[code] === status);
     responses[status] = {
-      description: mine.join(', '),
+      description: codesOfStatus.join(', '),
       headers:
         status === 429 || status === 503
           ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
@@ -128,7 +128,9 @@ const buildErrorResponses = (codes: readonly ErrorCode[]): Json => {
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },
-          examples: Object.fromEntries(mine.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+          examples: Object.fromEntries(
+            codesOfStatus.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+          ),
         },
       },
     };
@@ -202,18 +204,18 @@ const errorSchema = {
   },
 };
 
-/** What each section of the interface is for. */
+/** Descriptions of the sections of the API. */
 const sectionDescriptions: Readonly<Record<string, string>> = {
-  'Sessions and login': 'Tokens: listing, making and revoking them, logging in, testing one.',
+  'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
   Bots: 'Bots, their statistics and their settings.',
   Servers: 'Chat servers.',
-  Teams: 'Teams, their members and what each of them may do.',
+  Teams: 'Teams, their members and their permissions.',
   Packs: 'Collections of bots and servers.',
-  Votes: 'Votes up and down, and the credits they are worth.',
+  Votes: 'Up- and downvotes, and the credits they are worth.',
   Applications: 'Applying for a position.',
-  Reminders: 'Being told when one can vote again.',
+  Reminders: 'Reminders that one can vote again.',
   Blog: 'Posts of the directory.',
-  Vanity: 'Short addresses.',
+  Vanity: 'Short addresses of listings.',
   Shop: 'What credits buy.',
   Notifications: 'Push subscriptions of browsers.',
 };
@@ -233,13 +235,13 @@ const buildComponents = (codes: ReadonlySet<ErrorCode>): Json => ({
 const toPathShape = (path: string): string => path.replace(/\{[^{}]+\}/g, '{}');
 
 /**
- * The path under which a row is published: OpenAPI wants one name for a parameter in one place (3.1, "Paths
- * Object"), so `/teams/{tid}` stands under the `/teams/{id}` of the first row of that shape.
+ * The path under which a route is published. OpenAPI requires one parameter name per position (3.1, "Paths
+ * Object"), so `/teams/{tid}` is published under `/teams/{id}` of the first route of that shape.
  */
 export const findPublishedPath = (routes: readonly AnyRoute[], route: AnyRoute): string =>
   routes.find((other) => toPathShape(other.path) === toPathShape(route.path))?.path ?? route.path;
 
-/** Assembles the document. Paths keep the order of the rows. */
+/** Builds the document. Paths keep the order of the routes. */
 export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
   const paths: Record<string, Json> = {};
   for (const route of routes) {

@@ -1,9 +1,9 @@
 /**
- * The shapes that have a name of their own in the OpenAPI document, and the step that puts a reference where
- * one of them is used: readers and generated clients then meet one `User`, not sixty copies.
+ * The named schemas of the OpenAPI document, and the step that replaces their uses by references, so that
+ * readers and generated clients see one `User` instead of sixty copies.
  *
- * A shape is known by being the same TypeBox object, so nothing here repeats a field. Pure. Used by
- * openapi.ts.
+ * A schema is recognised by object identity of its TypeBox object, so nothing here repeats a field. Pure.
+ * Used by document.ts.
  */
 import type { TSchema } from 'typebox';
 import { Bot } from '../schema/bots.ts';
@@ -45,28 +45,28 @@ const componentNames = new Map<unknown, string>(
   Object.entries(componentSchemas).map(([name, schema]) => [schema, name]),
 );
 
-/** Schemas are a dozen levels deep; this only guards against one that holds itself. */
+/** Schemas are a dozen levels deep; this only guards against one that contains itself. */
 const depthMax = 64;
 
 const expand = (node: object, depth: number): object => {
-  if (depth > depthMax) throw new Error('a schema is nested too deeply: does it hold itself?');
-  if (Array.isArray(node)) return node.map((item) => refer(item, depth + 1));
+  if (depth > depthMax) throw new Error('a schema is nested too deeply: does it contain itself?');
+  if (Array.isArray(node)) return node.map((item) => replaceByReference(item, depth + 1));
   const entries = Object.entries(node).map(([key, value]) => [
     key,
-    key === 'examples' ? value : refer(value, depth + 1),
+    key === 'examples' ? value : replaceByReference(value, depth + 1),
   ]);
   return Object.fromEntries(entries);
 };
 
-const refer = (node: unknown, depth: number): unknown => {
+const replaceByReference = (node: unknown, depth: number): unknown => {
   if (typeof node !== 'object' || node === null) return node;
   const name = componentNames.get(node);
   return name === undefined ? expand(node, depth) : { $ref: `#/components/schemas/${name}` };
 };
 
-/** The schema with references in place of named shapes; itself a reference when it is one. */
-export const toReferencedSchema = (schema: TSchema): unknown => refer(schema, 0);
+/** Returns the schema with references in place of named schemas; a reference when it is named itself. */
+export const toReferencedSchema = (schema: TSchema): unknown => replaceByReference(schema, 0);
 
-/** `components.schemas`: every named shape once, with references to the others. */
+/** Builds `components.schemas`: every named schema once, with references to the others. */
 export const buildComponentSchemas = (): Record<string, unknown> =>
   Object.fromEntries(Object.entries(componentSchemas).map(([name, schema]) => [name, expand(schema, 0)]));

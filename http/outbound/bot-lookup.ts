@@ -1,10 +1,10 @@
 /**
- * What the chat platform says about a bot, by the id of its application: from a look-up service, and from the
- * platform's own public endpoint, which knows less.
+ * Looks up a bot by the id of its application: at a look-up service, and at the chat platform's own public
+ * endpoint, which knows less.
  *
- * Both are optional, and neither is trusted: texts are cut and cleaned, addresses must be https, and an
- * answer about another application than the one asked for is a failure. Called by the handlers that add bots
- * and show their metadata; what a failure means there is theirs to say.
+ * Both are optional, and neither is trusted: texts are shortened and cleaned, URLs must be https, and an
+ * answer about another application is a failure. Called by the handlers that add bots and show their
+ * metadata, which decide what a failure means.
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
@@ -15,10 +15,10 @@ import { type FetchResult, fetchJson } from './fetch-json.ts';
 export interface BotDetails {
   readonly name: string;
   readonly description: string;
-  /** Anybody may add it to a server. */
+  /** Any user may add it to a server. */
   readonly public: boolean;
   readonly tags: readonly string[];
-  /** The bot of the application; `null` when it has none, or nobody says. */
+  /** The bot of the application; `null` when it has none, or the source does not say. */
   readonly bot: {
     readonly id: string;
     readonly username: string;
@@ -30,14 +30,14 @@ export interface BotDetails {
 }
 
 export interface BotLookup {
-  /** Asks the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
+  /** Queries the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
   readonly queryService: CircuitBreaker<BotDetails>;
-  /** Asks the platform: `bot` is always `null`. At most `lookupMs`. */
+  /** Queries the platform: `bot` is always `null`. At most `lookupMs`. */
   readonly queryPlatform: CircuitBreaker<BotDetails>;
 }
 
 export interface BotLookupOptions {
-  /** Addresses with `{id}` where the application's id goes; `''` is off. */
+  /** URL templates with `{id}` for the application's id; `''` disables the source. */
   readonly serviceUrl: string;
   readonly platformUrl: string;
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
@@ -46,7 +46,7 @@ export interface BotLookupOptions {
   readonly meters?: OutboundMeters;
 }
 
-/** One look-up, from connecting to the last byte. */
+/** Time limit of one look-up, from connecting to the last byte. */
 const lookupMs = 5_000;
 const answerBytesMax = 65_536;
 const cacheMs = 60_000;
@@ -80,7 +80,7 @@ const ServiceAnswer = Type.Object({
   }),
 });
 
-/** At most so many characters, without control characters and halves of pairs, which SQL cannot keep. */
+/** Shortens a text and removes control characters and lone surrogates, which SQL cannot store. */
 const clean = (text: string | null | undefined, charactersMax: number): string =>
   [
     ...(text ?? '')
@@ -91,7 +91,7 @@ const clean = (text: string | null | undefined, charactersMax: number): string =
     .slice(0, charactersMax)
     .join('');
 const cleanList = (list: readonly string[] | null | undefined): readonly string[] =>
-  (list ?? []).slice(0, 32).map((word) => clean(word, 64));
+  (list ?? []).slice(0, 32).map((text) => clean(text, 64));
 const toHttpsAddress = (address: string | null | undefined): string =>
   address && address.length <= 512 && URL.canParse(address) && new URL(address).protocol === 'https:'
     ? new URL(address).href
@@ -141,11 +141,11 @@ const queryBot = async <Schema extends TSchema>(
 };
 
 const disabledLookup: CircuitBreaker<BotDetails> = () =>
-  Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', words: 'is not configured' });
+  Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', message: 'is not configured' });
 
 const createLookup = <Schema extends TSchema>(
   source: LookupSource<Schema>,
-  { clock, timeLimitMs = lookupMs, openMs: rest = openMs, meters }: BotLookupOptions,
+  { clock, timeLimitMs = lookupMs, openMs: configuredOpenMs = openMs, meters }: BotLookupOptions,
 ): CircuitBreaker<BotDetails> =>
   source.url === ''
     ? disabledLookup
@@ -153,10 +153,10 @@ const createLookup = <Schema extends TSchema>(
         clock,
         query: (clientId) => queryBot(source, clientId, timeLimitMs),
         recordCall: (outcome, milliseconds) => meters?.recordCall(source.name, outcome, milliseconds),
-        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs: rest },
+        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs: configuredOpenMs },
       });
 
-/** Wires both. Holds what was told lately, so one per process. */
+/** Wires both sources. It owns their caches, so create one per process. */
 export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
   queryService: createLookup(
     {

@@ -1,42 +1,42 @@
 /**
- * Asks one service of the outside about things by their key, and never leans on it.
+ * Looks things up by key at an external service, with a cache and a circuit breaker.
  *
- * One question per key at a time, shared by all who ask; answers are kept for a while; so many questions at
- * once and no more. Modes:
- * - *asking*: questions go out. Left after some failures in a row, or at once when the service says 429;
- * - *resting*: nothing is asked, everybody learns at once that it failed. Left when the pause is over;
- * - *trying*: one question goes out and decides; all others are answered as if resting.
- * Never throws and never retries. Words are for clients: they name no address. Used by bot-lookup.ts.
+ * One request per key is in flight at a time, shared by all callers; answers are cached; the number of
+ * requests in flight is bounded. States:
+ * - *closed*: requests are sent. Opens after some consecutive failures, or at once on status 429;
+ * - *open*: no request is sent, every look-up fails at once. Ends when the pause is over;
+ * - *half-open*: one request is sent and decides; all other look-ups fail at once.
+ * Never throws and never retries. Messages are for clients: they name no address. Used by bot-lookup.ts.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';
 import type { OutboundOutcome } from '../telemetry/outbound-meters.ts';
 import type { FetchResult } from './fetch-json.ts';
 
-/** `told`: what was asked for, and when (wall clock). `unknown`: the service is sure that there is none. */
+/** `found`: the value, and when it was read (wall clock). `unknown`: the service knows that there is none. */
 export type LookupResult<Value> =
-  | { readonly kind: 'told'; readonly value: Value; readonly atMs: number }
-  | { readonly kind: 'unknown'; readonly words: string }
-  | { readonly kind: 'failed'; readonly words: string };
+  | { readonly kind: 'found'; readonly value: Value; readonly atMs: number }
+  | { readonly kind: 'unknown'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string };
 
 export interface CircuitBreakerOptions<Value> {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
-  /** One exchange; settles within `timeLimitMs`. */
+  /** Sends one request; settles within `timeLimitMs`. */
   readonly query: (key: string) => Promise<FetchResult<Value>>;
   readonly timeLimitMs: number;
-  /** How long an answer is believed. */
+  /** How long an answer stays cached. */
   readonly cacheMs: number;
   readonly cacheEntriesMax: number;
-  /** Questions out at once. */
+  /** Most requests in flight. */
   readonly inFlightMax: number;
-  /** Failures in a row before a rest, and how long that is. */
+  /** Consecutive failures that open the circuit, and how long it stays open. */
   readonly failuresMax: number;
   readonly openMs: number;
-  /** Told of each question; not of what was kept or is under way. */
+  /** Called for each request and each rejection; not for cached answers and shared requests. */
   readonly recordCall?: (outcome: OutboundOutcome, milliseconds: number) => void;
 }
 
-/** Resolves within the time limit; at once when the answer is kept or the service is resting. */
+/** Resolves within the time limit; at once when the answer is cached or the circuit is open. */
 export type CircuitBreaker<Value> = (key: string) => Promise<LookupResult<Value>>;
 
 interface CircuitState<Value> extends CircuitBreakerOptions<Value> {
@@ -46,7 +46,7 @@ interface CircuitState<Value> extends CircuitBreakerOptions<Value> {
   openUntilMs: number;
 }
 
-/** Wires one service. Holds what it kept, so one per process. */
+/** Creates the breaker of one service. It owns the cache, so create one per process. */
 export const createCircuitBreaker = <Value>(options: CircuitBreakerOptions<Value>): CircuitBreaker<Value> => {
   const cached = new LRUCache<string, LookupResult<Value>>({
     max: options.cacheEntriesMax,
@@ -54,44 +54,44 @@ export const createCircuitBreaker = <Value>(options: CircuitBreakerOptions<Value
   });
   const state: CircuitState<Value> = { ...options, cached, inFlight: new Map(), failures: 0, openUntilMs: 0 };
   return (key) => {
-    const known = state.cached.get(key);
-    if (known !== undefined) return Promise.resolve(known);
+    const cachedResult = state.cached.get(key);
+    if (cachedResult !== undefined) return Promise.resolve(cachedResult);
     return state.inFlight.get(key) ?? startQuery(state, key);
   };
 };
 
-const toFailure = (words: string): LookupResult<never> => ({ kind: 'failed', words });
+const toFailure = (message: string): LookupResult<never> => ({ kind: 'failed', message });
 
 const rejectQuery = <Value>(
   { recordCall }: CircuitState<Value>,
-  words: string,
+  message: string,
 ): Promise<LookupResult<Value>> => {
-  recordCall?.('spared', 0);
-  return Promise.resolve(toFailure(words));
+  recordCall?.('rejected', 0);
+  return Promise.resolve(toFailure(message));
 };
 
 const startQuery = <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {
   const nowMs = state.clock.monotonicMs();
   if (nowMs < state.openUntilMs) {
-    return rejectQuery(state, 'failed several times and is left alone for a while');
+    return rejectQuery(state, 'failed several times and is not called for a while');
   }
-  if (state.inFlight.size >= state.inFlightMax) return rejectQuery(state, 'is asked too much at once');
-  // Trying: whoever comes before this one is answered is told that the service rests.
+  if (state.inFlight.size >= state.inFlightMax) return rejectQuery(state, 'has too many requests in flight');
+  // Half-open: until this request is answered, all others fail at once.
   if (state.failures >= state.failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
-  const asking = runQuery(state, key).finally(() => state.inFlight.delete(key));
-  state.inFlight.set(key, asking);
-  return asking;
+  const query = runQuery(state, key).finally(() => state.inFlight.delete(key));
+  state.inFlight.set(key, query);
+  return query;
 };
 
 const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {
   const startedMs = state.clock.monotonicMs();
   const answer = await state.query(key);
   const result = toLookupResult(answer, state.clock.nowMs());
-  const outcome = result.kind === 'failed' ? 'failed' : 'answered';
+  const outcome = result.kind === 'failed' ? 'failure' : 'success';
   state.recordCall?.(outcome, state.clock.monotonicMs() - startedMs);
   if (result.kind === 'failed') {
-    const busy = answer.kind === 'refused' && answer.status === 429;
-    state.failures = busy ? state.failuresMax : state.failures + 1;
+    const isOverloaded = answer.kind === 'refused' && answer.status === 429;
+    state.failures = isOverloaded ? state.failuresMax : state.failures + 1;
     if (state.failures >= state.failuresMax) state.openUntilMs = state.clock.monotonicMs() + state.openMs;
     return result;
   }
@@ -104,18 +104,20 @@ const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise
 const toLookupResult = <Value>(answer: FetchResult<Value>, atMs: number): LookupResult<Value> => {
   switch (answer.kind) {
     case 'ok':
-      return { kind: 'told', value: answer.value, atMs };
+      return { kind: 'found', value: answer.value, atMs };
     case 'unreachable':
       return toFailure('did not answer');
     case 'malformed':
-      return toFailure('answered something that is not expected');
+      return toFailure('sent an unexpected answer');
     case 'refused': {
-      // A page instead of JSON comes from something in between, and says nothing about what was asked for.
-      const sure = answer.status === 404 && typeof answer.answer === 'object' && answer.answer !== null;
-      return sure ? { kind: 'unknown', words: 'knows no such application' } : toRefusal(answer.status);
+      // An HTML page comes from a proxy in between, and says nothing about the key.
+      const isDefinite = answer.status === 404 && typeof answer.answer === 'object' && answer.answer !== null;
+      return isDefinite
+        ? { kind: 'unknown', message: 'knows no such application' }
+        : toRefusal(answer.status);
     }
   }
 };
 
 const toRefusal = (status: number): LookupResult<never> =>
-  toFailure(status === 429 ? 'is asked too often (429)' : `answered with the status ${status}`);
+  toFailure(status === 429 ? 'received too many requests (429)' : `answered with the status ${status}`);

@@ -1,18 +1,18 @@
 /**
- * Asks a service that the operator configured (login provider, bot look-up) and judges its answer.
+ * Sends a request to a service that the operator configured (login provider, bot look-up) and checks its
+ * answer.
  *
- * Nothing of such a service is trusted: one time limit covers connecting, waiting and reading, an answer over
- * the cap is not read on (compressed ones are counted unpacked), a redirect is never followed, and what comes
- * back must fit a TypeBox schema. Never throws and never retries: every end is a value, and what it means for
- * a client is the caller's to say. Addresses come from settings only, never from a request. Called by the
- * clients of this folder.
+ * Such a service is not trusted: one time limit covers connecting, waiting and reading; reading stops at a
+ * size cap (counted after decompression); redirects are never followed; the answer must match a TypeBox
+ * schema. Never throws and never retries: every outcome is a value, which the caller translates for clients.
+ * URLs come from settings only, never from a request. Called by the clients of this folder.
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
-/** What bounds one exchange. */
+/** The bounds of one request. */
 export interface FetchLimits {
-  /** For the whole exchange. */
+  /** For connecting, waiting and reading together. */
   readonly timeLimitMs: number;
   readonly answerBytesMax: number;
 }
@@ -24,10 +24,10 @@ export interface FetchRequest extends FetchLimits {
 }
 
 /**
- * - `ok`: status 2xx, JSON, as the schema says;
- * - `refused`: any other status, also a redirect; `answer` is its JSON, `null` when it is none;
- * - `unreachable`: no connection, no answer in time, or one that broke off;
- * - `malformed`: 2xx, but too large, not JSON, or not as the schema says.
+ * - `ok`: status 2xx and JSON that matches the schema;
+ * - `refused`: any other status, also a redirect; `answer` is its JSON, `null` when it is not JSON;
+ * - `unreachable`: no connection, no answer in time, or one that ended early;
+ * - `malformed`: 2xx, but too large, not JSON, or not matching the schema.
  * `reason` is for the log, not for a client.
  */
 export type FetchResult<Value> =
@@ -36,29 +36,29 @@ export type FetchResult<Value> =
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** A service's answer, read whole. `text` is `null` when it is over the cap. */
+/** A service's answer. `text` is `null` when it is over the cap. */
 export interface FetchedText {
   readonly status: number;
   readonly contentType: string;
   readonly text: string | null;
 }
 
-/** Asks for JSON. Settles within the time limit, always with a value. */
+/** Fetches JSON. Fulfils within the time limit and never rejects. */
 export const fetchJson = async <Schema extends TSchema>(
   schema: Schema,
-  asking: FetchRequest,
+  request: FetchRequest,
 ): Promise<FetchResult<Static<Schema>>> => {
-  const raw = await fetchBounded(asking.url, asking, {
-    method: asking.method ?? 'GET',
-    headers: { accept: 'application/json', ...asking.headers },
-    ...(asking.body === undefined ? {} : { body: asking.body }),
+  const raw = await fetchBounded(request.url, request, {
+    method: request.method ?? 'GET',
+    headers: { accept: 'application/json', ...request.headers },
+    ...(request.body === undefined ? {} : { body: request.body }),
   });
   return 'reason' in raw ? { kind: 'unreachable', reason: raw.reason } : toFetchResult(schema, raw);
 };
 
 /**
- * One exchange within its bounds, for libraries that bring their own request. Redirects come back as what
- * they are.
+ * Sends one bounded request, for libraries that build their own. A redirect is returned as an answer. Never
+ * rejects.
  */
 export const fetchBounded = async (
   url: string,
@@ -77,7 +77,7 @@ export const fetchBounded = async (
   }
 };
 
-/** The body, or `null` once it is longer than `bytesMax`: the rest is left unread. */
+/** Reads the body; `null` when it is longer than `bytesMax`, and the rest stays unread. */
 const readText = async (response: Response, bytesMax: number): Promise<string | null> => {
   if (response.body === null) return '';
   const chunks: Uint8Array[] = [];
@@ -91,7 +91,7 @@ const readText = async (response: Response, bytesMax: number): Promise<string | 
   return Buffer.concat(chunks).toString('utf8');
 };
 
-/** `undefined` for what is no JSON. */
+/** `undefined` when the text is not JSON. */
 const parseJson = (text: string | null): unknown => {
   try {
     return text === null ? undefined : JSON.parse(text);
@@ -104,8 +104,8 @@ const parseJson = (text: string | null): unknown => {
 const compiledChecks = new WeakMap<TSchema, (value: unknown) => boolean>();
 
 const matchesSchema = (schema: TSchema, value: unknown): boolean => {
-  const known = compiledChecks.get(schema);
-  if (known !== undefined) return known(value);
+  const compiled = compiledChecks.get(schema);
+  if (compiled !== undefined) return compiled(value);
   const validator = Compile(schema);
   const check = (candidate: unknown): boolean => validator.Check(candidate);
   compiledChecks.set(schema, check);
@@ -122,8 +122,8 @@ const toFetchResult = <Schema extends TSchema>(
   }
   if (raw.text === null) return { kind: 'malformed', reason: 'the answer is too large' };
   if (value === undefined) return { kind: 'malformed', reason: 'the answer is not JSON' };
-  // The check has just said that it is this.
+  // The check proves the type.
   return matchesSchema(schema, value)
     ? { kind: 'ok', value: value as Static<Schema> }
-    : { kind: 'malformed', reason: 'the answer is not of the expected shape' };
+    : { kind: 'malformed', reason: 'the answer does not have the expected shape' };
 };

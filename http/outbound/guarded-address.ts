@@ -1,51 +1,51 @@
 /**
- * Lets a request out to an address that a client named, and only to the public internet.
+ * Guards requests to client-supplied URLs against SSRF: they may reach only the public internet.
  *
- * What a client gives us may point inside: at loopback, at a cloud's metadata, at a name that resolves to one
- * thing when it is checked and to another when it is used. So an address is judged twice: its words when it
- * is stored (`findAddressFault`), and what it resolves to whenever it is used (`vetHost`); the connection is
- * then made to exactly the addresses that were judged (`createPinnedLookup`). One address that is not public
- * condemns the whole name. Called by the clients of this folder.
+ * A client's URL may point at loopback, at a cloud's metadata service, or at a name that resolves differently
+ * when it is checked and when it is used. So it is checked twice: its text when it is stored
+ * (`findAddressFault`), and the resolved addresses whenever it is used (`vetHost`). The connection then goes
+ * to exactly the checked addresses (`createPinnedLookup`). One address that is not public rejects the whole
+ * name. Called by the clients of this folder.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** `any` is for tests and for push services inside one's own network: nothing is refused but bad words. */
+/** `any` is for tests and for push services in a private network: only malformed URLs are rejected. */
 export type Reach = 'public' | 'any';
-/** All addresses of a name, or a rejection. */
+/** Resolves to all addresses of a name, or rejects. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 export type VettedHost =
   | { readonly kind: 'vetted'; readonly addresses: readonly string[] }
-  | { readonly kind: 'refused'; readonly words: string }
-  | { readonly kind: 'unresolved'; readonly words: string };
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'unresolved'; readonly reason: string };
 
 const defaultHttpsPort = '';
 
-/** Why this cannot be an address of a service outside, `null` when it can. Pure: nothing is resolved. */
+/** Returns why this is no valid public URL, `null` when it is one. Pure: looks up no name. */
 export const findAddressFault = (text: string, reach: Reach): string | null => {
   if (!URL.canParse(text)) return 'must be an https address';
   const url = new URL(text);
   if (url.protocol !== 'https:') return 'must be an https address';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user or a password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or a password';
   if (reach === 'public' && url.port !== defaultHttpsPort) return 'must not name a port other than 443';
   const literal = findLiteralAddress(url);
-  return reach === 'public' && literal !== null && !isPublic(literal) ? insideMessage : null;
+  return reach === 'public' && literal !== null && !isPublic(literal) ? notPublicMessage : null;
 };
 
-const insideMessage = 'must lead to a public address';
+const notPublicMessage = 'must lead to a public address';
 
-/** The host as an address, when it is one; the parser has made 0x7f.1 and the like plain by now. */
+/** The host if it is an IP address; the URL parser has already normalised forms such as 0x7f.1. */
 const findLiteralAddress = (url: URL): string | null => {
   const host = toHost(url);
   return isIP(host) === 0 ? null : host;
 };
 
-/** Without the brackets of IPv6. */
+/** The host without the brackets of IPv6. */
 export const toHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
-/** In today's global unicast space, and in no range set aside within it. */
+/** Whether it is a global unicast address, outside all reserved ranges. */
 export const isPublic = (address: string): boolean => {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -57,37 +57,37 @@ export const isPublic = (address: string): boolean => {
 const globalPrefix = 0b001;
 
 /**
- * Asks the system's name servers. Not `getaddrinfo`, which also reads the hosts file: that would wait in
- * one of the few threads that the stores write with, as long as a stranger's name server likes.
+ * Creates a resolver that queries the system's name servers. It avoids `getaddrinfo`, which would block one
+ * of the few libuv threads that the stores need, for as long as a foreign name server takes.
  */
 export const createServerResolver = (timeLimitMs: number): ResolveHost => {
   const resolver = new Resolver({ timeout: timeLimitMs, tries: 1 });
   return async (hostname) => {
     const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
-    return [four, six].flatMap((found) => (found.status === 'fulfilled' ? found.value : []));
+    return [four, six].flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   };
 };
 
-/** As every other program of this machine does; for names of one's own network. */
+/** Resolves by `getaddrinfo`, including the hosts file: for names of a private network. */
 export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true })).map(({ address }) => address);
 
-/** Resolves the host of a checked address and judges all it resolves to. Never rejects. */
+/** Resolves the host of a checked URL and checks all its addresses. Never rejects. */
 export const vetHost = async (url: URL, reach: Reach, resolve: ResolveHost): Promise<VettedHost> => {
   const literal = findLiteralAddress(url);
   try {
     const addresses = literal === null ? await resolve(toHost(url)) : [literal];
-    if (addresses.length === 0) return { kind: 'unresolved', words: 'has a host without an address' };
-    const inside = reach === 'public' && !addresses.every(isPublic);
-    return inside ? { kind: 'refused', words: insideMessage } : { kind: 'vetted', addresses };
+    if (addresses.length === 0) return { kind: 'unresolved', reason: 'has a host without an address' };
+    const hasPrivate = reach === 'public' && !addresses.every(isPublic);
+    return hasPrivate ? { kind: 'refused', reason: notPublicMessage } : { kind: 'vetted', addresses };
   } catch (error) {
     const { code = String(error) } = error as { readonly code?: string };
-    return { kind: 'unresolved', words: `has a host that cannot be resolved (${code})` };
+    return { kind: 'unresolved', reason: `has a host that cannot be resolved (${code})` };
   }
 };
 
-/** Hands out the judged addresses and asks nobody: what is connected to is what was judged. */
+/** Creates a `lookup` that returns only the checked addresses, without any DNS query. */
 export const createPinnedLookup = (addresses: readonly string[]): LookupFunction => {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {

@@ -1,8 +1,8 @@
 /**
- * From what a login provider says of a user to what the directory keeps. Pure.
+ * Converts a login provider's claims about a user to the profile that the directory stores. Pure.
  *
- * Which field means what is the operator's to say; names are cut to bounds and freed of control characters,
- * because they are shown and stored. Called by login-provider.ts.
+ * The operator configures which field means what. Names are shortened and stripped of control characters,
+ * because they are displayed and stored. Called by login-provider.ts.
  */
 import type { LoginProfile } from '../../storage/catalogue/people/logins.ts';
 
@@ -15,16 +15,16 @@ export interface ProfileFields {
 }
 export interface ProfileMapping {
   readonly fields: ProfileFields;
-  /** Makes an address of the avatar's field: `{id}` and `{avatar}` are filled in. `''` when it is one. */
+  /** Template of the avatar's URL with `{id}` and `{avatar}`; `''` when the field already is a URL. */
   readonly avatarUrl: string;
 }
 
-/** What a token can carry as an id. */
+/** The ids that a token can carry. */
 const idShape = /^[A-Za-z0-9-]{1,64}$/;
 const nameCharactersMax = 64;
 const avatarLengthMax = 512;
 
-/** `null` when there is no id that we could use. A missing name is the id, a missing avatar is none. */
+/** Returns `null` when there is no usable id. A missing name becomes the id, a missing avatar `''`. */
 export const toLoginProfile = (
   { fields, avatarUrl }: ProfileMapping,
   claims: Readonly<Record<string, unknown>>,

@@ -1,13 +1,12 @@
 /**
- * The login provider: where users are sent, and what it says of them in exchange for a code.
+ * The client of the login provider: builds the address of a login and exchanges a code for a user's profile.
  *
- * Two kinds of provider. An OpenID Connect one is named by its issuer: its addresses come from discovery,
- * kept for an hour (a failure for a second), and its ID token and profile are checked. A plain OAuth 2.0
- * one is named by three addresses, and its profile is taken as it is. oauth4webapi speaks the protocol; every
- * request goes through fetch-json.ts, and all requests of one exchange share one time limit. Nothing here
- * throws what a client should see: an exchange ends in a profile, `bad_code`, or `unavailable` after a report
- * to the operator.
- * Created by the composition root, called by replies/login.ts.
+ * Two kinds of provider. An OpenID Connect provider is configured by its issuer: its endpoints come from
+ * discovery, cached for an hour (a failure for a second), and its ID token and profile are verified. A plain
+ * OAuth 2.0 provider is configured by three addresses, and its profile is used unverified. oauth4webapi
+ * implements the protocol; every request goes through fetch-json.ts, and all requests of one exchange share
+ * one time limit. An exchange never throws: it ends in a profile, `bad_code`, or `unavailable`, which is
+ * reported to the operator. Created by the composition root, called by handlers/login.ts.
  */
 import * as oauth from 'oauth4webapi';
 import { Type } from 'typebox';
@@ -16,7 +15,7 @@ import type { LoginProfile } from '../../storage/catalogue/people/logins.ts';
 import { fetchBounded, fetchJson } from './fetch-json.ts';
 import { type ProfileMapping, toLoginProfile } from './login-profile.ts';
 
-/** Where the provider is: its issuer, or its addresses. */
+/** The provider's issuer (OpenID Connect), or its endpoints (OAuth 2.0). */
 export type LoginEndpoints =
   | { readonly issuer: string }
   | { readonly authorizeUrl: string; readonly tokenUrl: string; readonly profileUrl: string };
@@ -32,14 +31,14 @@ export interface LoginProviderOptions {
   /** For all requests of one exchange together. */
   readonly timeLimitMs: number;
   readonly clock: Clock;
-  /** Tells the operator why an exchange failed. Never given a code, token or secret. */
-  readonly report: (words: string) => void;
+  /** Reports to the operator why an exchange failed. Never contains a code, token or secret. */
+  readonly report: (message: string) => void;
 }
 
 export interface CodeExchange {
   readonly code: string;
   readonly redirectUri: string;
-  /** PKCE verifier, `null` when the login began without our address. */
+  /** PKCE verifier, `null` when the login did not begin with our address. */
   readonly verifier: string | null;
 }
 export type CodeExchangeResult =
@@ -48,7 +47,7 @@ export type CodeExchangeResult =
 
 export interface LoginProvider {
   readonly clientId: string;
-  /** Where to send a user; `null` when the provider's addresses cannot be had now. */
+  /** Resolves to the address of a login; `null` when discovery fails now. */
   buildAuthorizeUrl(request: {
     readonly redirectUri: string;
     readonly state: string;
@@ -59,7 +58,7 @@ export interface LoginProvider {
 
 const answerBytesMax = 256 * 1024;
 const discoveryCacheMs = 3_600_000;
-/** So that many who want to log in do not ask a provider that is away as often. */
+/** So that many users who log in do not flood a provider that is down. */
 const failureCacheMs = 1_000;
 
 interface ProviderState extends LoginProviderOptions {
@@ -67,7 +66,7 @@ interface ProviderState extends LoginProviderOptions {
   discovered: { readonly server: Promise<oauth.AuthorizationServer>; untilMs: number } | null;
 }
 
-/** Connects to nobody until it is asked. */
+/** Opens no connection until the first call. */
 export const createLoginProvider = (options: LoginProviderOptions): LoginProvider => {
   const state: ProviderState = { ...options, client: { client_id: options.clientId }, discovered: null };
   return {
@@ -84,7 +83,7 @@ export const createLoginProvider = (options: LoginProviderOptions): LoginProvide
   };
 };
 
-/** Runs the task; a failure is reported, and `fallback` is its value. */
+/** Runs the task. On failure, reports it and returns `fallback`. */
 const runOrReport = async <Value>(
   state: ProviderState,
   fallback: Value,
@@ -100,10 +99,10 @@ const runOrReport = async <Value>(
   }
 };
 
-/** The time left of one exchange, and requests that keep to it. */
+/** The time left for one exchange, and request options that obey it. */
 interface TimeBudget {
   readonly leftMs: () => number;
-  /** Plain http is for a provider of one's own; the operator has written it. */
+  /** Plain http is allowed, for a private provider: the operator configured the URL. */
   options(url: string): {
     readonly [oauth.customFetch]: (url: string, request: RequestInit) => Promise<Response>;
     readonly [oauth.allowInsecureRequests]: boolean;
@@ -113,7 +112,7 @@ interface TimeBudget {
 const createTimeBudget = ({ clock, timeLimitMs }: ProviderState): TimeBudget => {
   const endsMs = clock.monotonicMs() + timeLimitMs;
   const leftMs = () => Math.max(1, Math.ceil(endsMs - clock.monotonicMs()));
-  const ask = async (url: string, request: RequestInit): Promise<Response> => {
+  const fetchInBudget = async (url: string, request: RequestInit): Promise<Response> => {
     const raw = await fetchBounded(url, { timeLimitMs: leftMs(), answerBytesMax }, request);
     if ('reason' in raw) throw new Error(raw.reason);
     if (raw.text === null) throw new Error('an answer was too large');
@@ -123,7 +122,7 @@ const createTimeBudget = ({ clock, timeLimitMs }: ProviderState): TimeBudget => 
   return {
     leftMs,
     options: (url) => ({
-      [oauth.customFetch]: ask,
+      [oauth.customFetch]: fetchInBudget,
       [oauth.allowInsecureRequests]: url.startsWith('http:'),
     }),
   };
@@ -138,8 +137,8 @@ const getServer = (state: ProviderState, limits: TimeBudget): Promise<oauth.Auth
       token_endpoint: endpoints.tokenUrl,
     });
   }
-  const known = state.discovered;
-  if (known !== null && known.untilMs > clock.monotonicMs()) return known.server;
+  const cached = state.discovered;
+  if (cached !== null && cached.untilMs > clock.monotonicMs()) return cached.server;
   const discovered = {
     server: discover(endpoints.issuer, limits),
     untilMs: clock.monotonicMs() + discoveryCacheMs,
@@ -155,7 +154,7 @@ const discover = async (issuer: string, limits: TimeBudget): Promise<oauth.Autho
   const url = new URL(issuer);
   const response = await oauth.discoveryRequest(url, limits.options(issuer));
   const server = await oauth.processDiscoveryResponse(url, response);
-  // Clients hand on the code without the issuer that came with it; with one provider nothing can be mixed.
+  // Clients pass on the code without the `iss` parameter; with one provider a mix-up is impossible.
   return { ...server, authorization_response_iss_parameter_supported: false };
 };
 
@@ -213,7 +212,7 @@ const exchangeCode = async (
   return { kind: 'profile', profile };
 };
 
-/** Only this answer is about the code; all others are about us or the provider. */
+/** Only `invalid_grant` means a bad code; all other errors are ours or the provider's. */
 const returnNullIfBadCode = (error: unknown): null => {
   if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant') return null;
   throw error;

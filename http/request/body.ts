@@ -1,13 +1,12 @@
 /**
- * From the text of a body to a value that is safe to check.
+ * Parses the text of a body into a value that is safe to check.
  *
- * Owns the rules no schema can say: one JSON text and nothing else, at most 32 levels deep, not more values
- * than the operation can use, strings that are well-formed Unicode without NUL, no `__proto__` member. Values
- * are counted in the text, before anything is built of it: building 60,000 members takes 44 ms, counting them
- * takes one. The last of duplicate keys counts, as
- * JSON.parse has it. Numbers are plain numbers here; a handler that needs integers beyond 2^53 to the digit
- * reads `request.bodyText`. Pure; throws `DomainError` `malformed_json` or `validation_failed`. Called by
- * dispatch.ts.
+ * Owns the rules that no schema can express: one JSON text and nothing else, at most 32 levels deep, no more
+ * values than the operation can use, strings that are well-formed Unicode without NUL, no `__proto__` member.
+ * Values are counted in the text before it is parsed: building 60,000 members takes 44 ms, counting them
+ * takes one. Of duplicate keys the last counts, as in JSON.parse. Numbers are plain numbers here; a handler
+ * that needs exact integers beyond 2^53 reads `request.bodyText`. Pure; throws `DomainError` `malformed_json`
+ * or `validation_failed`. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 
@@ -15,15 +14,15 @@ export const bodyDepthMax = 32;
 
 /** Bounds of one operation's body. */
 export interface BodyLimits {
-  /** Bytes; the setting for all bodies counts too. */
+  /** Bytes; the general limit of the settings applies too. */
   readonly bytesMax: number;
-  /** Members of the object that the body is. */
+  /** Members of the top-level object. */
   readonly fieldsMax: number;
   /** Members, entries and empty lists or objects at all levels. */
   readonly valuesMax: number;
 }
 
-/** For operations that name no bounds of their own: several times what the largest of their bodies has. */
+/** For operations without bounds of their own: several times the size of their largest bodies. */
 export const usualBodyLimits: BodyLimits = {
   bytesMax: Number.POSITIVE_INFINITY,
   fieldsMax: 4_096,
@@ -32,14 +31,14 @@ export const usualBodyLimits: BodyLimits = {
 
 const createMalformedError = (why: string): DomainError => new DomainError('malformed_json', why);
 
-const tooDeep = (): DomainError =>
+const createTooDeepError = (): DomainError =>
   createMalformedError(`The body is nested deeper than ${bodyDepthMax} levels.`);
-const tooMany = (most: number, what: string): DomainError =>
-  new DomainError('validation_failed', `The body has more than ${most} ${what}.`);
+const createTooManyError = (max: number, what: string): DomainError =>
+  new DomainError('validation_failed', `The body has more than ${max} ${what}.`);
 
 const backslash = 0x5c;
 
-/** Where the string that begins at `start` ends, the length of the text when it does not. */
+/** Index of the closing quote of the string that begins at `start`, the text's length when there is none. */
 export const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -49,13 +48,13 @@ export const endOfString = (text: string, start: number): number => {
   return text.length;
 };
 
-/** The fewest characters that a member takes (`"":0,`) and that a value takes (`0,`), rounded down. */
+/** The fewest characters that a member (`"":0,`) and a value (`0,`) take, rounded down. */
 const memberCharacters = 4;
 const valueCharacters = 2;
 
 /**
- * Counts commas and opening brackets for values, colons of the first level for fields. Whether the text is
- * JSON is for the parser to say.
+ * Counts commas and opening brackets as values, and top-level colons as fields. The parser decides later
+ * whether the text is JSON.
  */
 const countValues = (text: string, limits: BodyLimits): void => {
   let values = 0;
@@ -70,12 +69,12 @@ const countValues = (text: string, limits: BodyLimits): void => {
         values++;
         break;
       case 0x3a: // :
-        if (depth === 1 && ++fields > limits.fieldsMax) throw tooMany(limits.fieldsMax, 'fields');
+        if (depth === 1 && ++fields > limits.fieldsMax) throw createTooManyError(limits.fieldsMax, 'fields');
         break;
       case 0x5b: // [
       case 0x7b: // {
         values++;
-        if (++depth > bodyDepthMax) throw tooDeep();
+        if (++depth > bodyDepthMax) throw createTooDeepError();
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -84,7 +83,7 @@ const countValues = (text: string, limits: BodyLimits): void => {
       default:
         continue;
     }
-    if (values > limits.valuesMax) throw tooMany(limits.valuesMax, 'values');
+    if (values > limits.valuesMax) throw createTooManyError(limits.valuesMax, 'values');
   }
 };
 
@@ -106,9 +105,9 @@ const inspectMembers = (value: Record<string, unknown>, depth: number, escaped: 
   }
 };
 
-/** Depth is bounded by `bodyDepthMax`. Strings need a look only when the text has `\u` escapes. */
+/** Recursion is bounded by `bodyDepthMax`. Strings are checked only when the text has `\u` escapes. */
 const inspect = (value: object, depth: number, escaped: boolean): void => {
-  if (depth > bodyDepthMax) throw tooDeep();
+  if (depth > bodyDepthMax) throw createTooDeepError();
   if (!Array.isArray(value)) {
     inspectMembers(value as Record<string, unknown>, depth, escaped);
     return;
@@ -119,10 +118,10 @@ const inspect = (value: object, depth: number, escaped: boolean): void => {
   }
 };
 
-/** Parses a body. Throws `malformed_json` or `validation_failed` in the client's words. */
+/** Parses a body. Throws `malformed_json` or `validation_failed` with a message for the client. */
 export const parseBody = (text: string, limits: BodyLimits = usualBodyLimits): unknown => {
   if (text === '') throw createMalformedError('The body is empty; a JSON object is needed.');
-  // Most bodies are too short to have too many.
+  // Most bodies are too short to exceed the limits.
   if (text.length > Math.min(limits.fieldsMax * memberCharacters, limits.valuesMax * valueCharacters)) {
     countValues(text, limits);
   }

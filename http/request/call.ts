@@ -1,8 +1,8 @@
 /**
- * One request on its way through dispatch: what is known of it so far. It is also the `Request` that
- * handlers see.
+ * The state of one request on its way through dispatch. Handlers see it as `RouteRequest`.
  *
- * Plain state, no decisions: dispatch.ts makes those. One object per request, all fields set in one order.
+ * It makes no decisions: dispatch.ts does. One object per request; all fields are set in one order, so that
+ * V8 keeps one shape.
  */
 
 import type { Caller } from '../route.ts';
@@ -11,10 +11,10 @@ import type { CompiledRoute } from './check.ts';
 import type { Waiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
 
-/** No parameters: most requests get theirs from dispatch.ts, and need no object of their own before. */
+/** Shared by all requests until dispatch.ts sets their own, so that none is allocated before. */
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** What the call asks of dispatch when something happens to it from outside. */
+/** The functions of dispatch that handle events of a call. */
 export interface CallEvents {
   onBody(call: Call): void;
   onExpired(call: Call, during: 'reading' | 'working'): void;
@@ -39,13 +39,13 @@ export class Call implements ExchangeOwner, Waiter {
   bodyFault: BodyFault | null = null;
   bodyDone = false;
   caller: Caller | null = null;
-  /** Token, kind, ban and path user were found in order. */
+  /** The checks of token, kind, ban and path user have passed. */
   admitted = false;
-  /** The handler was called: what it does may take effect. */
+  /** The handler was called: a change may take effect. */
   handlerStarted = false;
-  /** Answered and metered, or abandoned by the client. */
+  /** Answered and counted, or abandoned by the client. */
   answered = false;
-  /** In a queue of deadlines. */
+  /** It is in a deadline queue. */
   isWaiting = false;
   limitLines = '';
   #address = '';
@@ -58,7 +58,7 @@ export class Call implements ExchangeOwner, Waiter {
     this.head = exchange.method === 'HEAD';
   }
 
-  /** Canonical client address. Read it before the first await: it is gone with the client. */
+  /** Canonical client address. Read it before the first await: it is lost when the client disconnects. */
   get clientAddress(): string {
     if (this.#address === '') {
       const { exchange, context } = this;

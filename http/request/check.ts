@@ -1,8 +1,8 @@
 /**
- * Accepts or rejects what came in, by the checkers compiled from a row's schemas. TypeBox's half of the two
- * validators: a check takes nanoseconds and gives no words; explain.ts finds them when one fails.
+ * Accepts or rejects a request's parameters, query and body, with checks compiled from the route's schemas.
+ * TypeBox checks in nanoseconds but gives no reasons; explain.ts (Ajv) finds them when a check fails.
  *
- * `compileRoute` prepares a row once, at start. Called by dispatch.ts.
+ * `compileRoute` prepares a route once, at start. Called by dispatch.ts.
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -16,36 +16,37 @@ import { parseQuery } from './query.ts';
 type SchemaCheck = (value: unknown) => boolean;
 type CheckedQuery = Readonly<Record<string, unknown>>;
 
-/** Queries remembered by each row, twice as many at most; a longer one is read anew each time. */
+/** Parsed queries that stay cached per route; at most twice as many are. */
 const cachedQueriesMax = 32;
+/** A longer query is parsed each time. */
 const cachedCharactersMax = 64;
 
 export interface CompiledRoute {
   readonly route: AnyRoute;
-  /** Position in the table: the index of its meters. */
+  /** Position in the route table: the index of its metrics. */
   readonly index: number;
   readonly parameters: readonly string[];
   /** Position of the parameter that names a kind of entity (its trailing `s` is dropped), -1 for none. */
   readonly kindParameterIndex: number;
   readonly checkParams: SchemaCheck | null;
   readonly queryNames: ReadonlySet<string>;
-  /** Queries read lately, by their text: most are none, or a few words that come again and again. */
+  /** Recently parsed queries by their text: most requests have none, or one of a few. */
   readonly cachedQueries: TwoGenerationCache<CheckedQuery>;
   readonly checkBody: SchemaCheck | null;
 }
 
-/** The gate of one schema. */
+/** Compiles the check of one schema. */
 export const compileCheck = (schema: TSchema): SchemaCheck => {
   const validator = Compile(withVisibleMinimums(schema));
   return (value) => validator.Check(value);
 };
 
-/** Prepares a row. Throws when its path and its parameter schema disagree. */
+/** Prepares a route. Throws when its path and its parameter schema disagree. */
 export const compileRoute = (route: AnyRoute, index: number): CompiledRoute => {
   const parameters = listParameterNames(route.path);
-  const known = Object.keys(route.params.properties);
-  if (parameters.length !== known.length || parameters.some((name) => !known.includes(name))) {
-    throw new Error(`row ${route.name}: the path names {${parameters}}, its schema {${known}}`);
+  const declared = Object.keys(route.params.properties);
+  if (parameters.length !== declared.length || parameters.some((name) => !declared.includes(name))) {
+    throw new Error(`route ${route.name}: the path names {${parameters}}, its schema {${declared}}`);
   }
   return {
     route,
@@ -59,7 +60,7 @@ export const compileRoute = (route: AnyRoute, index: number): CompiledRoute => {
   };
 };
 
-/** Names the matched segments. `bots` counts as `bot` where the path names a kind (contract §4 rule 3). */
+/** Names the matched segments. Where the path names a kind, `bots` means `bot` (contract §4 rule 3). */
 export const nameParams = (compiled: CompiledRoute, values: readonly string[]): Record<string, string> => {
   const params: Record<string, string> = {};
   for (let index = 0; index < values.length; index++) {
@@ -71,7 +72,7 @@ export const nameParams = (compiled: CompiledRoute, values: readonly string[]): 
   return params;
 };
 
-/** Throws `validation_failed` naming the parameter. */
+/** Throws `validation_failed` that names the parameter. */
 export const checkParams = (compiled: CompiledRoute, params: Record<string, string>): void => {
   if (compiled.checkParams === null || compiled.checkParams(params)) return;
   throw explain('path', compiled.route.params, { value: params, bytes: 0 });
@@ -80,13 +81,13 @@ export const checkParams = (compiled: CompiledRoute, params: Record<string, stri
 const emptyQuery: CheckedQuery = Object.freeze({});
 
 /**
- * The checked, coerced query, shared by all requests with this text. Throws `validation_failed` or
- * `page_invalid`.
+ * Returns the checked, coerced query: a frozen object shared by all requests with this text. Throws
+ * `validation_failed` or `page_invalid`.
  */
 export const readQuery = (compiled: CompiledRoute, text: string): CheckedQuery => {
   if (compiled.queryNames.size === 0) return emptyQuery;
-  const known = compiled.cachedQueries.get(text);
-  if (known !== undefined) return known;
+  const cached = compiled.cachedQueries.get(text);
+  if (cached !== undefined) return cached;
   const query = parseQuery(text, compiled.queryNames);
   coerceQuery(compiled.route.query, query);
   Object.freeze(query);
@@ -94,7 +95,7 @@ export const readQuery = (compiled: CompiledRoute, text: string): CheckedQuery =
   return query;
 };
 
-/** Throws `validation_failed` with up to 16 fields. */
+/** Throws `validation_failed` that names up to 16 fields. */
 export const checkBody = (compiled: CompiledRoute, body: unknown, bytes: number): void => {
   if (compiled.checkBody === null || compiled.checkBody(body)) return;
   throw explain('body', compiled.route.body, { value: body, bytes });

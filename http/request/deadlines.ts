@@ -1,22 +1,22 @@
 /**
- * The facade's own deadline for every request that waits: uWebSockets.js waits for us for ever once a
- * request is read. One sweep looks at the oldest waiters; there is no timer per request.
+ * Deadlines for every request that waits, because uWebSockets.js has no timeout once a request is read. One
+ * periodic sweep checks the oldest waiters; there is no timer per request.
  *
- * Three queues, each in order of entry with one constant time limit, so only their heads need a look:
- * `reading` (the body is still coming), `working` (a store is being waited for) and `asking` (so is a service
- * of the outside). A waiter is in at most one of them.
+ * There are three queues in order of entry, each with one constant time limit, so the sweep checks only their
+ * heads: `reading` (the body is still arriving), `working` (waiting for a store) and `outbound` (waiting for
+ * an external service). A waiter is in at most one of them. Used by dispatch.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 
 export interface Waiter {
-  /** Monotonic ms at which the current wait began; set by the queue. */
+  /** Monotonic ms at which the current wait began; set by `Deadlines`. */
   waitingSinceMs: number;
-  /** The queue it is in, if any, and its neighbours there; set by the queue. */
+  /** The queue it is in, if any, and its neighbours there; set by `Deadlines`. */
   queue: WaitQueue | null;
   previous: Waiter | null;
   next: Waiter | null;
-  /** The wait was too long. Must answer, and must not throw. */
-  onExpired(while_: 'reading' | 'working'): void;
+  /** The deadline has passed. Must answer the request and must not throw. */
+  onExpired(during: 'reading' | 'working'): void;
 }
 
 export interface DeadlineTimes {
@@ -29,16 +29,16 @@ export interface DeadlineTimes {
 export interface Deadlines {
   startReading(waiter: Waiter): void;
   startWorking(waiter: Waiter): void;
-  /** As `startWorking`, for requests that also wait for a service of the outside. */
+  /** Like `startWorking`, for requests that also wait for an external service. */
   startOutbound(waiter: Waiter): void;
-  /** Takes a waiter out; harmless when it is in no queue. */
+  /** Removes a waiter from its queue; does nothing when it is in none. */
   finish(waiter: Waiter): void;
-  /** Requests that wait now. */
+  /** How many requests wait now. */
   countWaiting(): number;
   close(): void;
 }
 
-/** Waiters in order of entry, linked through themselves: a set would cost every request a place in it. */
+/** An intrusive doubly linked list in order of entry: a `Set` would allocate an entry per request. */
 export interface WaitQueue {
   first: Waiter | null;
   last: Waiter | null;
@@ -54,7 +54,7 @@ const append = (queue: WaitQueue, waiter: Waiter): void => {
   queue.size++;
 };
 
-/** Takes it out of its queue, if it is in one. Keeps no link: the dead must not keep others alive. */
+/** Removes it from its queue, if any. Clears its links, so that it keeps no other waiter reachable. */
 const remove = (waiter: Waiter): void => {
   const { queue, previous, next } = waiter;
   if (queue === null) return;
@@ -68,11 +68,11 @@ const remove = (waiter: Waiter): void => {
   queue.size--;
 };
 
-const expireHeads = (queue: WaitQueue, beforeMs: number, what: 'reading' | 'working'): void => {
+const expireHeads = (queue: WaitQueue, beforeMs: number, during: 'reading' | 'working'): void => {
   let { first } = queue;
   while (first !== null && first.waitingSinceMs <= beforeMs) {
     remove(first);
-    first.onExpired(what);
+    first.onExpired(during);
     first = queue.first;
   }
 };
@@ -83,13 +83,13 @@ const createWaitQueue = (): WaitQueue => ({ first: null, last: null, size: 0 });
 export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines => {
   const reading = createWaitQueue();
   const working = createWaitQueue();
-  const asking = createWaitQueue();
+  const outbound = createWaitQueue();
   let cancel = (): void => {};
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
     expireHeads(reading, nowMs - times.readingMs, 'reading');
     expireHeads(working, nowMs - times.workingMs, 'working');
-    expireHeads(asking, nowMs - times.outboundMs, 'working');
+    expireHeads(outbound, nowMs - times.outboundMs, 'working');
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
@@ -101,9 +101,9 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
   return {
     startReading: (waiter) => enter(reading, waiter),
     startWorking: (waiter) => enter(working, waiter),
-    startOutbound: (waiter) => enter(asking, waiter),
+    startOutbound: (waiter) => enter(outbound, waiter),
     finish: remove,
-    countWaiting: () => reading.size + working.size + asking.size,
+    countWaiting: () => reading.size + working.size + outbound.size,
     close: () => cancel(),
   };
 };

@@ -1,7 +1,7 @@
 /**
- * What dispatch works with: the parts of one listener, wired once. Types only.
+ * The parts of one listener that dispatch works with, wired once. Types only.
  *
- * facade.ts and admin.ts build one each; call.ts carries it along with every request.
+ * facade.ts and admin.ts each build one; every call refers to it.
  */
 import type { Logger } from 'pino';
 import type { PermissionSource } from '../auth/ports.ts';
@@ -15,15 +15,15 @@ import type { Deadlines } from './deadlines.ts';
 import type { Matcher } from './match.ts';
 
 export interface RequestMeters {
-  /** `index` is the row's position in the table, -1 when no row was found. */
+  /** `index` is the route's position in the table, -1 when no route matched. */
   recordAnswer(index: number, status: number, milliseconds: number): void;
 }
 
-/** What a guard sees of a request. */
+/** The part of a request that a guard sees. */
 export interface GuardedCall {
   readonly exchange: Pick<Exchange, 'headers'>;
   readonly clientAddress: string;
-  /** Of the monotonic clock. */
+  /** Monotonic time, ms. */
   readonly startedMs: number;
 }
 
@@ -34,19 +34,19 @@ export interface DispatchContext {
   readonly permissions: PermissionSource;
   readonly limiter: Limiter;
   readonly deadlines: Deadlines;
-  /** The client's canonical address, from the socket's and what proxies say. */
+  /** Returns the client's canonical address, from the peer's address and `X-Forwarded-For`. */
   readonly toClientAddress: (peer: string, forwardedFor: string) => string;
   readonly meters: RequestMeters;
   readonly logger: Pick<Logger, 'error'>;
   readonly bodyBytesMax: number;
   readonly isDraining: () => boolean;
-  /** Every answer closes its connection: the node still works, and is about to go. */
+  /** True when the node still works but is about to stop: every response closes its connection. */
   readonly isLeaving: () => boolean;
-  /** Says with every request, before anything else, that the process runs at this steady time. */
+  /** Called first, with the monotonic time of every request, as a sign that the process runs. */
   readonly runs?: (steadyMs: number) => void;
   readonly cors: Cors;
-  /** Runs before the route is looked for, on every path. Throws a `DomainError`. */
+  /** Runs before route matching, on every path. Throws a `DomainError`. */
   readonly screen?: (exchange: Pick<Exchange, 'headers'>) => void;
-  /** Runs after the route is found: the admin listener's operator check. Throws a `DomainError`. */
+  /** Runs after route matching: the admin listener's operator check. Throws a `DomainError`. */
   readonly guard?: (route: AnyRoute, call: GuardedCall) => void;
 }

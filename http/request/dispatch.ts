@@ -1,11 +1,11 @@
 /**
- * Takes one request through the checks to its handler and back, in the one order that is documented
- * (docs/behaviour.md, "Order of checks"): route, method, rate limit, token, kind, banned, path user,
- * size/JSON/ validation, entity 404, permission 403, then the handler (state 409, wait 429).
+ * Takes one request through the checks to its handler and back, in the documented order
+ * (docs/behaviour.md, "Order of checks"): route, method, rate limit, token, kind, ban, path user,
+ * size/JSON/validation, entity 404, permission 403, then the handler (state 409, wait 429).
  *
- * Stages are module-level functions that take the call; each runs on synchronously while nothing has to be
- * waited for, so a hot request creates no promise here. Every way out is `finish` or `fail`, and each
- * answers once. Called by server.ts through facade.ts; calls the row's handler and nothing below it.
+ * Each stage is a module-level function that takes the call and continues synchronously unless it has to
+ * wait, so a hot request creates no promise here. Every path ends in `finish` or `fail`, and a call is
+ * answered once. Called by uws-server.ts through facade.ts; calls the route's handler and nothing below it.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { authenticate } from '../auth/authenticate.ts';
@@ -21,7 +21,7 @@ import { Call, type CallEvents } from './call.ts';
 import { type CompiledRoute, checkBody, checkParams, nameParams, readQuery } from './check.ts';
 import type { DispatchContext } from './dispatch-context.ts';
 
-/** Whether the connection ends with this reply: its framing is not to be built upon, or we are leaving. */
+/** Whether the connection closes after this reply: its framing cannot be trusted, or the node is leaving. */
 const isLastReply = (call: Call): boolean => {
   const { headers } = call.exchange;
   const tooLong = headers.contentLength > call.context.bodyBytesMax;
@@ -39,12 +39,12 @@ const recordAnswer = (call: Call, status: number): void => {
 const logFailure = (call: Call, error: unknown): void => {
   const { exchange, compiled, context } = call;
   context.logger.error(
-    { request_id: exchange.requestId, row: compiled?.route.name, err: error },
+    { request_id: exchange.requestId, route: compiled?.route.name, err: error },
     'request failed',
   );
 };
 
-/** Answers with an error. Never throws; does nothing when the call was answered or the client left. */
+/** Answers with an error. Never throws; sends nothing when the call was answered or the client left. */
 const fail = (call: Call, error: unknown, extra = ''): void => {
   const { exchange } = call;
   const reply = buildErrorReply(error, exchange.requestId);
@@ -79,7 +79,7 @@ const finish = (call: Call, reply: Reply): void => {
   exchange.send(wire);
 };
 
-/** Goes on with `next` when `promise` is fulfilled, unless the call was answered meanwhile. */
+/** Continues with `next` when `promise` is fulfilled, unless the call has been answered meanwhile. */
 const waitFor = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T) => void): void => {
   const { deadlines } = call.context;
   if (call.compiled?.route.callsOutbound === true) deadlines.startOutbound(call);
@@ -106,7 +106,7 @@ const runHandler = (call: Call): void => {
     finish(call, result);
     return;
   }
-  if (route.method === 'GET') void call.clientAddress; // Kept now: it cannot be read once the client left.
+  if (route.method === 'GET') void call.clientAddress; // Read now: it is lost when the client leaves.
   waitFor(call, result, finish);
 };
 
@@ -117,9 +117,9 @@ const checkPermission = (call: Call): void => {
     runHandler(call);
     return;
   }
-  const looking = authorise(call.context.permissions, auth, { caller, params, body });
-  if (looking === null) runHandler(call);
-  else waitFor(call, looking, runHandler);
+  const authorisation = authorise(call.context.permissions, auth, { caller, params, body });
+  if (authorisation === null) runHandler(call);
+  else waitFor(call, authorisation, runHandler);
 };
 
 const bodyFaultErrors = {
@@ -128,23 +128,23 @@ const bodyFaultErrors = {
   too_slow: ['malformed_request', 'The body did not arrive in time.'],
 } as const;
 
-const refuseBody = (fault: BodyFault): DomainError => {
+const createBodyError = (fault: BodyFault): DomainError => {
   if (fault === 'no_room') {
-    const words = `Too many bodies are arriving at the moment. ${outcomeAdvice.not_applied}`;
-    return new DomainError('overloaded', words, { outcome: 'not_applied' }, 1);
+    const message = `Too many bodies are arriving at the moment. ${outcomeAdvice.not_applied}`;
+    return new DomainError('overloaded', message, { outcome: 'not_applied' }, 1);
   }
-  const [code, words] = bodyFaultErrors[fault];
-  return new DomainError(code, words);
+  const [code, message] = bodyFaultErrors[fault];
+  return new DomainError(code, message);
 };
 
-/** Size, JSON and validation; everything of the request itself is in order afterwards. */
+/** Checks size, JSON and schemas. Afterwards the request itself is valid. */
 const checkRequest = (call: Call): void => {
   const compiled = call.compiled as CompiledRoute;
   const { headers } = call.exchange;
   if (headers.contentEncoding !== '' && headers.contentEncoding.toLowerCase() !== 'identity') {
-    throw new DomainError('content_encoding_unsupported', 'Compressed request bodies are not read.');
+    throw new DomainError('content_encoding_unsupported', 'Compressed request bodies are not supported.');
   }
-  if (call.bodyFault !== null) throw refuseBody(call.bodyFault);
+  if (call.bodyFault !== null) throw createBodyError(call.bodyFault);
   checkParams(compiled, call.params);
   call.query = readQuery(compiled, call.exchange.queryText);
   if (compiled.route.body !== undefined) {
@@ -199,7 +199,7 @@ const replyPreflight = (call: Call, allow: string): void => {
   call.exchange.send({ status: 204, headers, body: null, close: isLastReply(call) });
 };
 
-/** Route, method, rate limit; starts to gather the body, which comes before the first await or never. */
+/** Checks route, method and rate limit. Starts to collect the body: that must be before the first await. */
 const openCall = (call: Call): void => {
   const { context, exchange } = call;
   const { headers } = exchange;
@@ -213,20 +213,20 @@ const openCall = (call: Call): void => {
       1,
     );
   }
-  const found = context.matcher.find(exchange.method, exchange.path);
-  if (found === null) throw new DomainError('route_not_found', 'There is no such path.');
+  const match = context.matcher.find(exchange.method, exchange.path);
+  if (match === null) throw new DomainError('route_not_found', 'There is no such path.');
   if (exchange.method === 'OPTIONS') {
-    replyPreflight(call, found.allow);
+    replyPreflight(call, match.allow);
     return;
   }
-  if (found.route === undefined) {
-    const error = new DomainError('method_not_allowed', `Allowed here: ${found.allow}.`);
-    fail(call, error, `\r\nAllow: ${found.allow}`);
+  if (match.route === undefined) {
+    const error = new DomainError('method_not_allowed', `Allowed here: ${match.allow}.`);
+    fail(call, error, `\r\nAllow: ${match.allow}`);
     return;
   }
-  const { route } = found.route;
-  call.compiled = found.route;
-  call.params = nameParams(found.route, found.values);
+  const { route } = match.route;
+  call.compiled = match.route;
+  call.params = nameParams(match.route, match.values);
   if (route.body !== undefined) {
     exchange.collectBody(
       Math.min(context.bodyBytesMax, route.bodyLimits?.bytesMax ?? context.bodyBytesMax),
@@ -238,13 +238,14 @@ const openCall = (call: Call): void => {
     identify(call);
     return;
   }
-  const lines = context.limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
-  if (lines instanceof Promise) waitFor(call, lines, continueAfterLimit);
-  else continueAfterLimit(call, lines);
+  const limitLines = context.limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
+  if (limitLines instanceof Promise) waitFor(call, limitLines, continueAfterLimit);
+  else continueAfterLimit(call, limitLines);
 };
 
 /**
- * A passed deadline: what the handler does may still take effect, so the outcome of what counts is unknown.
+ * Answers a call whose deadline passed. If its handler has started, a change may still take effect, so its
+ * outcome is `unknown`.
  */
 const expireCall = (call: Call, during: 'reading' | 'working'): void => {
   if (during === 'reading') {
@@ -252,10 +253,10 @@ const expireCall = (call: Call, during: 'reading' | 'working'): void => {
     fail(call, new DomainError('malformed_request', bodyFaultErrors.too_slow[1]));
     return;
   }
-  const counts = call.compiled?.route.method !== 'GET' || call.query.target !== undefined;
-  const outcome = counts && call.handlerStarted ? 'unknown' : 'not_applied';
-  const words = `The request took too long. ${outcomeAdvice[outcome]}`;
-  fail(call, new DomainError('deadline_passed', words, { outcome }, 1));
+  const hasEffect = call.compiled?.route.method !== 'GET' || call.query.target !== undefined;
+  const outcome = hasEffect && call.handlerStarted ? 'unknown' : 'not_applied';
+  const message = `The request took too long. ${outcomeAdvice[outcome]}`;
+  fail(call, new DomainError('deadline_passed', message, { outcome }, 1));
 };
 
 const resumeCall = (call: Call): void => {
@@ -267,7 +268,7 @@ const resumeCall = (call: Call): void => {
   }
 };
 
-/** The client left: 499 exists in the meters only. */
+/** The client disconnected: status 499 appears in the metrics only. */
 const abandonCall = (call: Call): void => {
   if (!call.answered) recordAnswer(call, 499);
 };

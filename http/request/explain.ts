@@ -1,10 +1,10 @@
 /**
- * Words for a rejected request, and the coercion of query strings. Ajv's half of the two validators:
- * check.ts (TypeBox) decides about bodies, this file says what was wrong with them.
+ * Explains why a request was rejected, and coerces query strings. Uses Ajv: check.ts (TypeBox) decides fast
+ * whether a body is valid, this file says what is wrong with it.
  *
- * Queries and path parameters are all strings, so Ajv coerces them and fills in defaults. An explanation has
- * at most 16 entries, keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes
- * milliseconds, an explanation microseconds.
+ * Query values are strings, so Ajv coerces them and fills in defaults. An explanation has at most 16 entries,
+ * keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes milliseconds, an
+ * explanation takes microseconds. Used by check.ts.
  */
 import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';
@@ -16,27 +16,27 @@ import { isVisiblyLong } from '../../engine/rules/text.ts';
 import { createValidationError, escapePointer, explainedFieldsMax } from '../response/validation-error.ts';
 import { patternMessages } from './patterns.ts';
 
-/** Larger bodies get the first fault only, so that explaining a flood of faults stays cheap. */
+/** Larger bodies get only their first fault explained, so that many faults stay cheap. */
 const explainAllBytesMax = 16_384;
 
 const require = createRequire(import.meta.url);
 
-/** Text far over its maximum is refused for that, whatever its ends are. */
+/** A text far over its maximum is rejected for that anyway, so its ends need no check. */
 const isFarTooLong = (text: string, max: unknown): boolean =>
   typeof max === 'number' && text.length > 2 * max;
 
 const checkMinimum: SchemaValidateFunction = (
   min: number,
   text: string,
-  parent?: { readonly [word: string]: unknown },
+  parent?: { readonly [keyword: string]: unknown },
 ) => {
   if (isFarTooLong(text, parent?.maxLength) || isVisiblyLong(text, min)) return true;
-  // With the ends it would do: only then are they worth a word.
+  // `blanks`: it would be long enough if its blank ends counted; only then the message mentions them.
   checkMinimum.errors = [{ keyword: 'minLength', params: { limit: min, blanks: text.length >= min } }];
   return false;
 };
 
-/** `minLength` as schema/minimums.ts means it, in place of Ajv's own. */
+/** Replaces Ajv's `minLength` by the rule of schema/minimums.ts. */
 const minLengthKeyword: FuncKeywordDefinition = {
   keyword: 'minLength',
   type: 'string',
@@ -62,7 +62,7 @@ const validatorOptions = {
 };
 type ValidatorName = keyof typeof validatorOptions;
 
-/** Made when they are first needed. */
+/** Created on first use. */
 const validators: Partial<Record<ValidatorName, Ajv2020>> = {};
 
 const compiledSchemas: Record<ValidatorName, WeakMap<TSchema, ValidateFunction>> = {
@@ -71,11 +71,11 @@ const compiledSchemas: Record<ValidatorName, WeakMap<TSchema, ValidateFunction>>
   coercing: new WeakMap(),
 };
 
-const compileSchema = (clerk: ValidatorName, schema: TSchema): ValidateFunction => {
-  const known = compiledSchemas[clerk];
-  validators[clerk] ??= createAjv(validatorOptions[clerk]);
-  const validate = known.get(schema) ?? validators[clerk].compile(schema);
-  known.set(schema, validate);
+const compileSchema = (name: ValidatorName, schema: TSchema): ValidateFunction => {
+  const cache = compiledSchemas[name];
+  validators[name] ??= createAjv(validatorOptions[name]);
+  const validate = cache.get(schema) ?? validators[name].compile(schema);
+  cache.set(schema, validate);
   return validate;
 };
 
@@ -103,7 +103,7 @@ const formatNames: Readonly<Record<string, string>> = {
 
 const besidesBlanks = ', not counting blanks and invisible ones at its ends';
 
-/** One fault in a sentence: what is allowed. */
+/** Says in one sentence what is allowed. */
 const describeFault = (error: ErrorObject): string => {
   const { keyword, params } = error;
   switch (keyword) {
@@ -149,35 +149,37 @@ const toPointer = (error: ErrorObject): string =>
     ? `${error.instancePath}/${escapePointer(error.params.missingProperty)}`
     : error.instancePath;
 
-/** The `context` entries of a rejection: pointer to words, at most 16. */
+/** The `context` entries of a rejection: JSON Pointer to message, at most 16. */
 export const describeFaults = (errors: readonly ErrorObject[]): Record<string, string> => {
-  const words: Record<string, string> = {};
+  const messages: Record<string, string> = {};
   let count = 0;
   for (const error of errors) {
     if (error.keyword === 'anyOf' || error.keyword === 'oneOf') continue;
     const pointer = toPointer(error).slice(0, 200);
-    const known = words[pointer];
-    if (known === undefined && ++count > explainedFieldsMax) break;
-    const said = describeFault(error);
-    if (known === undefined) words[pointer] = said;
-    else if (!known.includes(said)) words[pointer] = `${known}, or ${said}`;
+    const earlier = messages[pointer];
+    if (earlier === undefined && ++count > explainedFieldsMax) break;
+    const message = describeFault(error);
+    if (earlier === undefined) messages[pointer] = message;
+    else if (!earlier.includes(message)) messages[pointer] = `${earlier}, or ${message}`;
   }
-  return words;
+  return messages;
 };
 
 const createRejectionError = (
   where: 'body' | 'query' | 'path',
   errors: readonly ErrorObject[],
 ): DomainError => {
-  const words = describeFaults(errors);
-  const pages = where === 'query' && '/page' in words;
-  if (pages) return new DomainError('page_invalid', 'The page must be a whole number from 1.', words);
-  const whole = words[wholePointer];
-  if (whole === undefined) return createValidationError(where, words);
-  return new DomainError('validation_failed', `The ${where} ${whole}.`, words);
+  const messages = describeFaults(errors);
+  const isPageFault = where === 'query' && '/page' in messages;
+  if (isPageFault) {
+    return new DomainError('page_invalid', 'The page must be a whole number from 1.', messages);
+  }
+  const whole = messages[wholePointer];
+  if (whole === undefined) return createValidationError(where, messages);
+  return new DomainError('validation_failed', `The ${where} ${whole}.`, messages);
 };
 
-/** Why `value` does not fit: for a body that check.ts rejected. Returns the error to throw. */
+/** Explains why `value`, which check.ts rejected, is invalid. Returns the error to throw. */
 export const explain = (
   where: 'body' | 'path',
   schema: TSchema,

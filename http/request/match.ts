@@ -1,18 +1,18 @@
 /**
- * Finds the row of a request: a trie over percent-decoded path segments.
+ * Finds the route of a request, with a trie over percent-decoded path segments.
  *
  * Owns the grammar of paths: segments are decoded once; an encoded slash, an empty segment (so also a
  * trailing slash), `.`, `..` and control characters match nothing. A fixed segment beats `@{name}`, which
- * beats `{name}`. The matcher finds the path first and the method second, so a known path with another
- * method is told apart from an unknown path. Pure. Used by dispatch.ts and by `npm run routes`.
+ * beats `{name}`. The matcher finds the path first and the method second, to distinguish an unknown method
+ * from an unknown path. Pure. Used by dispatch.ts and by `npm run routes`.
  */
 import type { Method } from '../route.ts';
 
-/** Segments in the longest row path, with room: longer request paths are refused unread. */
+/** More segments than the longest route has; request paths with more match nothing. */
 const segmentsMax = 12;
 
 interface TrieNode<T> {
-  /** How its segment becomes a parameter. */
+  /** Whether its segment is a parameter: none, after an at sign, or as a whole. */
   readonly segmentKind: 'fixed' | 'at' | 'any';
   readonly fixed: Map<string, TrieNode<T>>;
   at: TrieNode<T> | null;
@@ -22,7 +22,7 @@ interface TrieNode<T> {
 }
 
 export interface RouteMatch<T> {
-  /** The row, or `undefined` when the path knows no such method. */
+  /** The route, `undefined` when the path does not support the method. */
   readonly route: T | undefined;
   /** Values of the path's parameters, in order. */
   readonly values: string[];
@@ -31,7 +31,7 @@ export interface RouteMatch<T> {
 }
 
 export interface Matcher<T> {
-  /** `null` for an unknown path. HEAD finds the GET row. */
+  /** Returns `null` for an unknown path. HEAD finds the GET route. */
   find(method: string, path: string): RouteMatch<T> | null;
 }
 
@@ -50,7 +50,7 @@ const createTrieNode = <T>(segmentKind: TrieNode<T>['segmentKind']): TrieNode<T>
   allow: '',
 });
 
-/** Names of the parameters of a row's path, in order. */
+/** Names of the parameters of a route's path, in order. */
 export const listParameterNames = (path: string): string[] =>
   [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1] as string);
 
@@ -63,27 +63,28 @@ const getChild = <T>(node: TrieNode<T>, segment: string): TrieNode<T> => {
     node.any ??= createTrieNode('any');
     return node.any;
   }
-  if (/[{}%]/.test(segment) || segment === '') throw new Error(`a row's path has a bad segment "${segment}"`);
-  const known = node.fixed.get(segment) ?? createTrieNode<T>('fixed');
-  node.fixed.set(segment, known);
-  return known;
+  if (/[{}%]/.test(segment) || segment === '')
+    throw new Error(`a route's path has an invalid segment "${segment}"`);
+  const child = node.fixed.get(segment) ?? createTrieNode<T>('fixed');
+  node.fixed.set(segment, child);
+  return child;
 };
 
 const insert = <T>(root: TrieNode<T>, entry: MatcherEntry<T>): void => {
-  if (!entry.path.startsWith('/')) throw new Error(`a row's path must begin with a slash: ${entry.path}`);
+  if (!entry.path.startsWith('/')) throw new Error(`a route's path must begin with a slash: ${entry.path}`);
   let node = root;
   if (entry.path !== '/')
     for (const segment of entry.path.slice(1).split('/')) node = getChild(node, segment);
-  if (node.methods.has(entry.method)) throw new Error(`two rows for ${entry.method} ${entry.path}`);
+  if (node.methods.has(entry.method)) throw new Error(`two routes for ${entry.method} ${entry.path}`);
   node.methods.set(entry.method, entry.route);
   const names = [...node.methods.keys()];
   if (names.includes('GET')) names.push('HEAD');
   node.allow = [...names, 'OPTIONS'].join(', ');
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this rejects.
 const forbidden = /[\u0000-\u001f\u007f/]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the same for a whole path, which has its slashes.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the same for a whole path, which contains slashes.
 const needsDecoding = /[%\u0000-\u001f\u007f]/;
 
 const decodeSegment = (raw: string): string | null => {
@@ -92,22 +93,22 @@ const decodeSegment = (raw: string): string | null => {
     try {
       segment = decodeURIComponent(raw);
     } catch {
-      return null; // Malformed percent-encoding names nothing.
+      return null; // Malformed percent-encoding matches nothing.
     }
   }
   return forbidden.test(segment) ? null : segment;
 };
 
-/** The decoded segments of a path, or `null` when it can match nothing. */
+/** The decoded segments of a path, `null` when it cannot match anything. */
 const splitPath = (path: string): string[] | null => {
   if (path === '/') return [];
   if (path.charCodeAt(0) !== 47) return null;
-  const careful = needsDecoding.test(path);
+  const mustDecode = needsDecoding.test(path);
   const segments: string[] = [];
   for (let from = 1; from !== 0; ) {
     const slash = path.indexOf('/', from);
     const raw = slash === -1 ? path.slice(from) : path.slice(from, slash);
-    const segment = careful ? decodeSegment(raw) : raw;
+    const segment = mustDecode ? decodeSegment(raw) : raw;
     if (segment === null || segment === '' || segment === '.' || segment === '..') return null;
     if (segments.push(segment) > segmentsMax) return null;
     from = slash + 1;
@@ -115,33 +116,33 @@ const splitPath = (path: string): string[] | null => {
   return segments;
 };
 
-/** A path on its way down the trie. */
+/** The state of one search down the trie. */
 interface TrieWalk {
   readonly segments: readonly string[];
-  /** Filled on the way, and emptied again on the way back from a dead end. */
+  /** Filled on the way down, and truncated when a branch does not match. */
   readonly values: string[];
 }
 
 const takeParameter = <T>(child: TrieNode<T>, walk: TrieWalk, from: number): TrieNode<T> | null => {
-  const kept = walk.values.length;
+  const { length } = walk.values;
   const segment = walk.segments[from] as string;
   walk.values.push(child.segmentKind === 'at' ? segment.slice(1) : segment);
   const end = descend(child, walk, from + 1);
-  if (end === null) walk.values.length = kept;
+  if (end === null) walk.values.length = length;
   return end;
 };
 
-/** Whether it is an at sign and something that a segment may be. */
+/** Whether it is an at sign followed by a valid segment. */
 const isAtSegment = (segment: string): boolean =>
   segment.charCodeAt(0) === 64 && segment !== '@' && segment !== '@.' && segment !== '@..';
 
-/** The node of the segments from `from` on, fixed ones first. Its depth is bounded by `segmentsMax`. */
+/** Finds the node of the segments from `from` on, fixed ones first. At most `segmentsMax` levels deep. */
 const descend = <T>(node: TrieNode<T>, walk: TrieWalk, from: number): TrieNode<T> | null => {
   if (from === walk.segments.length) return node.methods.size > 0 ? node : null;
   const segment = walk.segments[from] as string;
   const fixed = node.fixed.get(segment);
-  const found = fixed === undefined ? null : descend(fixed, walk, from + 1);
-  if (found !== null) return found;
+  const match = fixed === undefined ? null : descend(fixed, walk, from + 1);
+  if (match !== null) return match;
   if (node.at !== null && isAtSegment(segment)) {
     const end = takeParameter(node.at, walk, from);
     if (end !== null) return end;
@@ -155,7 +156,7 @@ const toRouteMatch = <T>(node: TrieNode<T>, method: string, values: string[]): R
   allow: node.allow,
 });
 
-/** Paths without a parameter, by their whole text: fixed segments beat all others, so one look is enough. */
+/** Indexes paths without parameters by their whole text. Fixed segments win, so one look-up is enough. */
 const indexPlainPaths = <T>(
   root: TrieNode<T>,
   entries: readonly MatcherEntry<T>[],
@@ -170,15 +171,15 @@ const indexPlainPaths = <T>(
   return plain;
 };
 
-/** Builds the matcher. Throws when two rows claim the same method and path. */
+/** Builds the matcher. Throws when two routes have the same method and path. */
 export const createMatcher = <T>(entries: readonly MatcherEntry<T>[]): Matcher<T> => {
   const root = createTrieNode<T>('fixed');
   for (const entry of entries) insert(root, entry);
   const plain = indexPlainPaths(root, entries);
   return {
     find: (method, path) => {
-      const known = plain.get(path);
-      if (known !== undefined) return toRouteMatch(known, method, []);
+      const plainNode = plain.get(path);
+      if (plainNode !== undefined) return toRouteMatch(plainNode, method, []);
       const segments = splitPath(path);
       if (segments === null) return null;
       const values: string[] = [];

@@ -1,13 +1,12 @@
 /**
- * Patterns of text that schemas ask for, and the words for who sent something else: nobody should have to
- * read an expression to learn what is allowed.
+ * The text patterns used by schemas, each with a message that says in plain English what is allowed.
  *
- * Every pattern of a row stands here, which a test of explain.ts checks. A new one needs its words.
+ * Every pattern used by a route is defined here, and needs a message; a test of explain.ts checks both.
  */
 
 /** No control characters: SQL text cannot hold a NUL, and no id or name needs the others. */
 export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
-/** What is an address beyond this is judged by `checkAddresses` in fields.ts. */
+/** `checkAddresses` in schema/fields.ts checks the rest of an address. */
 export const httpsText = '^https://[^\\s\\u0000-\\u001f\\u007f]+$';
 export const httpsTextOrEmpty = '^(https://[^\\s]+)?$';
 const platformDigits = '[0-9]{15,20}';
@@ -17,12 +16,12 @@ export const platformIdOrEmpty = `^(${platformDigits})?$`;
 export const packUrl = '^[A-Za-z0-9-]{3,20}$';
 export const slug = '^[a-z0-9][a-z0-9_-]{0,63}$';
 const uuid = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-/** Of what a handler judges itself: no field has it. */
+/** For handlers that check an id themselves: no field uses it. */
 export const uuidText = `^${uuid}$`;
 export const itagText = `^(true|false|${uuid})$`;
 export const pushAuth = '^[A-Za-z0-9_-]{22}(==)?$';
 export const pushPoint = '^[A-Za-z0-9_-]{87}=?$';
-/** The printable characters of ASCII. */
+/** Printable ASCII without blanks. */
 export const addressText = '^[\\u0021-\\u007e]+$';
 
 export const patternMessages: Readonly<Record<string, string>> = {

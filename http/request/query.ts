@@ -1,8 +1,8 @@
 /**
- * From a raw query string to an object of the names a row knows.
+ * Parses a raw query string into an object of the names that a route declares.
  *
- * Unknown names are dropped, the last of a repeated name counts, a plus sign is a space. Malformed
- * percent-encoding is a 400, never a guess. Values stay strings: explain.ts coerces them. Pure.
+ * Unknown names are ignored, the last of a repeated name counts, a plus sign is a space. Malformed
+ * percent-encoding is a 400. Values stay strings: explain.ts coerces them. Pure.
  */
 import { DomainError } from '../../engine/errors.ts';
 
@@ -16,7 +16,7 @@ const decodeQueryText = (raw: string): string => {
   }
 };
 
-/** The known names of a query string. Throws `validation_failed`. */
+/** Returns the values of the known names. Throws `validation_failed`. */
 export const parseQuery = (text: string, known: ReadonlySet<string>): Record<string, string> => {
   const values: Record<string, string> = {};
   for (const pair of text.split('&')) {

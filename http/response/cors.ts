@@ -1,8 +1,9 @@
 /**
- * Cross-origin rules of a listener. Any page may call the public one, without credentials: tokens travel in
- * headers and there are no cookies, so nothing is gained by naming origins. No page may read the private one.
+ * Cross-origin (CORS) rules of a listener. Any page may call the public listener, without credentials: tokens
+ * travel in headers and there are no cookies, so a list of origins would add no security. No page of another
+ * origin may read the private listener.
  *
- * Pure text, made once. Used by dispatch.ts and reply.ts.
+ * Constant text, built once. Used by dispatch.ts and wire-reply.ts.
  */
 
 const requestHeaders = [
@@ -27,13 +28,13 @@ const exposedHeaders = [
   'X-RateLimit-Reset',
 ];
 
-/** What one listener says about other origins. Header lines, each beginning with CR LF. */
+/** The CORS header lines of one listener, each beginning with CR LF. */
 export interface Cors {
-  /** Of a reply that no cache keeps, to a request without an `Origin`: no script gets it. */
+  /** For a reply that is not cached, to a request without an `Origin`: no script will read it. */
   readonly briefLines: string;
-  /** Of every other reply: a cache may hand it to a script, which then may read these headers too. */
+  /** For every other reply: a script may get it, also from a cache, and may read these headers too. */
   readonly lines: string;
-  /** Of the answer to OPTIONS on a known path. */
+  /** For the reply to OPTIONS on a known path. */
   preflightLines(allow: string): string;
 }
 
@@ -48,7 +49,7 @@ export const publicCors: Cors = {
     `\r\nAccess-Control-Allow-Headers: ${requestHeaders.join(', ')}\r\nAccess-Control-Max-Age: 7200`,
 };
 
-/** Browsers then let only the listener's own pages read its replies. */
+/** No CORS headers: browsers let only pages of the same origin read the replies. */
 export const sameOriginOnly: Cors = {
   briefLines: '',
   lines: '',

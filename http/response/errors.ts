@@ -1,9 +1,9 @@
 /**
  * The only place that turns an error into a reply.
  *
- * `DomainError` is already in the client's words; `StorageError` becomes a 503 that says whether anything was
- * counted; everything else is a 500 that says nothing but the request id, and is logged with its stack.
- * No stack, SQL or address ever leaves. Used by dispatch.ts.
+ * A `DomainError` already has a message for the client; a `StorageError` becomes a 503 that says whether
+ * anything was changed; every other error becomes a 500 that reveals only the request id, and is logged with
+ * its stack. Stacks, SQL and addresses are never sent to clients. Used by dispatch.ts.
  */
 import {
   DomainError,
@@ -20,22 +20,22 @@ export interface ErrorReply {
   readonly text: string;
   /** Header lines, each beginning with CR LF. */
   readonly headers: string;
-  /** A fault of ours or of a store: worth a line in the log. */
+  /** Whether to log it: a fault of ours or of a store. */
   readonly log: boolean;
 }
 
-/** What a client can do, by what is known of the effect. */
+/** What the client can do, by what is known of the outcome. */
 export const outcomeAdvice: Readonly<Record<StorageOutcome, string>> = {
   not_applied: 'Nothing was changed: try again.',
   unknown: 'Whether this took effect is not known: look before you send it again.',
 };
 
 const damagedAdvice: Readonly<Record<StorageOutcome, string>> = {
-  not_applied: 'Nothing was changed: try again when the operator has mended it.',
+  not_applied: 'Nothing was changed: try again when the operator has repaired it.',
   unknown: outcomeAdvice.unknown,
 };
 
-/** The adapter logs damage once a minute; a line for each request that meets it would hide the rest. */
+/** The storage adapter logs damage once a minute; a line per affected request would hide everything else. */
 const isDamage = (error: unknown): boolean =>
   error instanceof StorageError && (error.reason === 'damaged' || isDamage(error.cause));
 
@@ -74,7 +74,7 @@ const convertStorageError = (error: StorageError): DomainError => {
   }
 };
 
-/** The client's words for any error. */
+/** Converts any error to one with a message for the client. */
 export const toDomainError = (error: unknown): DomainError => {
   if (error instanceof DomainError) return error;
   if (error instanceof StorageError) return convertStorageError(error);
@@ -83,17 +83,18 @@ export const toDomainError = (error: unknown): DomainError => {
 
 /** Builds the reply of an error. Never throws. */
 export const buildErrorReply = (error: unknown, requestId: string): ErrorReply => {
-  const known = toDomainError(error);
-  const status = errorStatuses[known.code];
-  const context = { ...known.context, code: known.code, request_id: requestId };
+  const domainError = toDomainError(error);
+  const status = errorStatuses[domainError.code];
+  const context = { ...domainError.context, code: domainError.code, request_id: requestId };
   let headers = '';
-  if (known.retryAfterSeconds > 0) headers += `\r\nRetry-After: ${Math.ceil(known.retryAfterSeconds)}`;
+  if (domainError.retryAfterSeconds > 0)
+    headers += `\r\nRetry-After: ${Math.ceil(domainError.retryAfterSeconds)}`;
   else if (status === 503) headers += '\r\nRetry-After: 1';
-  if (known.code === 'token_invalid') headers += '\r\nX-Session-Invalid: true';
+  if (domainError.code === 'token_invalid') headers += '\r\nX-Session-Invalid: true';
   return {
     status,
-    code: known.code,
-    text: JSON.stringify({ message: known.message, context }),
+    code: domainError.code,
+    text: JSON.stringify({ message: domainError.message, context }),
     headers,
     log: status >= 500 && (status === 500 || !(error instanceof DomainError)) && !isDamage(error),
   };

@@ -1,10 +1,10 @@
 /**
- * Entity tags from a body's bytes, and their comparison. A tag is the first 120 bits of the SHA-1 of the
- * body: it names bytes, it guards nothing. Pure.
+ * Computes and compares entity tags. A tag is the first 120 bits of the SHA-1 of the body: it identifies
+ * content and has no security purpose. Pure. Used by wire-reply.ts.
  */
 import { hash } from 'node:crypto';
 
-/** A strong tag, in quotes. */
+/** Returns a strong tag, in quotes. */
 export const computeEtag = (body: string): string => `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
 
 /** Whether an `If-None-Match` value names this tag; weak comparison, as for GET. */

@@ -1,8 +1,9 @@
 /**
- * From a handler's answer to bytes and header lines: content type, caching, entity tag, CORS, limits.
+ * Renders a handler's reply as a body and header lines: content type, caching, ETag, CORS, rate limits.
  *
- * All header lines of a reply are one piece of text, because each header written on its own costs time on the
- * hot path; so every value that is not ours is checked for line breaks here. Pure. Used by dispatch.ts.
+ * All header lines of a reply form one text, because writing each header separately costs time on the hot
+ * path. Therefore every header value that a handler sets is checked for line breaks here. Pure. Used by
+ * dispatch.ts.
  */
 
 import type { Caching, Reply } from '../route.ts';
@@ -10,11 +11,11 @@ import type { WireReply } from '../server/exchange.ts';
 import type { Cors } from './cors.ts';
 import { computeEtag, matchesEtag } from './etag.ts';
 
-/** What of the request shapes the reply. */
+/** The properties of the request that shape the reply. */
 export interface ReplyContext {
   readonly isRead: boolean;
   readonly caching: Caching;
-  /** A token was accepted, or the request counts something: the reply must not be kept. */
+  /** A token was accepted, or the request changes a counter: the reply must not be cached. */
   readonly isPrivate: boolean;
   readonly ifNoneMatch: string;
   readonly origin: string;
@@ -31,7 +32,7 @@ const cacheLines: Record<Caching, string> = {
   list: '\r\nCache-Control: max-age=2',
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this rejects.
 const unsafeCharacters = /[\u0000-\u001f\u007f]/;
 
 const renderHeaders = (headers: Readonly<Record<string, string>>): string => {
@@ -60,7 +61,7 @@ const getEtag = (reply: Reply, body: string): string => {
   return reply.tag.etag;
 };
 
-/** The cache lines, with a tag when the reply may be revalidated. */
+/** Returns the cache header lines, and the tag of a reply that may be revalidated. */
 const decideCaching = (
   context: ReplyContext,
   reply: Reply,
@@ -75,19 +76,19 @@ const decideCaching = (
   return { lines: `${cacheLines[context.caching]}\r\nETag: ${etag}`, etag };
 };
 
-const corsLinesOf = (
+const chooseCorsLines = (
   { cors, origin }: { readonly cors: Cors; readonly origin: string },
   noStore: boolean,
 ): string => (noStore && origin === '' ? cors.briefLines : cors.lines);
 
-/** Builds the reply of a handler. Throws when a header would not be safe to write. */
+/** Renders a handler's reply. Throws when a header is not safe to write. */
 export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
   const body = toBody(reply);
   const caching = decideCaching(context, reply, body);
   const common =
     caching.lines +
     context.limitLines +
-    corsLinesOf(context, caching.lines === noStoreLine) +
+    chooseCorsLines(context, caching.lines === noStoreLine) +
     (reply.headers === undefined ? '' : renderHeaders(reply.headers));
   const { close } = context;
   if (caching.etag !== '' && context.ifNoneMatch !== '' && matchesEtag(context.ifNoneMatch, caching.etag)) {
@@ -100,13 +101,13 @@ export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
   return { status: reply.status, headers, body, close };
 };
 
-/** The reply of an error: its text, and the header lines it carries. */
+/** Renders the reply of an error, with the header lines it carries. */
 export const renderErrorReply = (
   context: { readonly origin: string; readonly cors: Cors; readonly close: boolean },
   error: { readonly status: number; readonly text: string; readonly headers: string },
 ): WireReply => ({
   status: error.status,
-  headers: jsonLine + noStoreLine + error.headers + corsLinesOf(context, true),
+  headers: jsonLine + noStoreLine + error.headers + chooseCorsLines(context, true),
   body: error.text,
   close: context.close,
 });

@@ -1,9 +1,10 @@
 /**
- * Who is calling, by address: the socket's peer, or the right-most untrusted hop of `X-Forwarded-For` when
- * the peer is a trusted proxy. Never otherwise, so nobody can choose the address he is counted by.
+ * Finds the client's address: the socket's peer, or the right-most untrusted hop of `X-Forwarded-For` when
+ * the peer is a trusted proxy. The header of any other peer is ignored, so clients cannot choose the address
+ * that limits and unique clicks count.
  *
- * What is counted is canonical: IPv4 inside IPv6 is folded to IPv4; of IPv6 it is the network of 64 bits,
- * since one subscriber owns all of it and privacy extensions change the rest every day. Pure.
+ * The counted address is canonical: IPv4-mapped IPv6 becomes IPv4; an IPv6 address becomes its /64 network,
+ * because one subscriber owns all of it and privacy extensions change the rest daily. Pure.
  */
 import ipaddr from 'ipaddr.js';
 import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
@@ -12,24 +13,24 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Networks of trusted proxies, parsed once. */
 export type TrustedProxies = readonly [IpAddress, number][];
 
-/** Hops looked at, from the right: a longer header is not read further. */
+/** Most hops read, from the right; further ones are ignored. */
 const hopsMax = 32;
 
-/** Parses `10.0.0.0/8`, `::1` and the like. Throws words for the operator. */
-export const parseTrustedProxies = (words: readonly string[]): TrustedProxies =>
-  words.map((word) => {
-    if (!ipaddr.isValidCIDR(word) && !ipaddr.isValid(word)) {
-      throw new Error(`TRUSTED_PROXIES: "${word}" is neither an address nor a network like 10.0.0.0/8`);
+/** Parses `10.0.0.0/8`, `::1` and the like. Throws an `Error` with a message for the operator. */
+export const parseTrustedProxies = (texts: readonly string[]): TrustedProxies =>
+  texts.map((text) => {
+    if (!ipaddr.isValidCIDR(text) && !ipaddr.isValid(text)) {
+      throw new Error(`TRUSTED_PROXIES: "${text}" is neither an address nor a network like 10.0.0.0/8`);
     }
-    if (ipaddr.isValidCIDR(word)) return ipaddr.parseCIDR(word);
-    const address = ipaddr.process(word);
+    if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+    const address = ipaddr.process(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   });
 
 const isTrusted = (address: IpAddress, trusted: TrustedProxies): boolean =>
   trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 
-/** Takes off brackets and a port. */
+/** Removes brackets and a port. */
 const stripPort = (hop: string): string => {
   const text = hop.trim();
   if (text.startsWith('[')) return text.slice(1, text.indexOf(']') === -1 ? undefined : text.indexOf(']'));
@@ -41,22 +42,22 @@ const parseAddress = (text: string): IpAddress | null => {
   return isAddress ? ipaddr.process(text) : null;
 };
 
-/** What an address is counted by: `203.0.113.9`, `2001:db8::/64`. */
-const countedAs = (address: IpAddress): string =>
+/** The canonical text that is counted: `203.0.113.9`, `2001:db8::/64`. */
+const toCountedAddress = (address: IpAddress): string =>
   address instanceof ipaddr.IPv6
     ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0])}/64`
     : address.toString();
 
-/** What a socket's address is counted by; the dotted form of IPv4 is canonical already. */
-const peerAddress = (text: string): string => {
+/** The counted address of a socket's peer; dotted IPv4 is canonical already. */
+const toPeerAddress = (text: string): string => {
   if (!text.includes(':')) return text;
   const address = parseAddress(text);
-  return address === null ? text : countedAs(address);
+  return address === null ? text : toCountedAddress(address);
 };
 
 /**
- * Whether the text is an IPv4 address in its one canonical form: what most proxies send. By hand, because a
- * general parser takes 2 µs and 3 KB for it, and every page view comes with one.
+ * Whether the text is an IPv4 address in canonical form, which most proxies send. Written by hand, because
+ * the general parser takes 2 µs and 3 KB, and every page view behind a proxy needs this.
  */
 const isPlainIpv4 = (text: string): boolean => {
   let numbers = 1;
@@ -74,62 +75,62 @@ const isPlainIpv4 = (text: string): boolean => {
   return numbers === 4 && value !== -1;
 };
 
-/** What a peer is, worked out once for all its requests. */
+/** A socket's peer, parsed once for all its requests. */
 interface Peer {
   readonly address: string;
   readonly trusted: boolean;
 }
-/** Peers and forwarded addresses remembered; twice as many at most. */
+/** Peers and forwarded addresses that stay cached; at most twice as many are. */
 const cachedPeersMax = 1_000;
 const cachedAddressesMax = 10_000;
-/** A longer header is read anew each time. */
+/** A longer header is parsed each time. */
 const cachedKeyCharactersMax = 64;
 
 const toPeer = (text: string, trusted: TrustedProxies): Peer => {
   const address = parseAddress(text);
-  return { address: peerAddress(text), trusted: address !== null && isTrusted(address, trusted) };
+  return { address: toPeerAddress(text), trusted: address !== null && isTrusted(address, trusted) };
 };
 
-/** `toClientAddress` for one listener. Remembers what it read, because parsing takes long. */
+/** Creates `toClientAddress` for one listener, with caches, because parsing is expensive. */
 export const createAddressReader = (
   trusted: TrustedProxies,
 ): ((peer: string, forwardedFor: string) => string) => {
   const peers = createTwoGenerationCache<Peer>(cachedPeersMax);
-  const recent = createTwoGenerationCache<string>(cachedAddressesMax);
-  const knownPeer = (text: string): Peer => {
-    let known = peers.get(text);
-    if (known === undefined) {
-      known = toPeer(text, trusted);
-      peers.set(text, known);
+  const addresses = createTwoGenerationCache<string>(cachedAddressesMax);
+  const findPeer = (text: string): Peer => {
+    let cached = peers.get(text);
+    if (cached === undefined) {
+      cached = toPeer(text, trusted);
+      peers.set(text, cached);
     }
-    return known;
+    return cached;
   };
   return (peer, forwardedFor) => {
     if (!peer.includes(':') && (trusted.length === 0 || forwardedFor === '')) return peer;
-    const known = knownPeer(peer);
-    if (!known.trusted || forwardedFor === '') return known.address;
-    if (isPlainIpv4(forwardedFor)) return forwardedFor; // One hop: trusted or not, it is the nearest known.
+    const { address: ownAddress, trusted: isProxy } = findPeer(peer);
+    if (!isProxy || forwardedFor === '') return ownAddress;
+    if (isPlainIpv4(forwardedFor)) return forwardedFor; // One hop: trusted or not, it is the client.
     if (forwardedFor.length > cachedKeyCharactersMax) return toClientAddress(peer, forwardedFor, trusted);
     const key = `${peer} ${forwardedFor}`;
-    let address = recent.get(key);
+    let address = addresses.get(key);
     if (address === undefined) {
       address = toClientAddress(peer, forwardedFor, trusted);
-      recent.set(key, address);
+      addresses.set(key, address);
     }
     return address;
   };
 };
 
-/** What the client is counted by. `forwardedFor` is the joined header, `''` when absent. */
+/** The counted address of the client. `forwardedFor` is the joined header, `''` when absent. */
 export const toClientAddress = (peer: string, forwardedFor: string, trusted: TrustedProxies): string => {
-  if (trusted.length === 0 || forwardedFor === '') return peerAddress(peer);
+  if (trusted.length === 0 || forwardedFor === '') return toPeerAddress(peer);
   let nearest = parseAddress(peer);
-  if (nearest === null || !isTrusted(nearest, trusted)) return peerAddress(peer);
+  if (nearest === null || !isTrusted(nearest, trusted)) return toPeerAddress(peer);
   for (const hop of forwardedFor.split(',').slice(-hopsMax).reverse()) {
     const address = parseAddress(stripPort(hop));
-    if (address === null) break; // Garbage: nothing left of it can be believed either.
+    if (address === null) break; // Not an address: hops further left cannot be trusted either.
     nearest = address;
     if (!isTrusted(address, trusted)) break;
   }
-  return countedAs(nearest);
+  return toCountedAddress(nearest);
 };

@@ -1,31 +1,31 @@
 /**
- * What dispatch sees of one request on the wire: types only, so that nothing but server.ts knows
+ * One HTTP request and its response as dispatch sees them. Types only, so that only uws-server.ts depends on
  * uWebSockets.js.
  *
- * An exchange is answered at most once: the first of `send`, a client that leaves, and a passed deadline
- * wins, and everything after it is ignored. Implemented by server.ts, used by dispatch.ts and by tests.
+ * An exchange is answered at most once: the first of `send`, a client disconnect, and an expired deadline
+ * wins; everything later is ignored. Implemented by uws-server.ts, used by dispatch.ts and by tests.
  */
 import type { RequestHeaders } from './request-headers.ts';
 
-/** Told by the exchange what happens on the wire. */
+/** Receives the events of an exchange. */
 export interface ExchangeOwner {
-  /** The whole body is there as text, or it never will be: `fault` then says why. */
+  /** The body is complete, or cannot be read: then `fault` says why and `text` is `''`. */
   onBody(text: string, fault: BodyFault | null): void;
-  /** The client left before it was answered, or in the middle of a streamed answer. */
+  /** The client disconnected before its response, or in the middle of a streamed one. */
   onClientGone(): void;
 }
 
-/** `no_room`: the open bodies of all requests hold as much as they may. */
+/** `no_room`: the open bodies of all requests take all the memory they may. */
 export type BodyFault = 'too_large' | 'not_utf8' | 'too_slow' | 'no_room';
 
-/** An answer ready to be written. */
+/** A response ready to be written. */
 export interface WireReply {
   readonly status: number;
-  /** Header lines after `X-Request-Id`, each beginning with CR LF, with values that were checked. */
+  /** Header lines after `X-Request-Id`, each beginning with CR LF; all values are checked. */
   readonly headers: string;
   readonly body: string | Uint8Array | null;
   readonly stream?: AsyncIterable<string>;
-  /** Close the connection afterwards. */
+  /** Closes the connection after the response. */
   readonly close: boolean;
 }
 
@@ -36,15 +36,15 @@ export interface Exchange {
   readonly queryText: string;
   readonly headers: RequestHeaders;
   readonly requestId: string;
-  /** False once answered, or when the client left. */
+  /** False once answered, or when the client has disconnected. */
   readonly open: boolean;
-  /** The peer's address as text, `''` when the client already left. */
+  /** The peer's address as text, `''` when the client has disconnected. */
   readPeerAddress(): string;
-  /** Starts to gather the body, up to `bytesMax`; must be called before the first await. */
+  /** Starts to collect the body, up to `bytesMax`. Must be called before the first await. */
   collectBody(bytesMax: number, owner: ExchangeOwner): void;
-  /** Asks to be told when the client leaves. */
+  /** Sets who is notified when the client disconnects. */
   setOwner(owner: ExchangeOwner): void;
   send(reply: WireReply): void;
-  /** Drops the connection without an answer. */
+  /** Closes the connection without a response. */
   destroy(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * Why a port could not be bound, in words a person can act on. uWebSockets.js only says that it failed, so
- * the same bind is tried once more by Node, which names the reason. Called by server.ts, and by
- * ops/rollcall.ts before the work of a start.
+ * Explains to the operator why a port could not be bound. uWebSockets.js reports no reason, so the same bind
+ * is repeated with Node's own server, which does. Called by uws-server.ts, and by ops/rollcall.ts before
+ * anything else is started.
  */
 import { createServer } from 'node:net';
 
@@ -20,7 +20,7 @@ const describeListenFault = (code: string | undefined, host: string, port: numbe
   }
 };
 
-/** Why the port cannot be bound now, `null` when it can. */
+/** Resolves to the reason why the port cannot be bound now, `null` when it can. */
 export const findPortFault = (host: string, port: number): Promise<Error | null> =>
   new Promise((resolve) => {
     const probe = createServer();
@@ -30,6 +30,6 @@ export const findPortFault = (host: string, port: number): Promise<Error | null>
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
   });
 
-/** Resolves to the error to report of a bind that failed. */
+/** Resolves to the error to report for a failed bind. */
 export const findBindFault = async (host: string, port: number): Promise<Error> =>
   (await findPortFault(host, port)) ?? new Error(describeListenFault(undefined, host, port));

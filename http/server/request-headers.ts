@@ -1,14 +1,14 @@
 /**
- * The request headers the facade reads, gathered in one pass.
+ * Collects the request headers that the facade reads, in one pass.
  *
- * Owns which headers matter and what makes a request's framing suspect. It never decides what to answer:
- * `framingFault` is words for a 400, and the server closes the connection. All duplicates are seen here,
- * because the parser below hands out only one of them. Called by server.ts for every request.
+ * Owns which headers matter and which framing is suspect (request smuggling). It does not answer:
+ * `framingFault` is the message of a 400, after which the server closes the connection. Duplicates are
+ * detected here, because the parser's getters return only one of them. Called by uws-server.ts per request.
  */
 
 const digits = /^[0-9]{1,15}$/;
 
-/** One object per request, all fields set in one order so that the shape stays the same. */
+/** One object per request. All fields are set in one order, so that V8 keeps one shape. */
 export class RequestHeaders {
   authorization = '';
   userAuth = '';
@@ -21,9 +21,9 @@ export class RequestHeaders {
   /** -1 when absent. */
   contentLength = -1;
   chunked = false;
-  /** Words that say why the body's end cannot be trusted, `''` when it can. */
+  /** Why the end of the body cannot be trusted, as a message; `''` when it can. */
   framingFault = '';
-  /** One at most: the parser below refuses a second. */
+  /** At most one: the parser rejects a second. */
   host = '';
   requestId = '';
   ifNoneMatch = '';
@@ -50,14 +50,14 @@ const takeLength = (headers: RequestHeaders, value: string): void => {
 const takeCoding = (headers: RequestHeaders, value: string): void => {
   if (headers.chunked) headers.framingFault = 'Transfer-Encoding is given twice.';
   else if (value.toLowerCase() !== 'chunked')
-    headers.framingFault = 'Only the plain coding "chunked" is read.';
+    headers.framingFault = 'Only the transfer coding "chunked" is supported.';
   if (headers.contentLength !== -1) {
     headers.framingFault = 'Content-Length and Transfer-Encoding exclude each other.';
   }
   headers.chunked = true;
 };
 
-/** Takes one header in; `name` is in lower case. Unknown ones are dropped. */
+/** Stores one header; `name` is in lower case. Unknown headers are ignored. */
 export const takeHeader = (headers: RequestHeaders, name: string, value: string): void => {
   switch (name) {
     case 'authorization':

@@ -1,22 +1,22 @@
 /**
- * Pumps an answer of unbounded length to a client that may be slow: the next piece is asked for only when the
- * socket has room. An error in the middle cuts the connection, so that half an answer is never taken for a
- * whole; a client that leaves ends the iteration. `awaitFirstChunk` is for handlers: what fails before the
- * first piece is still an answer of its own. Called by server.ts and by replies.
+ * Streams a response of unbounded length with back-pressure: the next chunk is pulled only when the socket
+ * has room. An error in the middle closes the connection, so that a client never takes half a response for a
+ * whole one; a client disconnect ends the iteration. Handlers use `awaitFirstChunk`: an error before the
+ * first chunk still becomes an ordinary error reply. Called by uws-server.ts and by handlers.
  */
 
-/** Where the pieces go. None of these is called after `abort`. */
+/** Where the chunks go. None of these is called after `abort`. */
 export interface StreamTarget {
   /** False when the socket's buffer is full. */
-  write(piece: string): boolean;
-  /** Runs `task` when there is room again. */
+  write(chunk: string): boolean;
+  /** Runs `task` when the socket has room again. */
   onWritable(task: () => void): void;
   end(): void;
   destroy(): void;
 }
 
 export interface StreamSink {
-  /** The client left. */
+  /** The client has disconnected. */
   abort(): void;
 }
 
@@ -33,32 +33,32 @@ async function* continueFrom(
   }
 }
 
-/** The same pieces, the first of which is here. Rejects with what it failed with. */
-export const awaitFirstChunk = async (pieces: AsyncGenerator<string>): Promise<AsyncGenerator<string>> =>
-  continueFrom(await pieces.next(), pieces);
+/** Resolves to the same chunks once the first one is there. Rejects when the first one fails. */
+export const awaitFirstChunk = async (chunks: AsyncGenerator<string>): Promise<AsyncGenerator<string>> =>
+  continueFrom(await chunks.next(), chunks);
 
-/** Starts pumping. Owns the iteration until its end, its error or `abort`. */
-export const pump = (pieces: AsyncIterable<string>, target: StreamTarget): StreamSink => {
-  let left = false;
+/** Starts to stream. Owns the iteration until it ends, fails, or `abort` is called. */
+export const pump = (chunks: AsyncIterable<string>, target: StreamTarget): StreamSink => {
+  let aborted = false;
   let wake = (): void => {};
   target.onWritable(() => wake());
   const run = async (): Promise<void> => {
-    for await (const piece of pieces) {
-      if (left) return; // Leaving the loop calls the iterator's return().
-      if (piece === '' || target.write(piece)) continue;
+    for await (const chunk of chunks) {
+      if (aborted) return; // Leaving the loop calls the iterator's return().
+      if (chunk === '' || target.write(chunk)) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
-      if (left) return;
+      if (aborted) return;
     }
-    if (!left) target.end();
+    if (!aborted) target.end();
   };
   run().catch(() => {
-    if (!left) target.destroy();
+    if (!aborted) target.destroy();
   });
   return {
     abort: () => {
-      left = true;
+      aborted = true;
       wake();
     },
   };

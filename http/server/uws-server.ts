@@ -1,30 +1,29 @@
 /**
- * The only file that sees uWebSockets.js: sockets in, exchanges out.
+ * The HTTP server on uWebSockets.js, and the only file that uses it: turns sockets into exchanges.
  *
- * Owns listening, body reading under a cap, writing, streaming with back-pressure, and draining.
- * Invariants: an exchange is written to at most once and never after its abort; every request that is not
- * answered at once has an abort handler (the process would die without); a reply that closes its connection
- * is written outside the parser's call, because uWebSockets.js would otherwise go on to serve the bytes
- * behind it. Requests that a client pipelines behind one that has to wait cost it the connection: the
- * parser below drops it. turn.ts makes use of that against clients that pipeline a lot, open-body.ts bounds
- * what slow bodies hold.
+ * Owns listening, reading bodies up to a cap, writing, streaming with back-pressure, and draining.
+ * Invariants: an exchange is written at most once and never after its abort; every request that is not
+ * answered at once has an abort handler (uWebSockets.js ends the process otherwise); a reply that closes its
+ * connection is written outside the parser's call, because uWebSockets.js would otherwise serve the bytes
+ * behind it. The parser drops a connection that pipelines a request behind one that has to wait;
+ * pipeline-limit.ts uses this against excessive pipelining. open-body.ts bounds the memory of slow bodies.
  */
-import '../header-limit.ts'; // Before the next one, which reads what it sets.
+import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { type OpenBodies, OpenBody } from '../open-body.ts';
-import { Turn } from '../turn.ts';
 import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
 import { findBindFault } from './listen-fault.ts';
+import { type OpenBodies, OpenBody } from './open-body.ts';
+import { PipelineLimit } from './pipeline-limit.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
 import { pump, type StreamSink } from './stream.ts';
 
 export interface HttpServer {
-  /** Resolves to the port; rejects with words for the operator (port taken, no such address). */
+  /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
   listen(host: string, port: number): Promise<number>;
   /**
-   * Stops listening, waits for what is in flight, closes every connection. Resolves after `deadlineMs` at
+   * Stops listening, waits for requests in flight, closes every connection. Resolves after `deadlineMs` at
    * the latest.
    */
   drain(deadlineMs: number): Promise<void>;
@@ -35,30 +34,30 @@ export interface HttpServer {
 
 export interface ServerOptions {
   readonly handle: (exchange: Exchange) => void;
-  /** Several processes may listen on one port. By default it is exclusive. */
+  /** Allows several processes to listen on one port; false binds it exclusively. */
   readonly shared: boolean;
-  /** First part of generated request ids: 8 characters of this process. */
+  /** First part of generated request ids: identifies this process. */
   readonly requestIdPrefix: string;
 }
 
 interface ServerState extends ServerOptions {
   readonly app: uws.TemplatedApp;
-  readonly turn: Turn;
+  readonly pipelineLimit: PipelineLimit;
   readonly openBodies: OpenBodies;
   socket: us_listen_socket | null;
   draining: boolean;
   inFlight: number;
   requests: number;
-  /** Of the ids that are given out now: all but the last two characters. */
+  /** The current request ids without their last two characters. */
   requestIdStart: string;
-  /** Called when the last request in flight was answered while draining. */
+  /** Called when the last request in flight is answered during a drain. */
   onEmpty: (() => void) | null;
 }
 
 const exclusivePort = 1;
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
-/** True while the parser calls us: writes are corked then, and must not close. */
+/** True inside a call of the parser: writes are corked then and must not close the connection. */
 let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
@@ -68,7 +67,7 @@ const statusLines: readonly string[] = Array.from(
   (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
 );
 
-/** The last two digits of a request id, base 36: only every 1,296th id is made from a number. */
+/** The last two characters of request ids, base 36: only every 1,296th id formats a number. */
 const requestIdEndings: readonly string[] = Array.from({ length: 1_296 }, (_, index) =>
   index.toString(36).padStart(2, '0'),
 );
@@ -82,7 +81,7 @@ const createRequestId = (server: ServerState): string => {
   return server.requestIdStart + (requestIdEndings[ending] as string);
 };
 
-/** Half the price of a look at the bytes and a `Buffer` over them (57 ns for a stats post). */
+/** Costs half of `isUtf8` and a `Buffer` over the same bytes (57 ns for a stats post). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `null` when the bytes are not UTF-8. */
@@ -107,7 +106,7 @@ class UwsExchange implements Exchange {
   #aborted = false;
   #tracked = false;
   #counted = false;
-  /** What came of a body that did not come at once. */
+  /** The chunks so far of a body that did not arrive in one piece. */
   #body: OpenBody | null = null;
   #bytes = 0;
   #bytesMax = 0;
@@ -152,7 +151,7 @@ class UwsExchange implements Exchange {
     this.#owner?.onClientGone();
   }
 
-  /** The request no longer holds up a drain. */
+  /** A drain no longer waits for this request. */
   #release(): void {
     if (!this.#counted) return;
     this.#counted = false;
@@ -171,14 +170,14 @@ class UwsExchange implements Exchange {
     this.#response.onData((chunk, last) => {
       parsing = true;
       try {
-        this.#take(chunk, last);
+        this.#takeChunk(chunk, last);
       } finally {
         parsing = false;
       }
     });
   }
 
-  #take(chunk: ArrayBuffer, last: boolean): void {
+  #takeChunk(chunk: ArrayBuffer, last: boolean): void {
     if (!this.open || this.#bytes > this.#bytesMax) return;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#bytesMax) {
@@ -191,7 +190,7 @@ class UwsExchange implements Exchange {
     }
     this.#body ??= new OpenBody(this.#server.openBodies);
     if (!this.#body.add(chunk)) {
-      this.#bytes = Number.POSITIVE_INFINITY; // What still comes is passed over.
+      this.#bytes = Number.POSITIVE_INFINITY; // Ignores all further chunks.
       this.#deliver(null, 'no_room');
     } else if (last) this.#deliver(this.#body.whole(), null);
   }
@@ -212,8 +211,8 @@ class UwsExchange implements Exchange {
     if (!this.open) return;
     this.open = false;
     this.#dropBody();
-    const atOnce = parsing && !reply.close && reply.stream === undefined;
-    if (atOnce && this.#server.turn.mayAnswerAtOnce()) {
+    const immediate = parsing && !reply.close && reply.stream === undefined;
+    if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
       this.#write(reply);
       return;
     }
@@ -229,7 +228,7 @@ class UwsExchange implements Exchange {
   #write(reply: WireReply): void {
     const response = this.#response;
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
-    // One call for all header lines: each call costs time, and uWebSockets.js copies the text as it is.
+    // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
     response.writeHeader('X-Request-Id', this.requestId + reply.headers);
     if (reply.stream !== undefined && this.method !== 'HEAD') {
       this.#stream(reply.stream);
@@ -243,7 +242,7 @@ class UwsExchange implements Exchange {
     this.#release();
   }
 
-  /** The length without the body. Only `end` closes a connection, so a reply that closes says length 0. */
+  /** Sends the length without the body. Only `end` closes a connection, so a closing reply has length 0. */
   #writeHead(reply: WireReply): void {
     const { body, close } = reply;
     if (close) {
@@ -254,20 +253,20 @@ class UwsExchange implements Exchange {
     this.#response.endWithoutBody();
   }
 
-  #stream(pieces: AsyncIterable<string>): void {
+  #stream(chunks: AsyncIterable<string>): void {
     const response = this.#response;
     let writable = (): void => {};
     response.onWritable(() => {
       writable();
       return true;
     });
-    this.#sink = pump(pieces, {
-      write: (piece) => {
-        let room = true;
+    this.#sink = pump(chunks, {
+      write: (chunk) => {
+        let hasRoom = true;
         response.cork(() => {
-          room = response.write(piece);
+          hasRoom = response.write(chunk);
         });
-        return room;
+        return hasRoom;
       },
       onWritable: (task) => {
         writable = task;
@@ -305,7 +304,7 @@ type Listen = (
 
 const listen = (state: ServerState, host: string, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    // The four-argument form is missing from the package's types.
+    // The package's types lack the four-argument form.
     const bind = state.app.listen.bind(state.app) as unknown as Listen;
     bind(host, port, state.shared ? 0 : exclusivePort, (socket) => {
       if (socket === false) return void findBindFault(host, port).then(reject, reject);
@@ -324,7 +323,7 @@ const waitUntilEmpty = (state: ServerState, deadlineMs: number): Promise<void> =
     };
   });
 
-/** Time for the kernel to take the last answers before connections are closed, ms. */
+/** Gives the kernel time to take the last responses before connections close, ms. */
 const lastWriteMs = 20;
 
 const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
@@ -337,16 +336,16 @@ const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
 };
 
 /**
- * Creates a server that hands every request to `handle`, which must answer each exchange once, now or
- * later.
+ * Creates a server that passes every request to `handle`, which must answer each exchange once, now or
+ * later. Nothing listens yet.
  */
 export const createHttpServer = (options: ServerOptions): HttpServer => {
-  // Leaves out the header that names the server software; missing from the package's types.
-  (uws as unknown as { _cfg: (word: string) => void })._cfg('999999990007');
+  // Removes the header that names the server software; the package's types lack this call.
+  (uws as unknown as { _cfg: (key: string) => void })._cfg('999999990007');
   const state: ServerState = {
     ...options,
     app: uws.App(),
-    turn: new Turn(),
+    pipelineLimit: new PipelineLimit(),
     openBodies: { bytes: 0 },
     socket: null,
     draining: false,

@@ -1,8 +1,8 @@
 /**
- * What the process reports to Prometheus: requests by row, and everything the engine's meters tell.
+ * The Prometheus metrics of the process: requests by route, and all meters of the engine.
  *
- * Owns the names of all metrics (docs/operating.md tells of most). What is called per request or per item
- * costs nanoseconds; prom-client's own metrics are used where a tick or a flush is the unit. Nothing here
+ * Owns the names of all metrics (docs/operating.md lists them). Calls per request or per item cost
+ * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
  * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -16,50 +16,50 @@ export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
   readonly jobs: JobMeters;
-  readonly outside: OutboundMeters;
-  /** How far this node's clock is ahead of the hot store's, ms; below 0 it is behind. */
+  readonly outbound: OutboundMeters;
+  /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
-  /** How many primaries of Redis may evict counters. */
-  evicting(servers: number): void;
-  /** Prometheus text. */
+  /** Records how many Redis primaries may evict counters. */
+  recordEvictingServers(servers: number): void;
+  /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
-/** Statuses run up to this; rows are counted in one flat array. */
+/** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
 
 const createRequestCounts = (registry: Registry, labels: readonly string[]): Uint32Array => {
   const counts = new Uint32Array(labels.length * statusesMax);
   new Counter({
     name: 'rollcall_http_requests_total',
-    help: 'Requests answered, by row and status; 499 is a client that left.',
-    labelNames: ['row', 'status'],
+    help: 'HTTP requests answered, by route and status; 499 means that the client disconnected.',
+    labelNames: ['route', 'status'],
     registers: [registry],
     collect() {
       this.reset();
       counts.forEach((count, slot) => {
         if (count === 0) return;
-        const row = labels[Math.floor(slot / statusesMax)] as string;
-        this.inc({ row, status: String(slot % statusesMax) }, count);
+        const route = labels[Math.floor(slot / statusesMax)] as string;
+        this.inc({ route, status: String(slot % statusesMax) }, count);
       });
     },
   });
   return counts;
 };
 
-const createRequestMeters = (registry: Registry, rowNames: readonly string[]): RequestMeters => {
-  const labels = [...rowNames, 'none'];
+const createRequestMeters = (registry: Registry, routeNames: readonly string[]): RequestMeters => {
+  const labels = [...routeNames, 'none'];
   const counts = createRequestCounts(registry, labels);
   const timings = registerTimings(registry, {
-    name: 'rollcall_http_request_seconds',
-    help: 'From the request line read to the answer written, by row.',
-    labelName: 'row',
+    name: 'rollcall_http_request_duration_seconds',
+    help: 'Time from reading the request line to writing the response, by route.',
+    labelName: 'route',
     labels,
   });
   return {
     recordAnswer: (index, status, milliseconds) => {
-      const label = index === -1 || index >= rowNames.length ? rowNames.length : index;
+      const label = index === -1 || index >= routeNames.length ? routeNames.length : index;
       const slot = label * statusesMax + status;
       counts[slot] = (counts[slot] as number) + 1;
       timings.observe(label, milliseconds);
@@ -78,20 +78,20 @@ const createBatchMeters = (registers: Registry[]) => {
     registers,
   });
   const commit = new Histogram({
-    name: 'rollcall_batch_commit_seconds',
-    help: 'From sealing a batch to its confirmation by the hot store.',
+    name: 'rollcall_batch_commit_duration_seconds',
+    help: 'Time from sealing a batch to its confirmation by the hot store.',
     buckets: secondsBuckets,
     registers,
   });
   const failures = new Counter({
     name: 'rollcall_commit_failures_total',
-    help: 'Failed commits, by what is known of their outcome.',
+    help: 'Failed commits, by outcome: not_applied, or unknown.',
     labelNames: ['outcome'],
     registers,
   });
   const broken = new Counter({
-    name: 'rollcall_gate_broken_total',
-    help: 'Times the output gate of a shard broke, by reason.',
+    name: 'rollcall_continuity_losses_total',
+    help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
     labelNames: ['reason'],
     registers,
   });
@@ -109,58 +109,58 @@ const createBatchMeters = (registers: Registry[]) => {
 
 const createRetransmitMeters = (registers: Registry[]) => {
   const bytes = new Gauge({
-    name: 'rollcall_ring_bytes',
-    help: 'Confirmed work kept in memory in case the hot store loses it.',
+    name: 'rollcall_retransmit_buffer_bytes',
+    help: 'Bytes of confirmed work kept in memory in case the hot store loses it.',
     registers,
   });
   const resent = new Counter({
-    name: 'rollcall_ring_resent_items_total',
-    help: 'Confirmed items that the hot store lost and that were sent again.',
+    name: 'rollcall_retransmitted_items_total',
+    help: 'Confirmed items that the hot store lost and that were sent to it again.',
     registers,
   });
-  const healed = new Counter({
-    name: 'rollcall_ring_healed_items_total',
-    help: 'Lost items done with: counted again, merged into a newer vote, or of a listing that is gone.',
-    labelNames: ['how'],
+  const results = new Counter({
+    name: 'rollcall_retransmit_results_total',
+    help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
+    labelNames: ['outcome'],
     registers,
   });
   return {
-    recordRetransmitBytes: (kept: number): void => bytes.set(kept),
+    recordRetransmitBytes: (size: number): void => bytes.set(size),
     recordResends: (items: number): void => resent.inc(items),
-    recordResendOutcome: (how: string): void => healed.inc({ how }),
+    recordResendOutcome: (outcome: string): void => results.inc({ outcome }),
   };
 };
 
 const createStalenessMeters = (registers: Registry[]) => {
   const polled = new Counter({
-    name: 'rollcall_freshness_shards_polled_total',
-    help: 'Shards whose version was compared with the hot store.',
+    name: 'rollcall_version_poll_shards_total',
+    help: 'Shard versions compared with the hot store.',
     registers,
   });
-  const moved = new Counter({
-    name: 'rollcall_freshness_shards_moved_total',
-    help: 'Shards found changed by other nodes; what was cached of them was dropped.',
+  const changedShards = new Counter({
+    name: 'rollcall_version_poll_changed_shards_total',
+    help: 'Shards that other nodes had changed; this node dropped its cached state of them.',
     registers,
   });
   return {
     recordVersionPoll: (shards: number, changed: number): void => {
       polled.inc(shards);
-      moved.inc(changed);
+      changedShards.inc(changed);
     },
   };
 };
 
 const createFlushMeters = (registers: Registry[]) => {
   const time = new Histogram({
-    name: 'rollcall_flush_seconds',
+    name: 'rollcall_flush_duration_seconds',
     help: 'Time of one flush round to SQL.',
     buckets: secondsBuckets,
     registers,
   });
   const rows = new Counter({
     name: 'rollcall_flushed_rows_total',
-    help: 'Rows carried to SQL, by what they are.',
-    labelNames: ['what'],
+    help: 'Rows flushed to SQL, by kind: entities, or votes.',
+    labelNames: ['kind'],
     registers,
   });
   const failures = new Counter({
@@ -169,19 +169,19 @@ const createFlushMeters = (registers: Registry[]) => {
     labelNames: ['reason'],
     registers,
   });
-  const buried = new Counter({
+  const deadLetters = new Counter({
     name: 'rollcall_dead_letters_total',
-    help: 'Rows that SQL refused and that were put aside.',
+    help: 'Rows that SQL rejected and that were moved to the dead letters.',
     registers,
   });
   return {
     recordFlush: (entities: number, votes: number, milliseconds: number): void => {
       time.observe(milliseconds / 1_000);
-      rows.inc({ what: 'entities' }, entities);
-      rows.inc({ what: 'votes' }, votes);
+      rows.inc({ kind: 'entities' }, entities);
+      rows.inc({ kind: 'votes' }, votes);
     },
     recordFlushFailure: (reason: string): void => failures.inc({ reason }),
-    recordDeadLetters: (count: number): void => buried.inc(count),
+    recordDeadLetters: (count: number): void => deadLetters.inc(count),
   };
 };
 
@@ -208,30 +208,30 @@ const createLevelMeters = (registers: Registry[]) => {
 
 const createClockMeter = (registers: Registry[]): ((milliseconds: number) => void) => {
   const ahead = new Gauge({
-    name: 'rollcall_clock_ahead_seconds',
-    help: "How far this node's clock is ahead of the hot store's; 0 where they are one.",
+    name: 'rollcall_clock_offset_seconds',
+    help: "This node's clock minus the hot store's; 0 on the embedded store.",
     registers,
   });
   return (milliseconds) => ahead.set(milliseconds / 1_000);
 };
 
-const evictionMeter = (registers: Registry[]): ((servers: number) => void) => {
+const createEvictionMeter = (registers: Registry[]): ((servers: number) => void) => {
   const evicting = new Gauge({
     name: 'rollcall_redis_evicting_servers',
-    help: 'Primaries of Redis that may evict counters: set maxmemory-policy noeviction there.',
+    help: 'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
     registers,
   });
   return (servers) => evicting.set(servers);
 };
 
-/** Creates the registry and everything in it. `rowNames` in the order of the table. */
-export const createMetrics = (rowNames: readonly string[]): Metrics => {
+/** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
+export const createMetrics = (routeNames: readonly string[]): Metrics => {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, prefix: 'rollcall_' });
-  const gate = registerTimings(registry, {
-    name: 'rollcall_gate_wait_seconds',
-    help: 'How long an answer waited for its batch.',
+  collectDefaultMetrics({ register: registry });
+  const commitWait = registerTimings(registry, {
+    name: 'rollcall_commit_wait_seconds',
+    help: 'How long a response waited for its batch to be committed.',
     labelName: '',
     labels: [''],
   });
@@ -240,13 +240,13 @@ export const createMetrics = (rowNames: readonly string[]): Metrics => {
       ...createBatchMeters(registers),
       ...createFlushMeters(registers),
       ...createLevelMeters(registers),
-      recordGateWait: (milliseconds) => gate.observe(0, milliseconds),
+      recordGateWait: (milliseconds) => commitWait.observe(0, milliseconds),
     },
-    requests: createRequestMeters(registry, rowNames),
+    requests: createRequestMeters(registry, routeNames),
     jobs: registerJobMeters(registers),
-    outside: registerOutboundMeters(registers),
+    outbound: registerOutboundMeters(registers),
     recordClockAhead: createClockMeter(registers),
-    evicting: evictionMeter(registers),
+    recordEvictingServers: createEvictionMeter(registers),
     render: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -1,12 +1,12 @@
 /**
- * What questions to services of the outside (bot look-up, login provider) report to Prometheus. Answers that
- * were kept from before are no questions. Called by the clients; registered by metrics.ts.
+ * The Prometheus metrics of requests to external services (bot look-up, platform, login provider). Cached
+ * answers are not counted. Updated by the clients in http/outbound; registered by metrics.ts.
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 export type OutboundService = 'lookup' | 'platform' | 'login';
-/** `spared`: not asked, because the service rests after failures, or is being asked enough. */
-export type OutboundOutcome = 'answered' | 'failed' | 'spared';
+/** `rejected`: not sent, because the circuit breaker is open or too many requests are in flight. */
+export type OutboundOutcome = 'success' | 'failure' | 'rejected';
 
 export interface OutboundMeters {
   recordCall(service: OutboundService, outcome: OutboundOutcome, milliseconds: number): void;
@@ -15,23 +15,23 @@ export interface OutboundMeters {
 const secondsBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export const registerOutboundMeters = (registers: Registry[]): OutboundMeters => {
-  const questions = new Counter({
-    name: 'rollcall_outside_questions_total',
-    help: 'Questions to services of the outside, by service and what became of them.',
+  const requests = new Counter({
+    name: 'rollcall_outbound_requests_total',
+    help: 'Requests to external services, by service and outcome; rejected ones were not sent.',
     labelNames: ['service', 'outcome'],
     registers,
   });
   const time = new Histogram({
-    name: 'rollcall_outside_seconds',
-    help: 'Time of questions that were asked, whatever came of them.',
+    name: 'rollcall_outbound_request_duration_seconds',
+    help: 'Duration of the requests that were sent, successful or not.',
     labelNames: ['service'],
     buckets: secondsBuckets,
     registers,
   });
   return {
     recordCall: (service, outcome, milliseconds) => {
-      questions.inc({ service, outcome });
-      if (outcome !== 'spared') time.observe({ service }, milliseconds / 1_000);
+      requests.inc({ service, outcome });
+      if (outcome !== 'rejected') time.observe({ service }, milliseconds / 1_000);
     },
   };
 };

@@ -1,9 +1,8 @@
 /**
- * A log for failed requests that an outage cannot flood: so many lines a second, and then how many were left
- * out.
+ * A logger for failed requests with a rate limit, so that an outage cannot flood the log.
  *
- * While a store is away every request that needs it fails the same way, thousands of times a second. The
- * number left out is told with the next line that is written. Wired by the composition root.
+ * While a store is unreachable, every request that needs it fails the same way, thousands of times a second.
+ * The next line that is written reports the number of suppressed ones. Created by the composition root.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../engine/ports.ts';
@@ -18,22 +17,22 @@ interface LogWindow {
   suppressed: number;
 }
 
-/** Passes at most `failuresPerSecondMax` errors a second on to `logger`; everything else always. */
+/** Passes at most `failuresPerSecondMax` errors per second to `logger`, and all `info` lines. */
 export const createRateLimitedLog = (logger: LogMethods, clock: Pick<Clock, 'monotonicMs'>): LogMethods => {
-  const second: LogWindow = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
-  const error = (fields: object, words: string): void => {
+  const window: LogWindow = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
+  const error = (fields: object, message: string): void => {
     const nowMs = clock.monotonicMs();
-    if (nowMs - second.startedMs >= 1_000) {
-      second.startedMs = nowMs;
-      second.written = 0;
+    if (nowMs - window.startedMs >= 1_000) {
+      window.startedMs = nowMs;
+      window.written = 0;
     }
-    if (second.written >= failuresPerSecondMax) {
-      second.suppressed++;
+    if (window.written >= failuresPerSecondMax) {
+      window.suppressed++;
       return;
     }
-    second.written++;
-    logger.error(second.suppressed === 0 ? fields : { ...fields, left_out: second.suppressed }, words);
-    second.suppressed = 0;
+    window.written++;
+    logger.error(window.suppressed === 0 ? fields : { ...fields, suppressed: window.suppressed }, message);
+    window.suppressed = 0;
   };
   return { error: error as LogMethods['error'], info: logger.info.bind(logger) };
 };

@@ -1,13 +1,12 @@
 /**
- * Histograms that cost nanoseconds per observation: fixed buckets in plain arrays, read out only when
- * scraped.
+ * Histograms that cost nanoseconds per observation: fixed buckets in plain arrays, rendered only on a scrape.
  *
- * prom-client's own histogram hashes its labels on every observation, which the hot path would feel; this one
- * plugs into its registry as one more metric. Used by metrics.ts.
+ * prom-client's own histogram hashes its labels on every observation, which is too slow for the hot path.
+ * This one is registered in prom-client's registry like any other metric. Used by metrics.ts.
  */
 import type { MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client';
 
-/** Upper bounds in ms; the last bucket is everything above. */
+/** Upper bounds in ms; one more bucket counts everything above. */
 const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500] as const;
 
 export interface Timings {
@@ -57,11 +56,11 @@ export interface TimingsOptions {
   readonly labels: readonly string[];
 }
 
-/** Registers a histogram in seconds. Indices outside `labels` are dropped. */
+/** Registers a histogram in seconds. Observations with an index outside `labels` are ignored. */
 export const registerTimings = (registry: Registry, options: TimingsOptions): Timings => {
   const { name, help, labelName } = options;
-  const all = options.labels.map(createSeries);
-  const used = (): Series[] => all.filter((series) => series.counts.some((count) => count > 0));
+  const allSeries = options.labels.map(createSeries);
+  const listObserved = (): Series[] => allSeries.filter((series) => series.counts.some((count) => count > 0));
   const metric = {
     name,
     help,
@@ -73,16 +72,16 @@ export const registerTimings = (registry: Registry, options: TimingsOptions): Ti
         help,
         type: 'histogram',
         aggregator: 'sum',
-        values: used().flatMap((series) => toMetricValues(name, labelName, series)),
+        values: listObserved().flatMap((series) => toMetricValues(name, labelName, series)),
       }) as unknown as MetricObjectWithValues<MetricValue>,
     reset: () => {
-      for (const series of all) series.counts.fill(0);
+      for (const series of allSeries) series.counts.fill(0);
     },
   };
   registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
   return {
     observe: (index, milliseconds) => {
-      const series = all[index];
+      const series = allSeries[index];
       if (series === undefined) return;
       const bucket = findBucket(milliseconds);
       series.counts[bucket] = (series.counts[bucket] as number) + 1;

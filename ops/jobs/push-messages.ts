@@ -74,9 +74,9 @@ const sendAll = async (
     }
     const outcome = await parts.client.send(toDelivery(message, signal));
     // What the stop cut off is not the push service's fault: the message is free again when its lease ends.
-    if (outcome.kind === 'later' && signal.aborted) return;
+    if (outcome.kind === 'retry' && signal.aborted) return;
     await recordOutcome(parts, message, outcome);
-    if (outcome.kind === 'gone' || outcome.kind === 'later') return;
+    if (outcome.kind === 'gone' || outcome.kind === 'retry') return;
   }
 };
 
@@ -117,17 +117,17 @@ const recordOutcome = async (
   outcome: PushOutcome,
 ): Promise<void> => {
   const { outbox, clock, meters } = parts;
-  const exhausted = outcome.kind === 'later' && message.attempts >= pushLimits.attemptsMax;
+  const exhausted = outcome.kind === 'retry' && message.attempts >= pushLimits.attemptsMax;
   meters.recordPush(exhausted ? 'abandoned' : outcome.kind);
-  if (outcome.kind === 'refused' || exhausted) parts.refused(outcome.reason);
-  switch (exhausted ? 'refused' : outcome.kind) {
+  if (outcome.kind === 'rejected' || exhausted) parts.refused(outcome.reason);
+  switch (exhausted ? 'rejected' : outcome.kind) {
     case 'delivered':
       return outbox.recordDelivery(message, clock.nowMs());
     case 'gone':
       return outbox.drop(message.subscriptionId);
-    case 'refused':
+    case 'rejected':
       return outbox.abandon(message);
-    case 'later':
+    case 'retry':
       return outbox.postpone(message, clock.nowMs() + computePauseMs(message, outcome));
   }
 };
@@ -135,6 +135,6 @@ const recordOutcome = async (
 const computePauseMs = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
   const { pauseMinMs, pauseMaxMs, retryAfterMaxMs } = pushLimits;
   const doubledMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** (attempts - 1));
-  const askedMs = outcome.kind === 'later' ? outcome.afterMs : 0;
+  const askedMs = outcome.kind === 'retry' ? outcome.afterMs : 0;
   return Math.max(doubledMs, Math.min(askedMs, retryAfterMaxMs));
 };

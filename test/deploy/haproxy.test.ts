@@ -18,7 +18,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../bench/stores/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
-import { createHostScreen } from '../../http/admin-hosts.ts';
+import { createHostScreen } from '../../http/auth/admin-hosts.ts';
 import { checkConfiguration, type Haproxy, startHaproxy } from '../support/haproxy.ts';
 
 const test = suite('haproxy');

@@ -288,7 +288,7 @@ test('a store that fell back is noticed, and gets a new generation before the ne
   Object.assign(world.hot.shards[ref.shard] as object, before);
   await world.pass(limits.stalenessPollMs * 2);
 
-  assert.is(world.metered.get('version fell'), 1);
+  assert.is(world.metered.get('version_regressed'), 1);
   assert.is((await world.see(home, 'a')).state.servers, '0');
   const generation = world.hot.shards[ref.shard]?.generation ?? 0;
   await world.until(home.postStats('a', { servers: '6' }));

@@ -108,7 +108,7 @@ test('a version that fell is a loss: the shard gets a new generation', async () 
   await world.pass(5);
 
   assert.is(world.recovery.times, 1);
-  assert.is(world.metered.get('version fell'), 1);
+  assert.is(world.metered.get('version_regressed'), 1);
 });
 
 test('writes of other nodes are noticed by the version they leave', async () => {

@@ -93,7 +93,7 @@ test('a node with nothing to send notices that the store lost its work', async (
   await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
-  assert.is(world.metered.get('tail lost'), 1);
+  assert.is(world.metered.get('commits_lost'), 1);
 });
 
 test('later writes of other nodes do not hide the loss', async () => {
@@ -190,7 +190,7 @@ test('work of an entity that no longer exists is given up', async () => {
 
   await world.pass(3 * limits.retransmitPollMs);
 
-  assert.is(world.metered.get('healed: gone'), 1);
+  assert.is(world.metered.get('healed: deleted'), 1);
   assert.is(world.gate.countPending(), 0);
 });
 

@@ -31,7 +31,7 @@ const healedBy = async ({ alive, client }: Stack): Promise<Healed> => {
     alive().map(async ({ node }) => (await client.ask(`${node.adminUrl}/metrics`)).text),
   );
   const sum = (how: string): number => {
-    const name = new RegExp(`^rollcall_ring_healed_items_total{how="${how}"} (\\d+)`, 'm');
+    const name = new RegExp(`^rollcall_retransmit_results_total{outcome="${how}"} (\\d+)`, 'm');
     return texts.reduce((total, text) => total + Number(name.exec(text)?.[1] ?? 0), 0);
   };
   return { healed: sum('applied'), merged: sum('merged') };

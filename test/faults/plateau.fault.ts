@@ -47,7 +47,7 @@ const largestMapping = (pid: number): number => {
 
 const measure = async (): Promise<Memory> => {
   const text = await (await fetch(`${victim.node.adminUrl}/metrics`)).text();
-  const heap = Number(/^rollcall_nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20;
+  const heap = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20;
   return { all: victim.memory(), heap, sql: largestMapping(victim.node.pid) };
 };
 

@@ -83,13 +83,13 @@ test('/metrics shows what was metered', async () => {
 
   assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
   for (const line of [
-    'rollcall_http_requests_total{row="postStats",status="200"} 2',
-    'rollcall_http_requests_total{row="none",status="404"} 1',
-    'rollcall_http_request_seconds_bucket{row="postStats",le="0.00025"} 1',
-    'rollcall_http_request_seconds_bucket{row="postStats",le="0.005"} 2',
-    'rollcall_http_request_seconds_bucket{row="postStats",le="+Inf"} 2',
-    'rollcall_http_request_seconds_count{row="postStats"} 2',
-    'rollcall_gate_wait_seconds_count 1',
+    'rollcall_http_requests_total{route="postStats",status="200"} 2',
+    'rollcall_http_requests_total{route="none",status="404"} 1',
+    'rollcall_http_request_duration_seconds_bucket{route="postStats",le="0.00025"} 1',
+    'rollcall_http_request_duration_seconds_bucket{route="postStats",le="0.005"} 2',
+    'rollcall_http_request_duration_seconds_bucket{route="postStats",le="+Inf"} 2',
+    'rollcall_http_request_duration_seconds_count{route="postStats"} 2',
+    'rollcall_commit_wait_seconds_count 1',
     'rollcall_batch_items_sum 7',
     'rollcall_pending_items 3',
     'rollcall_outbox_votes 6',
@@ -97,8 +97,8 @@ test('/metrics shows what was metered', async () => {
   ]) {
     assert.ok(text.includes(`\n${line}\n`), line);
   }
-  assert.match(text, /rollcall_nodejs_eventloop_lag_seconds/);
-  assert.match(text, /rollcall_process_resident_memory_bytes/);
+  assert.match(text, /^nodejs_eventloop_lag_seconds/m);
+  assert.match(text, /^process_resident_memory_bytes/m);
 });
 
 test('everything else needs the operator token', async () => {

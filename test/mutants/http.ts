@@ -1,5 +1,5 @@
 /**
- * Guards of the HTTP side, each with its patch: who may do what, and how much anybody may send.
+ * Mutants of the HTTP side: checks of permissions and of size limits, each with a patch that removes it.
  *
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
  */
@@ -29,8 +29,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a session outlives its expiry in the cache',
     file: 'http/auth/sessions.ts',
-    find: `if (believed && !isExpired(state, kept.record)) return kept.record;`,
-    replace: `if (believed) return kept.record;`,
+    find: `if (isFresh && !isExpired(state, cached.record)) return cached.record;`,
+    replace: `if (isFresh) return cached.record;`,
     killers: ['test/http/auth/sessions.test.ts'],
     why: 'it would live on for a minute',
   },

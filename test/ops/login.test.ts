@@ -73,7 +73,7 @@ test('the profile is read by the fields that the operator names, the others by d
     kind: 'profile',
     profile: { id: '1', username: 'robin', displayName: 'Red', avatar: 'https://cdn.example.org/1/a1.png' },
   });
-  assert.equal(asked, [['login', 'answered']], 'the exchange is in the metrics');
+  assert.equal(asked, [['login', 'success']], 'the exchange is in the metrics');
 });
 
 test('nodes of one directory understand each other’s states; sessions last as long as set', async () => {

@@ -180,7 +180,7 @@ const checkVoteRows = (work: Workload): void => {
   // A resent vote that meets a newer one of the same user merges into it. No vote is cast again on a listing
   // that was removed meanwhile.
   let merged = world.counts.get('lost item merged') ?? 0;
-  if (world.plan.removals > 0) merged += world.counts.get('lost item gone') ?? 0;
+  if (world.plan.removals > 0) merged += world.counts.get('lost item deleted') ?? 0;
   for (const [name, votes] of requests) {
     const numbers = votes.map((vote) => vote.voteNumber).sort((left, right) => left - right);
     // If the store is lost, only the rows of a request that were flushed before exist.

@@ -1,5 +1,5 @@
 /**
- * Every form in which clients send a token, and every way to contradict oneself.
+ * Every form in which clients send a token, and every contradiction between headers.
  *
  * Pure functions by table; what a token may do is tested in dispatch.test.ts.
  */

@@ -1,5 +1,5 @@
 /**
- * States of logins: made by one node, understood by every other with the secret, and by nobody else.
+ * Login states: created by one node, accepted by every node with the same secret and by no other.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
@@ -11,7 +11,7 @@ const secret = randomBytes(32);
 const states = createLoginStates(secret);
 const nowMs = 1_800_000_000_000;
 
-test('another node with the same secret knows the verifier of the challenge', () => {
+test('another node with the same secret derives the verifier of the challenge', () => {
   const { state, challenge } = states.create(nowMs);
   const verifier = createLoginStates(secret).findVerifier(state, nowMs) ?? '';
 
@@ -19,14 +19,14 @@ test('another node with the same secret knows the verifier of the challenge', ()
   assert.is(hash('sha256', verifier, 'base64url'), challenge);
 });
 
-test('a state lasts until its time and no longer', () => {
+test('a state expires at its time', () => {
   const { state } = states.create(nowMs);
 
   assert.ok(states.findVerifier(state, nowMs + loginStateMs - 1));
   assert.is(states.findVerifier(state, nowMs + loginStateMs), null);
 });
 
-test('no state is made twice, and none tells its verifier', () => {
+test('every state is unique, and none reveals its verifier', () => {
   const made = Array.from({ length: 100 }, () => states.create(nowMs));
 
   assert.is(new Set(made.map(({ state }) => state)).size, 100);
@@ -35,7 +35,7 @@ test('no state is made twice, and none tells its verifier', () => {
     assert.not.match(state, new RegExp(states.findVerifier(state, nowMs) ?? '', 'u'));
 });
 
-test('a state with any character changed is refused', () => {
+test('a state with any character changed is rejected', () => {
   const { state } = states.create(nowMs);
   for (let index = 0; index < state.length; index++) {
     for (const other of ['A', 'B', '0', '.', '-']) {
@@ -49,7 +49,7 @@ test('a state with any character changed is refused', () => {
   }
 });
 
-test('a state of another secret is refused, and a short secret too', () => {
+test('a state of another secret is rejected, and so is a short secret', () => {
   assert.is(states.findVerifier(createLoginStates(randomBytes(32)).create(nowMs).state, nowMs), null);
   assert.throws(() => createLoginStates(randomBytes(31)), /32 bytes/);
 });

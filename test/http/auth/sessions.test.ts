@@ -1,7 +1,7 @@
 /**
- * The session cache: what is kept, what is forgotten, and what an unreachable store means.
+ * The session cache: what it caches, what it drops, and what happens when the store is unreachable.
  *
- * The clock and every answer of the store are in the hands of the test.
+ * The test controls the clock and every answer of the store.
  */
 import { hash } from 'node:crypto';
 import { suite } from 'uvu';
@@ -63,7 +63,7 @@ const fill = async ({ state, cache }: Opened, found: SessionRecord | null = reco
   return finding;
 };
 
-test('a session is looked up once, then found at once', async () => {
+test('a session is looked up once, then found synchronously', async () => {
   const world = open();
 
   assert.equal(await fill(world), record);
@@ -90,7 +90,7 @@ test('a malformed token costs no look-up', () => {
   assert.is(world.state.lookups.length, 0);
 });
 
-test('a revoked session is asked for again, and stays refused', async () => {
+test('a revoked session is looked up again, and stays rejected', async () => {
   const world = open();
   await fill(world);
 
@@ -101,7 +101,7 @@ test('a revoked session is asked for again, and stays refused', async () => {
   assert.is(world.state.lookups.length, 2);
 });
 
-test('a refused token is asked for again half a second after it was first asked for', async () => {
+test('a rejected token is looked up again half a second after its first look-up', async () => {
   const world = open();
   const finding = world.cache.find(token);
   world.state.offsetMs += 300;
@@ -115,7 +115,7 @@ test('a refused token is asked for again half a second after it was first asked 
   assert.equal(await fill(world), record);
 });
 
-test('a look-up that began before a revoke is not kept', async () => {
+test('a look-up that began before a revocation is not cached', async () => {
   const world = open();
   const finding = world.cache.find(token);
 
@@ -126,7 +126,7 @@ test('a look-up that began before a revoke is not kept', async () => {
   assert.instance(world.cache.find(token), Promise);
 });
 
-test('everything of a banned user or a deleted bot is forgotten', async () => {
+test('all sessions of a banned user or a deleted bot are dropped', async () => {
   const world = open();
   await fill(world);
 
@@ -137,7 +137,7 @@ test('everything of a banned user or a deleted bot is forgotten', async () => {
   assert.instance(world.cache.find(token), Promise);
 });
 
-test('a session ends with its expiry, also while it is kept', async () => {
+test('a session ends with its expiry, also while it is cached', async () => {
   const world = open();
   await fill(world, { ...record, expiresAtMs: 500 });
 
@@ -148,7 +148,7 @@ test('a session ends with its expiry, also while it is kept', async () => {
   assert.is(await fill(world, { ...record, expiresAtMs: 500 }), null);
 });
 
-test('a session is believed for its time, then asked for again', async () => {
+test('a session is used from the cache for its time, then looked up again', async () => {
   const world = open();
   await fill(world);
 
@@ -157,7 +157,7 @@ test('a session is believed for its time, then asked for again', async () => {
   assert.instance(world.cache.find(token), Promise);
 });
 
-test('a clock that is set back makes nothing believed or refused for longer', async () => {
+test('a clock that is set back extends neither a cached session nor a rejection', async () => {
   const world = open();
   const strange = formatToken({ kind: 'bot', id: 'b2' }, Buffer.alloc(32, 8));
   const forEver = { ...record, expiresAtMs: 90_000_000 };
@@ -176,14 +176,14 @@ test('a clock that is set back makes nothing believed or refused for longer', as
   assert.instance(world.cache.find(strange), Promise);
 });
 
-/** A question that the store does not answer. */
+/** A look-up that the store does not answer. */
 const fails = ({ state, cache }: Opened): Promise<unknown> => {
   const finding = Promise.resolve(cache.find(token)).catch((error: Error) => error);
   state.lookups.at(-1)?.reject(new Error('connect ECONNREFUSED'));
   return finding;
 };
 
-test('while the store cannot be asked, what it said last is believed on', async () => {
+test('while the store is unreachable, cached sessions stay valid', async () => {
   const world = open();
   await fill(world);
   world.state.nowMs = 5_000;
@@ -195,7 +195,7 @@ test('while the store cannot be asked, what it said last is believed on', async 
   assert.is(await fill(world, null), null, 'the store knows better');
 });
 
-test('nor is it when it was forgotten, has expired, or no word of a revoke would come', async () => {
+test('but not those that were dropped, have expired, or when revocations would not arrive', async () => {
   const forgotten = open();
   await fill(forgotten);
   forgotten.cache.forget('s1');
@@ -213,7 +213,7 @@ test('nor is it when it was forgotten, has expired, or no word of a revoke would
   assert.instance(await fails(deaf), StorageError);
 });
 
-test('what may have changed is asked for at its next use', async () => {
+test('a session that may have changed is looked up at its next use', async () => {
   const world = open();
   await fill(world);
   world.cache.markHashStale(hash('sha256', token));
@@ -225,7 +225,7 @@ test('what may have changed is asked for at its next use', async () => {
   assert.instance(await fails(world), StorageError, 'who was revoked stays so');
 });
 
-test('an unreachable store is an error of the store, never an unknown token', async () => {
+test('an unreachable store is a storage error, never an unknown token', async () => {
   const world = open();
   const finding = world.cache.find(token) as Promise<unknown>;
   world.state.lookups[0]?.reject(new Error('connect ECONNREFUSED'));

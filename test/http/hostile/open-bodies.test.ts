@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
-import { openBodiesBytesMax } from '../../../http/open-body.ts';
 import type { App } from '../../../http/route.ts';
+import { openBodiesBytesMax } from '../../../http/server/open-body.ts';
 import { answersIn, raw } from '../raw.ts';
 import { ask, openWorld, realClock } from '../world.ts';
 

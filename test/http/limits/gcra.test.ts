@@ -12,7 +12,7 @@ const test = suite('gcra');
 /** Five a minute, five at once. */
 const login: LimitPolicy = { name: 'login', burst: 5, intervalMs: 12_000 };
 
-test('a burst passes, the next is told when to come back, and then passes', () => {
+test('a burst passes, the next request gets a retry time, and then passes', () => {
   const steps: readonly [number, boolean, number, number][] = [
     [0, true, 4, 0],
     [0, true, 3, 0],
@@ -37,7 +37,7 @@ test('a burst passes, the next is told when to come back, and then passes', () =
   }
 });
 
-test('retrying early costs nothing', () => {
+test('early retries are not punished', () => {
   let tatMs = 0;
   for (let count = 0; count < 5; count++) tatMs = decideRate(login, tatMs, 1_000).tatMs;
 
@@ -46,7 +46,7 @@ test('retrying early costs nothing', () => {
   assert.ok(decideRate(login, tatMs, 13_000).allowed);
 });
 
-test('in any window, no more pass than the burst and what the window frees', () => {
+test('in any window, at most the burst and what the window frees passes', () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(gaps, (waits) => {

@@ -1,5 +1,5 @@
 /**
- * The header lines of a limit, and who is counted together.
+ * The header lines of a limit, and which requests are counted together.
  *
  * Time is passed in, so nothing here waits.
  */
@@ -9,7 +9,7 @@ import { createLimiter, defaultLimits, RateLimitedError } from '../../../http/li
 
 const test = suite('limiter');
 
-test('keys are counted apart, and limits are', () => {
+test('keys are counted separately, and so are limits', () => {
   const limiter = createLimiter(defaultLimits);
   for (let count = 0; count < 5; count++) limiter.take('login', 'a', 1_000);
 

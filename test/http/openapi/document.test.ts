@@ -1,6 +1,6 @@
 /**
- * The published document: complete over the table, resolvable, and with examples that fit their schemas.
- * Ajv judges it, which shares no code with the checkers that the rows use.
+ * The published document is complete, its references resolve, and its examples match their schemas. Ajv
+ * validates it, which shares no code with the checks of the routes.
  */
 
 import { readFileSync } from 'node:fs';
@@ -40,13 +40,13 @@ interface Document {
     readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
   };
 }
-/** The document as a reader sees it: plain JSON. */
+/** The document as clients get it: plain JSON. */
 const document: Document = JSON.parse(JSON.stringify(buildOpenApiDocument(routes)));
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
 ajv.addSchema({ $id: 'rollcall', components: document.components });
-/** A schema of the document, its references leading into the document. */
+/** A schema of the document, with references into the document. */
 const compile = (schema: object): ValidateFunction =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"rollcall#/')));
 
@@ -60,7 +60,7 @@ const references = (node: unknown): string[] => {
   return [...(typeof ref === 'string' ? [ref] : []), ...Object.values(node).flatMap(references)];
 };
 
-test('every row is there once, under its name', () => {
+test('every route appears once, under its name', () => {
   const ids = Object.values(document.paths).flatMap((path) =>
     Object.values(path).map((operation) => operation.operationId),
   );
@@ -68,7 +68,7 @@ test('every row is there once, under its name', () => {
   assert.equal(ids.sort(), routes.map((route) => route.name).sort());
 });
 
-test('it is valid by the official schema of OpenAPI 3.1', async () => {
+test('it validates against the official schema of OpenAPI 3.1', async () => {
   const verdict = await new Validator().validate({ ...document });
 
   assert.ok(verdict.valid, JSON.stringify(verdict.errors));
@@ -97,13 +97,13 @@ test('docs/openapi.json is this document (npm run document writes it)', () => {
   assert.equal(kept, document);
 });
 
-test('no two paths differ in the names of their parameters only', () => {
+test('no two paths differ only in the names of their parameters', () => {
   const shapes = Object.keys(document.paths).map((path) => path.replace(/\{[^}]+\}/g, '{}'));
 
   assert.is(new Set(shapes).size, shapes.length);
 });
 
-test('every reference leads somewhere', () => {
+test('every reference resolves', () => {
   for (const ref of references(document)) assert.ok(resolve(ref), ref);
 });
 
@@ -126,7 +126,7 @@ for (const route of routes) {
     }
   });
 
-  test(`${route.method} ${route.path}: every example fits its schema`, () => {
+  test(`${route.method} ${route.path}: every example matches its schema`, () => {
     const contents = [operation.requestBody, ...Object.values(operation.responses)]
       .map((each) => each?.content?.['application/json'])
       .filter(
@@ -140,7 +140,7 @@ for (const route of routes) {
   });
 }
 
-test('every error example fits the error schema', () => {
+test('every error example matches the error schema', () => {
   const validate = compile(document.components.schemas.Error);
   for (const example of Object.values(document.components.examples)) assert.ok(validate(example.value));
 });

@@ -1,7 +1,7 @@
 /**
- * Looking bots up at services that behave, misbehave, hang, and are not there.
+ * Bot look-ups at services that behave, misbehave, hang, and do not exist.
  *
- * Servers are real, the clock is the test's: a rest passes when the test says so.
+ * Servers are real; the test controls the clock, and with it how long the circuit stays open.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -34,7 +34,7 @@ const create = (options = {}) =>
     ...options,
   });
 
-test('an answer is read, cut and cleaned', async () => {
+test('an answer is read, shortened and cleaned', async () => {
   server.answer = () =>
     json(
       aboutBot(
@@ -50,8 +50,8 @@ test('an answer is read, cut and cleaned', async () => {
     );
   const result = await create().queryService(clientId);
 
-  assert.is(result.kind, 'told');
-  if (result.kind !== 'told') return;
+  assert.is(result.kind, 'found');
+  if (result.kind !== 'found') return;
   assert.is(result.atMs, nowMs);
   const { bot, ...about } = result.value;
   assert.equal([about.name, about.public], ['Night Lamp', true]);
@@ -61,23 +61,23 @@ test('an answer is read, cut and cleaned', async () => {
   assert.equal(server.asked, [`/service/${clientId}`]);
 });
 
-test('an application without a bot is told as such; what is null or absent is unset', async () => {
+test('an application without a bot is reported as such; null and absent fields are unset', async () => {
   server.answer = () => json({ data: { application: { id: clientId, description: null, icon: null } } });
   const result = await create().queryService(clientId);
 
   assert.equal(result, {
-    kind: 'told',
+    kind: 'found',
     atMs: nowMs,
     value: { name: '', description: '', public: false, tags: [], bot: null },
   });
 });
 
-test("the platform's endpoint tells about applications only", async () => {
+test("the platform's endpoint knows applications only", async () => {
   server.answer = () => json({ id: clientId, name: 'Night Lamp', bot_public: true, bot: { id: botId } });
   const result = await create().queryPlatform(clientId);
 
-  assert.is(result.kind === 'told' && result.value.name, 'Night Lamp');
-  assert.is(result.kind === 'told' && result.value.bot, null);
+  assert.is(result.kind === 'found' && result.value.name, 'Night Lamp');
+  assert.is(result.kind === 'found' && result.value.bot, null);
   assert.equal(server.asked, [`/platform/${clientId}/rpc`]);
 });
 
@@ -89,40 +89,40 @@ for (const [what, answer, words] of [
   [
     'garbage',
     ((_request, response) => response.end('<h1>hi</h1>')) as ReturnType<typeof json>,
-    /not expected/,
+    /unexpected answer/,
   ],
-  ['another shape', json({ data: {} }), /not expected/],
-  ['another application', json(aboutBot('815553000470478999', null)), /not expected/],
-  ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /not expected/],
-  ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /not expected/],
+  ['another shape', json({ data: {} }), /unexpected answer/],
+  ['another application', json(aboutBot('815553000470478999', null)), /unexpected answer/],
+  ['an id that is none', json(aboutBot(clientId, { id: '../1' })), /unexpected answer/],
+  ['too much', json(aboutBot(clientId, null, { description: 'x'.repeat(70_000) })), /unexpected answer/],
 ] as const) {
-  test(`${what} is a failure, in words without an address`, async () => {
+  test(`${what} is a failure, and its message names no address`, async () => {
     server.answer = () => answer;
     const result = await create().queryService(clientId);
 
     assert.is(result.kind, 'failed');
-    assert.match(result.kind === 'failed' ? result.words : '', words);
+    assert.match(result.kind === 'failed' ? result.message : '', words);
     assert.not.match(JSON.stringify(result), /127\.0\.0\.1|http/);
   });
 }
 
-test('a sure "no such application" is not a failure', async () => {
+test('a definite "no such application" is not a failure', async () => {
   server.answer = () => json({ message: 'Unknown Application' }, 404);
   assert.is((await create().queryService(clientId)).kind, 'unknown');
 });
 
-test('nobody listening, nobody answering and nothing configured are failures', async () => {
+test('a closed port, a silent server and a missing setting are failures', async () => {
   server.answer = () => null;
   const silent = await create({ timeLimitMs: 100 }).queryService(clientId);
   const nowhere = await create({ serviceUrl: 'http://127.0.0.1:1/{id}' }).queryService(clientId);
   const off = await create({ serviceUrl: '' }).queryService(clientId);
 
-  assert.equal(silent, { kind: 'failed', words: 'did not answer' });
-  assert.equal(nowhere, { kind: 'failed', words: 'did not answer' });
-  assert.equal(off, { kind: 'failed', words: 'is not configured' });
+  assert.equal(silent, { kind: 'failed', message: 'did not answer' });
+  assert.equal(nowhere, { kind: 'failed', message: 'did not answer' });
+  assert.equal(off, { kind: 'failed', message: 'is not configured' });
 });
 
-test('who asks for the same at once shares one question, and the answer is kept', async () => {
+test('simultaneous look-ups of one key share one request, and the answer is cached', async () => {
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   const lookup = create();
   const told = await Promise.all(Array.from({ length: 20 }, () => lookup.queryService(clientId)));
@@ -133,7 +133,7 @@ test('who asks for the same at once shares one question, and the answer is kept'
   assert.ok([...told, later].every((one) => one === told[0]));
 });
 
-test('failures are not kept; after three in a row it rests, then one tries', async () => {
+test('failures are not cached; three in a row open the circuit, then one request tries', async () => {
   server.answer = () => json({}, 500);
   const lookup = create();
   for (let count = 0; count < 5; count++) assert.is((await lookup.queryService(clientId)).kind, 'failed');
@@ -150,44 +150,46 @@ test('failures are not kept; after three in a row it rests, then one tries', asy
 
   nowMs += 10_001;
   server.answer = () => json(aboutBot(clientId, { id: botId }));
-  assert.is((await lookup.queryService(clientId)).kind, 'told');
+  assert.is((await lookup.queryService(clientId)).kind, 'found');
   await lookup.queryService(botId);
   assert.is(server.asked.length, 6);
 });
 
-test('a service that says 429 is left alone at once', async () => {
+test('a 429 opens the circuit at once', async () => {
   server.answer = () => json({}, 429);
   const lookup = create();
   await lookup.queryService(clientId);
   const second = await lookup.queryService(botId);
 
-  assert.match(second.kind === 'failed' ? second.words : '', /left alone/);
+  assert.match(second.kind === 'failed' ? second.message : '', /not called for a while/);
   assert.is(server.asked.length, 1);
 });
 
-test('each question is counted once: answered, failed, or spared; a kept answer is none', async () => {
+test('each request counts once, as success, failure or rejected; a cached answer does not', async () => {
   const metrics = createMetrics([]);
-  const lookup = create({ meters: metrics.outside, restMs: 60_000 });
+  const lookup = create({ meters: metrics.outbound, restMs: 60_000 });
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   for (let count = 0; count < 3; count++) await lookup.queryService(clientId);
   server.answer = () => json({}, 500);
   for (let end = 1; end <= 5; end++) await lookup.queryPlatform(`81555300047047885${end}`);
 
-  const questions = (await metrics.render()).match(/^rollcall_outside_questions_total.*$/gm);
+  const questions = (await metrics.render()).match(/^rollcall_outbound_requests_total.*$/gm);
   assert.equal(questions, [
-    'rollcall_outside_questions_total{service="lookup",outcome="answered"} 1',
-    'rollcall_outside_questions_total{service="platform",outcome="failed"} 3',
-    'rollcall_outside_questions_total{service="platform",outcome="spared"} 2',
+    'rollcall_outbound_requests_total{service="lookup",outcome="success"} 1',
+    'rollcall_outbound_requests_total{service="platform",outcome="failure"} 3',
+    'rollcall_outbound_requests_total{service="platform",outcome="rejected"} 2',
   ]);
 });
 
-test('questions at once are bounded, however slow the service is', async () => {
+test('requests in flight are bounded, however slow the service is', async () => {
   server.answer = () => null;
   const lookup = create({ timeLimitMs: 500 });
   const ids = Array.from({ length: 50 }, (_, index) => String(815_553_000_470_400_000n + BigInt(index)));
   const told = await Promise.all(ids.map((id) => lookup.queryService(id)));
 
-  const crowded = told.filter((one) => one.kind === 'failed' && /too much/.test(one.words));
+  const crowded = told.filter(
+    (one) => one.kind === 'failed' && /too many requests in flight/.test(one.message),
+  );
   assert.is(crowded.length, 18);
   assert.ok(server.asked.length <= 32);
 });

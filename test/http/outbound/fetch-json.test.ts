@@ -1,6 +1,6 @@
 /**
  * The client for services that the operator configured, against real HTTP servers on loopback that behave,
- * misbehave, and are not there.
+ * misbehave, and do not exist.
  */
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -77,7 +77,7 @@ test.after(async () => {
 const ask = (path: string, options: Partial<FetchRequest> = {}) =>
   fetchJson(Thing, { url: `${base}${path}`, timeLimitMs: 10_000, answerBytesMax: 4_096, ...options });
 
-test('an answer that fits the schema comes back whole', async () => {
+test('an answer that matches the schema is returned', async () => {
   assert.equal(await ask('/ok'), { kind: 'ok', value: { id: 'one', more: true } });
 });
 
@@ -86,7 +86,7 @@ test('method, headers and body are sent', async () => {
   assert.equal(answer, { kind: 'ok', value: { id: 'POST Bearer a b' } });
 });
 
-test('a status other than 2xx is refused, with the JSON that came along', async () => {
+test('a status other than 2xx is `refused`, with the JSON of the answer', async () => {
   assert.equal(await ask('/refusing'), { kind: 'refused', status: 400, answer: { error: 'invalid_grant' } });
   assert.equal(await ask('/failing'), { kind: 'refused', status: 502, answer: null });
 });
@@ -96,12 +96,12 @@ test('a redirect is not followed', async () => {
   assert.equal(asked, ['/moved']);
 });
 
-test('what is not JSON, or not of the shape, is malformed', async () => {
+test('an answer that is not JSON, or does not match the schema, is malformed', async () => {
   assert.is((await ask('/html')).kind, 'malformed');
   assert.is((await ask('/other')).kind, 'malformed');
 });
 
-test('an answer over the cap is not read on, packed or not', async () => {
+test('an answer over the cap is not read further, compressed or not', async () => {
   assert.equal(await ask('/endless'), { kind: 'malformed', reason: 'the answer is too large' });
   assert.equal(await ask('/bomb'), { kind: 'malformed', reason: 'the answer is too large' });
   for (let wait = 0; closed === 0 && wait < 500; wait++) {
@@ -110,12 +110,12 @@ test('an answer over the cap is not read on, packed or not', async () => {
   assert.is(closed, 1);
 });
 
-test('a service that never begins or never ends its answer is unreachable', async () => {
+test('a service that never begins or never finishes its answer is unreachable', async () => {
   assert.is((await ask('/silent', { timeLimitMs: 50 })).kind, 'unreachable');
   assert.is((await ask('/halting', { timeLimitMs: 200 })).kind, 'unreachable');
 });
 
-test('a service that breaks off, or is not there, is unreachable', async () => {
+test('a service that closes early, or does not exist, is unreachable', async () => {
   assert.is((await ask('/breaking')).kind, 'unreachable');
   assert.is((await ask('', { url: 'http://127.0.0.1:1/' })).kind, 'unreachable');
 });

@@ -1,5 +1,5 @@
 /**
- * Which addresses a client may make us connect to, and that a name is connected to as it was judged.
+ * Which addresses clients can make us connect to, and that a connection uses only checked addresses.
  */
 import type { LookupAddress } from 'node:dns';
 import { suite } from 'uvu';
@@ -31,7 +31,7 @@ test('only addresses of the public internet are public', () => {
   }
 });
 
-test('an address is https without a user, at port 443, and not one of ours in any spelling', () => {
+test('a valid URL is https without a user, at port 443, and not a private address in any notation', () => {
   for (const fine of [
     'https://push.example.org/a?b=c',
     'https://push.example.org:443/',
@@ -62,7 +62,7 @@ test('an address is https without a user, at port 443, and not one of ours in an
   }
 });
 
-test('with reach any, other ports and private addresses pass, and bad words still do not', () => {
+test('with reach any, other ports and private addresses pass, and malformed URLs still do not', () => {
   assert.is(findAddressFault('https://127.0.0.1:8443/', 'any'), null);
   assert.match(findAddressFault('http://127.0.0.1/', 'any') ?? '', /https/);
   assert.match(findAddressFault('https://me@127.0.0.1/', 'any') ?? '', /user/);
@@ -71,7 +71,7 @@ test('with reach any, other ports and private addresses pass, and bad words stil
 const vet = (text: string, addresses: readonly string[]) =>
   vetHost(new URL(text), 'public', async () => addresses);
 
-test('one address that is not public condemns the whole name', async () => {
+test('one address that is not public rejects the whole name', async () => {
   const name = 'https://push.example.org/';
   assert.equal(await vet(name, ['8.8.8.8', '2606:4700::1']), {
     kind: 'vetted',
@@ -82,7 +82,7 @@ test('one address that is not public condemns the whole name', async () => {
   assert.is((await vet(name, [])).kind, 'unresolved');
 });
 
-test('a literal is judged without asking anybody, a name that cannot be resolved is no verdict', async () => {
+test('an IP address needs no DNS query, and a name that cannot be resolved is `unresolved`', async () => {
   const nobody = async (): Promise<never> => {
     throw Object.assign(new Error('asked'), { code: 'ENOTFOUND' });
   };
@@ -92,11 +92,11 @@ test('a literal is judged without asking anybody, a name that cannot be resolved
   });
   const unresolved = await vetHost(new URL('https://push.example.org/'), 'public', nobody);
   assert.is(unresolved.kind, 'unresolved');
-  assert.match('words' in unresolved ? unresolved.words : '', /ENOTFOUND/);
+  assert.match('reason' in unresolved ? unresolved.reason : '', /ENOTFOUND/);
   assert.is(toHost(new URL('https://[2606:4700::1]:443/')), '2606:4700::1');
 });
 
-test('a pinned look-up hands out what was judged, whatever the name', () => {
+test('a pinned look-up returns the checked addresses, whatever the name', () => {
   const lookup = createPinnedLookup(['8.8.8.8', '2606:4700::1']);
   const seen: unknown[] = [];
   lookup('rebound.example.org', { all: true }, (_error, found) => seen.push(found as LookupAddress[]));

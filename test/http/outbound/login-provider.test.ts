@@ -1,5 +1,5 @@
 /**
- * The client of a plain OAuth 2.0 provider against one on loopback that behaves, misbehaves, or is not there.
+ * The client of a plain OAuth 2.0 provider against one on loopback that behaves, misbehaves, or is absent.
  * (The other kind of provider: test/http/routes/login.test.ts.)
  */
 import { suite } from 'uvu';
@@ -55,7 +55,7 @@ const robin = {
   avatar: 'https://cdn.example.org/728871946456137770/a1b2.png',
 };
 
-test('an exchange sends code, verifier and secret, then asks for the profile with the token', async () => {
+test('an exchange sends code, verifier and secret, then fetches the profile with the token', async () => {
   const seen: unknown[] = [];
   plain.token = (request, body, response) => {
     seen.push(request.headers.authorization, Object.fromEntries(new URLSearchParams(body)));
@@ -82,7 +82,7 @@ test('an exchange sends code, verifier and secret, then asks for the profile wit
   ]);
 });
 
-test('the secret goes into the body where the operator says so', async () => {
+test('the secret is sent in the body when configured so', async () => {
   let sent = new URLSearchParams();
   plain.token = (request, body, response) => {
     sent = new URLSearchParams(body);
@@ -93,7 +93,7 @@ test('the secret goes into the body where the operator says so', async () => {
   assert.equal([sent.get('client_id'), sent.get('client_secret')], [clientId, clientSecret]);
 });
 
-test("the address keeps the operator's own parameters and asks for all scopes", async () => {
+test("the address keeps the operator's own parameters and requests all scopes", async () => {
   const url = await open().buildAuthorizeUrl({ redirectUri, state: 'their state', challenge: 'c' });
 
   assert.equal(Object.fromEntries(new URL(url ?? '').searchParams), {
@@ -108,7 +108,7 @@ test("the address keeps the operator's own parameters and asks for all scopes", 
   });
 });
 
-test('only invalid_grant is the fault of the code; the rest is reported, without secrets', async () => {
+test('only invalid_grant is a bad code; other errors are reported, without secrets', async () => {
   plain.token = says(400, { error: 'invalid_grant' });
   assert.equal(await exchange(), { kind: 'bad_code' });
   assert.equal(reports, []);
@@ -149,14 +149,14 @@ test('one time limit covers the whole exchange', async () => {
   assert.match(reports.join(), /no answer within/);
 });
 
-test('a provider that is not there is unavailable', async () => {
+test('a provider that does not exist is unavailable', async () => {
   const lost = open({ endpoints: { issuer: 'http://127.0.0.1:1' } });
 
   assert.equal(await lost.exchange({ code: 'c', redirectUri, verifier: null }), { kind: 'unavailable' });
   assert.is(await lost.buildAuthorizeUrl({ redirectUri, state: 's', challenge: 'c' }), null);
 });
 
-test('a failed discovery is tried again after a second, a good one is kept', async () => {
+test('a failed discovery is retried after a second, a successful one is cached', async () => {
   let [nowMs, asked, good] = [0, 0, false];
   plain.profile = (request, body, response) => {
     asked++;
@@ -181,7 +181,7 @@ test('a failed discovery is tried again after a second, a good one is kept', asy
   assert.is(asked, 3);
 });
 
-test('ids may be numbers; names are cut and cleaned; a missing name is the id', async () => {
+test('ids may be numbers; names are shortened and cleaned; a missing name is the id', async () => {
   const profileOf = async (profile: Record<string, unknown>, avatarUrl = '') => {
     plain.profile = says(200, profile);
     const { fields } = { fields: { id: 'id', username: 'login', display_name: 'name', avatar: 'pic' } };

@@ -1,5 +1,5 @@
 /**
- * One message to one browser, through a push service over TLS that decrypts it and checks its signature.
+ * Sends a message to a browser through a push service over TLS that decrypts it and checks its signature.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -23,7 +23,7 @@ const clientOf = (options: Partial<PushOptions> = {}) =>
     contact: 'mailto:operator@example.org',
     reach: 'any',
     ca: service.ca,
-    // The service listens on IPv4 alone, whatever the machine takes "localhost" for.
+    // The service listens on IPv4 only, however the machine resolves "localhost".
     resolve: async () => ['127.0.0.1'],
     ...options,
   });
@@ -56,15 +56,15 @@ test('a message arrives decrypted, with topic, urgency, time to live and our sig
   );
 });
 
-test('a status means gone, later (when asked for) or refused; a redirect is not followed', async () => {
+test('a status means gone, retry (after a given wait) or rejected; no redirect is followed', async () => {
   const outcomeOf = async (status: number, headers: Record<string, string> = {}) => {
     service.answer(() => ({ status, headers }));
     return clientOf().send(deliveryTo(service.browser()));
   };
   for (const status of [200, 201, 202, 204]) assert.is((await outcomeOf(status)).kind, 'delivered');
   for (const status of [404, 410]) assert.is((await outcomeOf(status)).kind, 'gone');
-  for (const status of [400, 401, 403, 413]) assert.is((await outcomeOf(status)).kind, 'refused');
-  for (const status of [429, 500, 502, 503]) assert.is((await outcomeOf(status)).kind, 'later');
+  for (const status of [400, 401, 403, 413]) assert.is((await outcomeOf(status)).kind, 'rejected');
+  for (const status of [429, 500, 502, 503]) assert.is((await outcomeOf(status)).kind, 'retry');
 
   const asked = await outcomeOf(429, { 'retry-after': '120' });
   assert.is('afterMs' in asked ? asked.afterMs : -1, 120_000);
@@ -74,19 +74,19 @@ test('a status means gone, later (when asked for) or refused; a redirect is not 
   const nonsense = await outcomeOf(503, { 'retry-after': 'soon' });
   assert.is('afterMs' in nonsense ? nonsense.afterMs : -1, 0);
 
-  assert.is((await outcomeOf(307, { location: '/elsewhere' })).kind, 'refused');
+  assert.is((await outcomeOf(307, { location: '/elsewhere' })).kind, 'rejected');
   assert.not.ok(service.received.some(({ path }) => path === '/elsewhere'));
 });
 
-test('a service that does not answer, is not there or shows a false certificate is for later', async () => {
+test('a service that hangs, does not exist or has a wrong certificate means retry', async () => {
   service.answer(() => null);
   const slow = await clientOf({ timeLimitMs: 200 }).send(deliveryTo(service.browser()));
-  assert.is(slow.kind, 'later');
+  assert.is(slow.kind, 'retry');
 
   const stopping = new AbortController();
   const held = clientOf().send({ ...deliveryTo(service.browser()), signal: stopping.signal });
   stopping.abort();
-  assert.is((await held).kind, 'later');
+  assert.is((await held).kind, 'retry');
 
   const untrusting = createPushClient({
     keys,
@@ -95,15 +95,15 @@ test('a service that does not answer, is not there or shows a false certificate 
     resolve: async () => ['127.0.0.1'],
   });
   const browser = service.browser();
-  assert.is((await untrusting.send(deliveryTo(browser))).kind, 'later');
+  assert.is((await untrusting.send(deliveryTo(browser))).kind, 'retry');
   assert.equal(browser.messages(), []);
   const other = await startPushService();
   const gone = other.browser();
   await other.close();
-  assert.is((await clientOf().send(deliveryTo(gone))).kind, 'later');
+  assert.is((await clientOf().send(deliveryTo(gone))).kind, 'retry');
 });
 
-test('nothing leads inside: not the words, not the name, not what the name becomes later', async () => {
+test('no private address is reachable: by text, by name, or by a name that changes later', async () => {
   const trap = await startPushService();
   const browser = trap.browser();
   const public443 = { ...browser, endpoint: 'https://push.example.org/1' };
@@ -114,18 +114,18 @@ test('nothing leads inside: not the words, not the name, not what the name becom
   assert.match((await client.findEndpointFault(public443.endpoint)) ?? '', /public/);
   for (const endpoint of [browser.endpoint, 'https://127.0.0.1/', 'https://[::1]/', 'http://8.8.8.8/']) {
     const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
-    assert.is(outcome.kind, 'refused', endpoint);
+    assert.is(outcome.kind, 'rejected', endpoint);
   }
   const inside = clientOf({ reach: 'public', resolve: async () => ['8.8.8.8', '10.0.0.1'] });
-  assert.is((await inside.send(deliveryTo(public443))).kind, 'refused');
+  assert.is((await inside.send(deliveryTo(public443))).kind, 'rejected');
   const nowhere = clientOf({ reach: 'public', resolve: async () => [] });
-  assert.is((await nowhere.send(deliveryTo(public443))).kind, 'later');
+  assert.is((await nowhere.send(deliveryTo(public443))).kind, 'retry');
   const connections = trap.connections();
   await trap.close();
   assert.is(connections, 0);
 });
 
-test('a connection goes where the name led when it was judged, and nobody is asked again', async () => {
+test('a connection uses the checked address, without a second DNS query', async () => {
   const browser = service.browser();
   let asked = 0;
   const client = clientOf({
@@ -136,17 +136,17 @@ test('a connection goes where the name led when it was judged, and nobody is ask
   });
   const endpoint = browser.endpoint.replace('localhost', 'no-such-name.invalid');
 
-  // The certificate is for "localhost": that it was shown proves that the connection was made.
+  // The certificate is for "localhost": the TLS error proves that the connection was made.
   const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
 
   assert.is(asked, 1);
   assert.match('reason' in outcome ? outcome.reason : '', /certificate|altname/i);
 });
 
-test('keys that cannot be encrypted for are refused, not thrown', async () => {
+test('unusable keys are rejected without a throw', async () => {
   const outcome = await clientOf().send(deliveryTo({ ...service.browser(), p256dh: 'AAAA' }));
 
-  assert.is(outcome.kind, 'refused');
+  assert.is(outcome.kind, 'rejected');
 });
 
 test.run();

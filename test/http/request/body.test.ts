@@ -1,5 +1,5 @@
 /**
- * What of a body's text is refused before any schema sees it.
+ * Bodies that are rejected before a schema checks them.
  *
  * Pure functions by table and by property.
  */
@@ -43,7 +43,7 @@ for (const [name, text] of refused) {
   });
 }
 
-test('what is no JSON is told where it fails', () => {
+test('the message for invalid JSON names the position', () => {
   assert.throws(() => parseBody('{"servers":12'), /is not JSON: .*position 13/);
   assert.throws(() => parseBody('servers=12'), /is not JSON: .*"servers=12"/);
 });
@@ -65,20 +65,20 @@ const counted: readonly [string, boolean][] = [
   ['{"a":[1,2,3],"b":{"c":[4,5]}}', true],
 ];
 for (const [text, fits] of counted) {
-  test(`at most 3 fields and 8 values: ${text} is ${fits ? 'read' : 'refused'}`, () => {
+  test(`at most 3 fields and 8 values: ${text} is ${fits ? 'accepted' : 'rejected'}`, () => {
     if (fits) assert.equal(parseBody(text, limits), JSON.parse(text));
     else assert.throws(() => parseBody(text, limits), /^The body has more than (3 fields|8 values)\.$/);
   });
 }
 
-/** Members and entries at all levels, and lists and objects without any. */
+/** Counts members and entries at all levels, and empty lists and objects. */
 const valuesOf = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Object.values(value);
   return Math.max(1, members.length) + members.reduce((sum, member) => sum + valuesOf(member), 0);
 };
 
-test('any JSON value is refused exactly when it has more values or fields than it may', () => {
+test('any JSON value is rejected exactly when it has more values or fields than allowed', () => {
   fc.assert(
     fc.property(
       fc.jsonValue({ maxDepth: 6 }),
@@ -101,7 +101,7 @@ test('of duplicate keys the last counts', () => {
   assert.equal(parseBody('{"a":1,"a":2}'), { a: 2 });
 });
 
-test('a __proto__ member is dropped at any level, and reaches no prototype', () => {
+test('a __proto__ member is dropped at every level and changes no prototype', () => {
   const value = parseBody('{"__proto__":{"admin":true},"a":{"__proto__":1,"b":2}}') as Record<
     string,
     unknown
@@ -116,7 +116,7 @@ test('well-formed escapes are read', () => {
   assert.equal(parseBody('{"a":"\\ud83d\\udc4d\\u00e9"}'), { a: '👍é' });
 });
 
-test('any JSON value of modest depth comes through unchanged', () => {
+test('any JSON value of modest depth is parsed unchanged', () => {
   const wellFormed = (text: string): boolean => !text.includes('\\u0000') && !/\\ud[89a-f]/i.test(text);
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }).filter(wellFormed), (text) => {

@@ -1,6 +1,6 @@
 /**
- * The queues of waiting requests: whoever waits too long is told so once, whoever leaves never, in any order
- * of coming and going.
+ * The deadline queues: a request that waits too long expires once, a finished one never, in any order of
+ * entering and leaving.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -13,7 +13,7 @@ const times = { readingMs: 30, workingMs: 20, outboundMs: 50, sweepMs: 1 };
 type Queue = 'startReading' | 'startWorking' | 'startOutbound';
 const limitsMs: Readonly<Record<Queue, number>> = { startReading: 30, startWorking: 20, startOutbound: 50 };
 
-/** A clock that is moved by hand; each step of a millisecond runs what is due. */
+/** A manual clock; each step of a millisecond runs the timers that are due. */
 const steppedClock = () => {
   let nowMs = 0;
   let due: (() => void) | null = null;
@@ -54,7 +54,7 @@ const moves = fc.array(
   { maxLength: 60 },
 );
 
-test('each waiter is told when its own time is over, once, and none that left or moved on', () => {
+test('each waiter expires once at its own deadline, and none that finished or changed queues', () => {
   fc.assert(
     fc.property(moves, (all) => {
       const { clock, step } = steppedClock();

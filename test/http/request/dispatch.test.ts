@@ -1,6 +1,6 @@
 /**
- * The way of a request through the facade, and the order of its checks, against a real server with sample
- * rows.
+ * How the facade processes a request, and the order of its checks, against a real server with sample
+ * routes.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -45,7 +45,7 @@ test('POST /things/stats → 200 for a bot token, with one limit header and no m
   assert.is(answer.headers.get('access-control-expose-headers'), null);
 });
 
-test('a query that came before is read again as it was, and a bad one is refused again', async () => {
+test('a repeated query gives the same result, and a repeated invalid one is rejected again', async () => {
   for (let round = 0; round < 2; round++) {
     assert.equal((await ask(world, 'GET', '/things/a?size=3')).json, {
       id: 'a',
@@ -59,7 +59,7 @@ test('a query that came before is read again as it was, and a bad one is refused
   }
 });
 
-test('a public row ignores tokens, even bad ones', async () => {
+test('a public route ignores tokens, even invalid ones', async () => {
   assert.is((await ask(world, 'GET', '/things/a', { headers: auth('rubbish') })).status, 200);
 });
 
@@ -247,20 +247,20 @@ for (const refusal of refusals) {
   });
 }
 
-test('what is no whole token is told from a token that is unknown', async () => {
+test('a malformed token gets another message than an unknown one', async () => {
   const answerTo = async (authorization: string): Promise<string> =>
     String(
       (await ask(world, 'POST', '/things/stats', { headers: auth(authorization), body: '{}' })).json.message,
     );
 
   for (const mistake of [`Bearer ${bot}`, bot.slice(0, -1), `${bot}x`]) {
-    assert.match(await answerTo(mistake), /This is no whole token/, mistake);
+    assert.match(await answerTo(mistake), /The token is malformed/, mistake);
   }
   const stranger = formatToken({ kind: 'bot', id: 'b1' }, Buffer.alloc(32, 255));
   assert.match(await answerTo(stranger), /unknown, revoked or expired/);
 });
 
-test('a 500 says nothing of its cause, which is logged with the request id', async () => {
+test('a 500 does not reveal its cause, which is logged with the request id', async () => {
   const answer = await ask(world, 'GET', '/things/broken');
 
   assert.not.match(answer.text, /passwd|secret/);
@@ -294,7 +294,7 @@ for (const [title, path, token] of [
   });
 }
 
-test('a team on what it does not own → 403', async () => {
+test('a team token on an entity that the team does not own → 403', async () => {
   const answer = await ask(world, 'GET', '/bot/b1/guarded', { headers: auth(world.token('team', 'team1')) });
 
   assert.is(answer.json.context?.code, 'permission_missing');
@@ -315,7 +315,7 @@ test('when sessions cannot be looked up the answer is 503, never 401', async () 
   assert.is(again.status, 200);
 });
 
-test('every answer is metered by row and status', async () => {
+test('every reply is counted by route and status', async () => {
   world.answered.length = 0;
 
   await ask(world, 'GET', '/things/a');
@@ -332,7 +332,7 @@ test('every answer is metered by row and status', async () => {
   );
 });
 
-test('a client that leaves is metered as 499, once', async () => {
+test('a client that disconnects is counted as 499, once', async () => {
   world.answered.length = 0;
   const leaving = new AbortController();
   const asking = fetch(`http://127.0.0.1:${world.port}/users/u1/slow`, {
@@ -356,7 +356,7 @@ test('a client that leaves is metered as 499, once', async () => {
 
 const brief = { readingMs: 50, workingMs: 50, sweepMs: 5 };
 
-test('a request that asks the outside outlives the deadline of others, and has its own', async () => {
+test('a request to an external service has a longer deadline of its own', async () => {
   const patient = await openWorld({ deadlines: { ...brief, outboundMs: 60_000 } });
   const hasty = await openWorld({ deadlines: { ...brief, workingMs: 60_000, outboundMs: 50 } });
   const put = (world: World, name: string) =>
@@ -377,7 +377,7 @@ test('a request that asks the outside outlives the deadline of others, and has i
   );
 });
 
-test('a bug that shows after the deadline is still logged', async () => {
+test('an error after the deadline is still logged', async () => {
   const other = await openWorld({ deadlines: { ...brief, outboundMs: 50 } });
   const headers = auth(other.token('user', 'u1'));
 
@@ -390,7 +390,7 @@ test('a bug that shows after the deadline is still logged', async () => {
   assert.match(String((other.logged[0] as { err: Error }).err), /late/);
 });
 
-test('the engine speaks first at a deadline: it knows whether something was counted', () => {
+test('the deadline of the engine is shorter: it knows whether anything was counted', () => {
   assert.ok(defaultDeadlines.workingMs > limits.requestDeadlineMs + 2 * limits.deadlineSweepMs);
 });
 

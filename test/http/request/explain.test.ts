@@ -1,8 +1,8 @@
 /**
- * The words of a rejection: one entry per field, what is wrong and what is allowed; and the coercion of
+ * The explanation of a rejection: one entry per field, which says what is allowed; and the coercion of
  * queries.
  *
- * Ajv words what TypeBox rejects; a property checks that the two agree.
+ * Ajv explains what TypeBox rejects; a property checks that the two agree.
  */
 import fc from 'fast-check';
 import { Type } from 'typebox';
@@ -64,13 +64,13 @@ for (const [body, words] of wordings) {
   });
 }
 
-test('a body that is no object is named as a whole', () => {
+test('the explanation of a body that is no object names the whole body', () => {
   const error = explain('body', Body, { value: [], bytes: 2 });
 
   assert.is(error.message, 'The body must be an object.');
 });
 
-/** Every `pattern` below `value`. */
+/** Lists every `pattern` below `value`. */
 const patternsIn = (value: unknown): readonly string[] => {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) =>
@@ -78,7 +78,7 @@ const patternsIn = (value: unknown): readonly string[] => {
   );
 };
 
-test('every pattern of a row, and no other, has words for who does not fit it', () => {
+test('every pattern of a route, and no other, has a message', () => {
   const used = new Set(
     patternsIn(
       [...routes, ...adminOperations.map(({ route }) => route)].map(({ params, query, body }) => [
@@ -101,7 +101,7 @@ test('several fields are all named, at most 16', () => {
   assert.is(Object.keys(many.context).length, explainedFieldsMax);
 });
 
-test('a large body is told its first fault only', () => {
+test('only the first fault of a large body is explained', () => {
   const error = explain('body', Body, { value: { short: 'x', tags: [] }, bytes: 100_000 });
 
   assert.is(Object.keys(error.context).length, 1);
@@ -135,7 +135,7 @@ for (const [query, code] of [
   });
 }
 
-test('the gate and the clerk agree: what is rejected has an explanation, what is accepted has none', () => {
+test('check and explanation agree: what is rejected has an explanation, what is accepted has none', () => {
   const gate = compileCheck(Body);
   const field = fc.oneof(
     fc.string({ maxLength: 40 }),

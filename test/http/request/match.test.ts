@@ -1,5 +1,5 @@
 /**
- * The matcher: which path finds which row, and what no path can do.
+ * The matcher: which path matches which route, and which paths match nothing.
  *
  * By table and by property; the same matcher serves requests and `npm run routes`.
  */
@@ -11,7 +11,7 @@ import type { Method } from '../../../http/route.ts';
 
 const test = suite('match');
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what no parameter may hold.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: characters that no parameter may contain.
 const refused = /[\u0000-\u001f\u007f/]/;
 
 const table: readonly [Method, string][] = [
@@ -92,7 +92,7 @@ for (const path of unknown) {
   });
 }
 
-test('a known path with another method says which are allowed', () => {
+test('a known path with another method lists the allowed ones', () => {
   assert.equal(matcher.find('POST', '/bots/1'), {
     route: undefined,
     values: ['1'],
@@ -102,15 +102,15 @@ test('a known path with another method says which are allowed', () => {
   assert.is(matcher.find('HEAD', '/bots')?.route, undefined);
 });
 
-test('two rows of one method and path are refused', () => {
+test('two routes of one method and path are rejected', () => {
   const entry = { method: 'GET', path: '/a/{x}', route: 1 } as const;
 
-  assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two rows/);
+  assert.throws(() => createMatcher([entry, { ...entry, path: '/a/{y}' }]), /two routes/);
   assert.throws(() => createMatcher([{ ...entry, path: 'a' }]), /slash/);
-  assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /bad segment/);
+  assert.throws(() => createMatcher([{ ...entry, path: '/a//b' }]), /invalid segment/);
 });
 
-test('every row is found by its own path with any text in its parameters, and gets that text back', () => {
+test('every route matches its own path with any text as parameters, and returns that text', () => {
   const text = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' }).filter((word) => {
     const plain = word.isWellFormed() && !refused.test(word) && word !== '.' && word !== '..';
     return (
@@ -134,7 +134,7 @@ test('every row is found by its own path with any text in its parameters, and ge
   );
 });
 
-test('no path makes the matcher throw, and no parameter ever holds a slash, a NUL or nothing', () => {
+test('no path makes the matcher throw, and no parameter contains a slash or NUL or is empty', () => {
   const piece = fc.oneof(
     fc.constantFrom('/', '.', '..', '%2f', '%2e', '%00', '%', '@', 'bots', 'users', ';', '\\'),
     fc.string(),

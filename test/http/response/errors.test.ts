@@ -1,5 +1,5 @@
 /**
- * The one mapping from errors to replies.
+ * The mapping from errors to replies.
  *
  * Pure functions over the whole closed list of codes.
  */
@@ -31,7 +31,7 @@ const reasons = [
   ['bug', 500, 'internal'],
 ] as const;
 for (const [reason, status, code] of reasons) {
-  test(`a store that is ${reason} → ${status} ${code}, and nothing of its cause leaves`, () => {
+  test(`a store that is ${reason} → ${status} ${code}, and the cause is not revealed`, () => {
     const cause = new Error('SELECT secret FROM sessions at 10.0.0.5');
     const error = new StorageError('find', { outcome: 'unknown', reason, cause, detail: 'secret detail' });
 
@@ -48,7 +48,7 @@ for (const [reason, status, code] of reasons) {
   });
 }
 
-test('damage → 503 that asks to wait a minute, and no line of the log for each request', () => {
+test('damage → 503 with Retry-After of a minute, and no log line per request', () => {
   const damaged = new StorageError('find', { outcome: 'not_applied', reason: 'damaged' });
   for (const error of [
     damaged,
@@ -63,7 +63,7 @@ test('damage → 503 that asks to wait a minute, and no line of the log for each
   assert.match(buildErrorReply(damaged, 'request-1').headers, 'Retry-After: 60');
 });
 
-test('a 503 says what to do, by what is known of the effect', () => {
+test('a 503 says what to do, by its outcome', () => {
   const words = (outcome: 'not_applied' | 'unknown'): string =>
     JSON.parse(
       buildErrorReply(new StorageError('find', { outcome, reason: 'unreachable' }), 'request-1').text,
@@ -73,7 +73,7 @@ test('a 503 says what to do, by what is known of the effect', () => {
   assert.match(words('unknown'), /not known: look before you send it again/);
 });
 
-test('anything else → 500 that says nothing, and is logged', () => {
+test('any other error → 500 that reveals nothing, and is logged', () => {
   for (const thrown of [new Error('secret'), new TypeError('secret'), 'secret', null, undefined]) {
     const reply = buildErrorReply(thrown, 'request-1');
     assert.is(reply.status, 500);
@@ -88,7 +88,7 @@ test('Retry-After is in whole seconds, rounded up', () => {
   assert.is(reply.headers, '\r\nRetry-After: 2');
 });
 
-test('only a token that is not valid brings X-Session-Invalid', () => {
+test('only an invalid token has X-Session-Invalid', () => {
   const withHeader = Object.keys(errorStatuses).filter((code) =>
     buildErrorReply(new DomainError(code as ErrorCode, ''), 'r').headers.includes('X-Session-Invalid: true'),
   );

@@ -1,8 +1,7 @@
 /**
- * What goes around a reply's body: caching, entity tags, CORS, limits, and the documents of the public
- * listener.
+ * The headers of replies: caching, entity tags, CORS, rate limits; and the documents of the public listener.
  *
- * Against a real server with sample rows.
+ * Against a real server with sample routes.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -28,7 +27,7 @@ test('the same entity tag → 304 without a body, another one → 200', async ()
   assert.is(other.status, 200);
 });
 
-test('a request that counts, and a reply to a token, may not be kept', async () => {
+test('the reply to a counted request or to a token must not be cached', async () => {
   const counted = await ask(world, 'GET', '/things/a?target=page');
   const own = await ask(world, 'GET', '/user/u1/guarded', { headers: auth(user) });
   const list = await ask(world, 'GET', '/things/@all');
@@ -55,7 +54,7 @@ test('OPTIONS on a known path → 204 with the CORS rules, on an unknown one →
   assert.is((await ask(world, 'OPTIONS', '/nothing')).status, 404);
 });
 
-test('every kind of reply may be read by any page, whether an Origin was sent or not', async () => {
+test('any page may read every kind of reply, whether an Origin was sent or not', async () => {
   const etag = (await ask(world, 'GET', '/things/a')).headers.get('etag') ?? '';
   const kinds: readonly [string, string, { headers?: Record<string, string>; body?: string }, number][] = [
     ['GET', '/things/a', {}, 200],
@@ -81,7 +80,7 @@ test('every kind of reply may be read by any page, whether an Origin was sent or
   }
 });
 
-test('a page reads every header that a reply carries for it, also from a shared cache', async () => {
+test('a page may read every exposed header of a reply, also from a shared cache', async () => {
   const readable =
     'X-Session-Invalid, Retry-After, ETag, X-Request-Id, RateLimit, RateLimit-Policy, ' +
     'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
@@ -102,7 +101,7 @@ test('a page reads every header that a reply carries for it, also from a shared 
   }
 });
 
-test('the sixth request of an address to a limit of five → 429 with every header', async () => {
+test('the sixth request of an address under a limit of five → 429 with every header', async () => {
   const other = await openWorld();
   for (let count = 0; count < 5; count++) assert.is((await ask(other, 'POST', '/limited')).status, 204);
 
@@ -123,7 +122,7 @@ test('the sixth request of an address to a limit of five → 429 with every head
   }
 });
 
-test('limits count a network of 64 bits of IPv6 as one address', async () => {
+test('limits count an IPv6 /64 network as one address', async () => {
   const other = await openWorld({ trustedProxies: ['127.0.0.1'] });
   const from = async (address: string) =>
     (await ask(other, 'POST', '/limited', { headers: { 'X-Forwarded-For': address } })).status;

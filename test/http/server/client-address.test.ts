@@ -1,7 +1,7 @@
 /**
- * Whom a request is counted for.
+ * The client address that limits and unique clicks count.
  *
- * Pure functions by table: peers, proxies, spoofed and broken headers.
+ * Pure functions by table: peers, proxies, spoofed and malformed headers.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -50,14 +50,14 @@ for (const [name, peer, header, expected] of cases) {
   });
 }
 
-test('what is remembered of a header is never told to another peer or for another header', () => {
+test('a cached address is never used for another peer or another header', () => {
   const addressOf = createAddressReader(trusted);
   for (let round = 0; round < 2; round++) {
     for (const [name, peer, header, expected] of cases) assert.is(addressOf(peer, header), expected, name);
   }
 });
 
-test('without proxies, too, an address is counted by its network', () => {
+test('without proxies an IPv6 address is counted by its network too', () => {
   const addressOf = createAddressReader([]);
 
   assert.is(addressOf('2001:db8::1', '6.6.6.6'), '2001:db8::/64');
@@ -66,11 +66,11 @@ test('without proxies, too, an address is counted by its network', () => {
   assert.is(addressOf('203.0.113.9', '6.6.6.6'), '203.0.113.9');
 });
 
-test('with no trusted proxies the header is never read', () => {
+test('without trusted proxies the header is ignored', () => {
   assert.is(toClientAddress('127.0.0.1', '6.6.6.6', []), '127.0.0.1');
 });
 
-test('a bad setting is refused in words', () => {
+test('an invalid setting is rejected with a message', () => {
   assert.throws(() => parseTrustedProxies(['10.0.0.0/99']), /TRUSTED_PROXIES.*10\.0\.0\.0\/99/);
 });
 

@@ -1,7 +1,7 @@
 /**
  * Framing: requests whose end can be read in two ways, and requests that hide a second one (smuggling).
  *
- * Whatever is answered, it is one error and the connection is closed; the hidden request is never served.
+ * The answer is always one error and the connection closes; the hidden request is never served.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -16,7 +16,7 @@ test.after(() => world.close());
 
 const host = 'Host: a\r\n';
 const post = (headers: string, body: string): string => `POST /echo HTTP/1.1\r\n${host}${headers}\r\n${body}`;
-/** Hidden behind a request; whatever is answered, it must not be served. */
+/** Hidden behind another request; it must never be served. */
 const smuggled = `GET /things/smuggled HTTP/1.1\r\n${host}\r\n`;
 
 const framings: readonly [string, string][] = [

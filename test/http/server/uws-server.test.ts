@@ -1,6 +1,6 @@
 /**
  * Bytes on the wire: framing, smuggling, bodies, HEAD, pipelining, aborts, streaming, draining. Raw sockets
- * only, because every client library repairs what is tested here.
+ * only, because client libraries would repair the malformed requests.
  */
 import { connect } from 'node:net';
 import { suite } from 'uvu';
@@ -19,7 +19,7 @@ const post = (headers: string, body: string): string => `POST /echo HTTP/1.1\r\n
 const sized = (body: string): string => post(`Content-Length: ${body.length}\r\n`, body);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Requests that try to hide a second one; whatever is answered, the hidden one must not be served. */
+/** A request hidden behind another one; it must never be served. */
 const smuggled = `GET /things/smuggled HTTP/1.1\r\n${host}\r\n`;
 test('a chunked body is read, and the connection closed after the reply', async () => {
   const bytes = post('Transfer-Encoding: chunked\r\n', '5\r\n{"a":\r\n3\r\n1}\n\r\n0\r\n\r\n');
@@ -76,7 +76,7 @@ test('a body in many small packets arrives whole', async () => {
   assert.is(answersIn(text)[0]?.body, '{"body":{"word":"gruse"}}');
 });
 
-test('a body that never comes is answered 400 within the reading deadline, and closed', async () => {
+test('a body that never arrives → 400 within the reading deadline, and close', async () => {
   const answer = await raw(world.port, post('Content-Length: 10\r\n', '{'), untilClosed);
 
   assert.ok(answer.closed);
@@ -116,7 +116,7 @@ test('pipelined requests are answered in order', async () => {
   );
 });
 
-test('the body of a refused request is not taken for the next request', async () => {
+test('the body of a rejected request is not parsed as the next request', async () => {
   const refused = `POST /nothing HTTP/1.1\r\n${host}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`;
 
   const answer = await raw(world.port, refused + get, (text) => answersIn(text).length === 2);
@@ -128,7 +128,7 @@ test('the body of a refused request is not taken for the next request', async ()
   assert.match(answersIn(answer.text)[1]?.body ?? '', /"a"/);
 });
 
-test('a request refused before its body came: the body is passed over, the next request served', async () => {
+test('a request rejected before its body arrived: the body is skipped, the next one is served', async () => {
   const socket = connect(world.port, '127.0.0.1');
   let text = '';
   socket.on('data', (chunk) => {
@@ -157,7 +157,7 @@ test('bytes that are not UTF-8 → 400', async () => {
   }
 });
 
-test('a body behind a GET is passed over; one above the cap costs the connection', async () => {
+test('the body of a GET is skipped; one above the cap closes the connection', async () => {
   const small = get.replace(host, `${host}Content-Length: 3\r\n`);
   const answers = await raw(world.port, `${small}abc${get}`, (text) => answersIn(text).length === 2);
   const huge = await raw(world.port, get.replace(host, `${host}Content-Length: 1000000\r\n`), untilClosed);
@@ -227,7 +227,7 @@ test('nothing names the server software', async () => {
   assert.not.match((await raw(world.port, get)).text, /websockets/i);
 });
 
-test('a client that leaves while its request waits costs nothing, and is not written to', async () => {
+test('a client that disconnects while its request waits is not written to', async () => {
   const token = world.token('user', 'u1');
   const socket = connect(world.port, '127.0.0.1');
   socket.write(`PUT /users/u1/slow HTTP/1.1\r\n${host}User-Auth: ${token}\r\n\r\n`);
@@ -255,7 +255,7 @@ test('a handler that takes too long → 503 deadline_passed, outcome unknown', a
   assert.is(context.outcome, 'unknown');
 });
 
-test('a streamed answer arrives whole, and HEAD of it is empty', async () => {
+test('a streamed reply arrives whole, and HEAD of it is empty', async () => {
   const request = `GET /things/@stream?pieces=3000 HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
 
   const answer = await raw(world.port, request, untilClosed, 5_000);
@@ -267,7 +267,7 @@ test('a streamed answer arrives whole, and HEAD of it is empty', async () => {
   assert.not.match(head.text, /xxx/);
 });
 
-test('a streamed answer that fails in the middle is cut, not ended', async () => {
+test('a streamed reply that fails in the middle closes the connection without an end', async () => {
   const request = `GET /things/@stream?pieces=2&break=true HTTP/1.1\r\n${host}\r\n`;
 
   const answer = await raw(world.port, request, untilClosed);
@@ -276,7 +276,7 @@ test('a streamed answer that fails in the middle is cut, not ended', async () =>
   assert.not.match(answer.text, /0\r\n\r\n$/);
 });
 
-test('a client that leaves a streamed answer ends the iteration', async () => {
+test('a client that disconnects from a streamed reply ends the iteration', async () => {
   world.seen.length = 0;
   const socket = connect(world.port, '127.0.0.1');
   socket.write(`GET /things/@stream?pieces=1000000 HTTP/1.1\r\n${host}\r\n`);
@@ -291,7 +291,7 @@ test('a client that leaves a streamed answer ends the iteration', async () => {
   assert.ok(world.seen.some((seen) => seen.name === 'streamEnded'));
 });
 
-test('a second listener on the same port is refused in words', async () => {
+test('a second listener on the same port is rejected with a message', async () => {
   const other = await openWorld({ deadlines });
   try {
     await other.facade.listen('127.0.0.1', world.port);
@@ -303,7 +303,7 @@ test('a second listener on the same port is refused in words', async () => {
   }
 });
 
-test('an address of another machine is refused in words', async () => {
+test('an address of another machine is rejected with a message', async () => {
   const other = await openWorld({ deadlines });
   try {
     await other.facade.listen('192.0.2.1', 0);
@@ -315,7 +315,7 @@ test('an address of another machine is refused in words', async () => {
   }
 });
 
-test('a drain answers what is in flight, refuses what is new, and closes idle connections', async () => {
+test('a drain answers requests in flight, rejects new ones, and closes idle connections', async () => {
   const other = await openWorld();
   const token = other.token('user', 'u1');
   const waiting = raw(

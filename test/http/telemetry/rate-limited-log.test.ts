@@ -1,5 +1,5 @@
 /**
- * The log of failed requests under a flood of them.
+ * The log of failed requests under load.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -9,7 +9,7 @@ const test = suite('sparing log');
 
 interface Line {
   readonly id?: number;
-  readonly left_out?: number;
+  readonly suppressed?: number;
 }
 const open = () => {
   const lines: Line[] = [];
@@ -28,10 +28,10 @@ test('a few failures are all written', () => {
   fail(failuresPerSecondMax);
 
   assert.is(lines.length, failuresPerSecondMax);
-  assert.not.ok(lines.some((line) => 'left_out' in line));
+  assert.not.ok(lines.some((line) => 'suppressed' in line));
 });
 
-test('of a flood a second writes so many, and the next line says how many were left out', () => {
+test('a flood writes a limited number of lines per second; the next line counts the suppressed', () => {
   const { lines, time, fail } = open();
 
   fail(failuresPerSecondMax + 1_000);
@@ -40,7 +40,7 @@ test('of a flood a second writes so many, and the next line says how many were l
 
   assert.is(lines.length, failuresPerSecondMax + 2);
   assert.equal(
-    lines.slice(-2).map((line) => line.left_out),
+    lines.slice(-2).map((line) => line.suppressed),
     [1_000, undefined],
   );
 });

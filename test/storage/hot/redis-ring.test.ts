@@ -198,7 +198,7 @@ for (const share of [0.2, 0.5]) {
 
       await assertHealed(world, sumOfTallies([first, second]));
       assert.ok(sumOf(world, 'resent') > 0, 'nothing was lost');
-      assert.is(sumOf(world, 'merged') + sumOf(world, 'gone'), 0);
+      assert.is(sumOf(world, 'merged') + sumOf(world, 'deleted'), 0);
     }));
 }
 

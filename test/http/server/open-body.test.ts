@@ -1,15 +1,15 @@
 /**
- * Bodies in pieces: they come together unchanged, hold about twice what was sent, and give it back.
+ * Bodies in chunks: they are joined unchanged, take about twice the memory of what was sent, and release it.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { OpenBody, openBodiesBytesMax } from '../../http/open-body.ts';
+import { OpenBody, openBodiesBytesMax } from '../../../http/server/open-body.ts';
 
 const test = suite('open body');
-const pieceOf = (bytes: number): ArrayBuffer => new Uint8Array(bytes).buffer;
+const createChunk = (bytes: number): ArrayBuffer => new Uint8Array(bytes).buffer;
 
-test('any pieces come together as they came, and hold at most twice as much and 4 KiB', () => {
+test('any chunks are joined unchanged, and take at most twice their size plus 4 KiB', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 30 });
   fc.assert(
     fc.property(pieces, (all) => {
@@ -30,7 +30,7 @@ test('any pieces come together as they came, and hold at most twice as much and 
   );
 });
 
-test('a piece is copied: what the sender does with it later changes nothing', () => {
+test('a chunk is copied: later changes of its buffer have no effect', () => {
   const body = new OpenBody({ bytes: 0 });
   const piece = Buffer.alloc(3, 'a');
   const sent = piece.buffer.slice(piece.byteOffset, piece.byteOffset + 3);
@@ -41,18 +41,18 @@ test('a piece is copied: what the sender does with it later changes nothing', ()
   assert.is(body.whole().toString(), 'aaa');
 });
 
-test('bodies that would hold more than the bound together are refused until others are given back', () => {
+test('bodies above the bound together are rejected until others are released', () => {
   const open = { bytes: 0 };
   const large = new OpenBody(open);
   const other = new OpenBody(open);
-  assert.ok(large.add(pieceOf(openBodiesBytesMax - 4_096)));
-  assert.ok(other.add(pieceOf(4_096)));
-  assert.not(other.add(pieceOf(1)));
+  assert.ok(large.add(createChunk(openBodiesBytesMax - 4_096)));
+  assert.ok(other.add(createChunk(4_096)));
+  assert.not(other.add(createChunk(1)));
   assert.is(open.bytes, openBodiesBytesMax);
 
   large.drop();
 
-  assert.ok(other.add(pieceOf(1)));
+  assert.ok(other.add(createChunk(1)));
   other.drop();
   assert.is(open.bytes, 0);
 });
