@@ -31,7 +31,7 @@ const readSource = (folder: string): string => {
 };
 
 /** Reads the library of this version of the program. */
-export const readLibrary = (folder = join(import.meta.dirname, '../functions')): Library => {
+export const readLibrary = (folder = join(import.meta.dirname, 'functions')): Library => {
   const source = readSource(folder);
   const version = createHash('sha256').update(source).digest('hex').slice(0, 12);
   const name = `${prefix}${version}`;
