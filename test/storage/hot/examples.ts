@@ -211,7 +211,7 @@ const flushExamples: Record<string, Example> = {
     });
     assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
     assert.equal(await world.store.readVersions([bot.shard]), [
-      { generation: 1, version: moved.version, mark: moved.chainHash },
+      { generation: 1, version: moved.version, chainHash: moved.chainHash },
     ]);
   },
   async 'a late settlement of an older flush does not undo a later one'(world) {

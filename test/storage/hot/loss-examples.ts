@@ -63,7 +63,7 @@ export const lossExamples: Record<string, Example> = {
     await world.store.clear([{ shard, generation: 1, version }]);
 
     assert.equal(await world.store.countBacklog(), { entities: 0, votes: 0 });
-    assert.equal(await world.store.readVersions([shard]), [{ generation: 0, version: 0, mark: 0 }]);
+    assert.equal(await world.store.readVersions([shard]), [{ generation: 0, version: 0, chainHash: 0 }]);
     assert.is((await world.sendAs('new', 1, init())).outcome, 'uninitialised');
     await world.store.publish([{ shard, generation: 2 }]);
     assert.is((await world.sendAs('example', 1, click('5'))).outcome, 'applied', 'no producer is known');
