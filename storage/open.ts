@@ -79,7 +79,7 @@ const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onWarning });
+  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,

@@ -321,12 +321,12 @@ const claimVoters = (claims: Claims, open: () => World): void => {
 
     const first = await read(0, null);
     assert.equal(first, [
-      { user: 'u3', atMs: fromMs, held: false },
-      { user: 'u2', atMs: fromMs + 120_000, held: false },
+      { user: 'u3', atMs: fromMs, pinned: false },
+      { user: 'u2', atMs: fromMs + 120_000, pinned: false },
     ]);
     assert.equal(await read(0, first[1] ?? null), [
-      { user: 'u4', atMs: fromMs + 180_000, held: true },
-      { user: 'u5', atMs: fromMs + 240_000, held: false },
+      { user: 'u4', atMs: fromMs + 180_000, pinned: true },
+      { user: 'u5', atMs: fromMs + 240_000, pinned: false },
     ]);
     assert.equal(
       (await read(fromMs + 120_001, null)).map(({ user }) => user),
