@@ -1,10 +1,12 @@
 /**
- * What one node shares with the others of its fleet: sessions, edits, rate limits, who lives.
+ * Wires a node to the other nodes: sessions, edits, rate limits and heartbeats, through storage/nodes/.
  *
- * The one place that knows whether there are others. Where the stores are embedded this node is alone, and
- * everything here is the plain thing; where they are shared, the same parts with the signal plane between
- * them. Opening never waits for Redis: until this node hears itself it believes nothing it cached. Called by
- * rollcall.ts, which closes it before the stores.
+ * Only this file knows whether other nodes may exist. With embedded stores the node is alone and gets the
+ * plain catalogue and sessions; with shared stores the same parts are connected through Redis. It contains
+ * only wiring: storage/nodes/heartbeats.ts lists the nodes known in Redis, membership.ts those known in SQL,
+ * and commands.ts is the connection for Redis commands. Opening never waits for Redis: until the first
+ * heartbeat message arrives, the node uses no cached session. Called by rollcall.ts, which closes it before
+ * the stores.
  */
 import type { Engine } from '../engine/engine.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';

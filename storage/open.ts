@@ -1,11 +1,10 @@
 /**
  * Opens the stores of one node: the only place where an adapter is chosen.
  *
- * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, the embedded stores
- * in the data folder: LMDB for what counts and PGlite for SQL, behind one lock that is taken first and
- * given back last, so no two processes ever have the folder open. An adapter and its library are loaded when
- * they are chosen: the others would make every start longer. Called by the composition root and the command
- * line.
+ * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, it opens the embedded
+ * stores in the data folder: LMDB for counters and PGlite for SQL, behind one lock that is taken first and
+ * released last, so two processes never have the folder open. Only the chosen adapter is loaded, which keeps
+ * starts short. Called by the composition root and the command line.
  */
 import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
@@ -29,9 +28,9 @@ export interface StoresConfig {
 export interface StoresOptions {
   /** Wall time in ms, the hot store's clock. */
   readonly clock: () => number;
-  /** Failures nobody waits for (snapshots, upkeep): words for the log. */
+  /** Receives failures of background work (snapshots, upkeep), for the log. */
   readonly onWarning: (words: string, error: unknown) => void;
-  /** A store inside this process is gone, and only a new process brings it back. At most once. */
+  /** An embedded store has ended, and only a new process can open it again. Called at most once. */
   readonly onLost?: (words: string, error: unknown) => void;
 }
 
@@ -47,7 +46,7 @@ export interface Stores extends Pool {
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
   /** SQL came back from an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
-  /** It will, whatever happens now: the hot store has a generation of which SQL has no totals. */
+  /** Records that the resend is certain: the hot store has a generation of which SQL has no totals. */
   markReflushed(): void;
   /**
    * Takes a snapshot of the embedded SQL in the background, unless there is one that the hot store can be
@@ -56,7 +55,7 @@ export interface Stores extends Pool {
   protect(): void;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
-  /** What is weaker than it should be, or away, now: words for `/readyz`. */
+  /** Current warnings for `/readyz`: stores that are away or weaker than they should be. */
   listWarnings(): readonly string[];
   /** Closes both; the embedded SQL with a last snapshot, and frees the folder. Idempotent. */
   close(): Promise<void>;
@@ -74,12 +73,12 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
   return Promise.reject(new Error(bothOrNone));
 };
 
-/** What every store of counted facts says of itself when it keeps all it confirmed. */
+/** The durability text of a Redis that keeps every confirmed write. */
 const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onWarning });
+  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
@@ -90,7 +89,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     const weak = fullyDurable.test(hot.durability)
       ? []
       : [`REDIS_URL: a confirmed write is ${hot.durability}.`];
-    const standing = [...server.notes, ...weak];
+    const warnings = [...server.notes, ...weak];
     return {
       hot,
       sql: server.sql,
@@ -102,10 +101,10 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       reflush: false,
       markReflushed: () => {},
       protect: () => {},
-      notes: standing,
+      notes: warnings,
       listWarnings: () => {
         const trouble = server.getLastError();
-        return trouble === null ? standing : [...standing, trouble];
+        return trouble === null ? warnings : [...warnings, trouble];
       },
       close: async () => {
         await hot.close();
@@ -118,7 +117,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
   }
 };
 
-/** A new database beside counters would never fit them. Throws words when there are any; closes the store. */
+/** Throws if the hot store has counters, because a new database would not match them. Closes the store. */
 const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> => {
   const generations = await hot.readGenerations();
   await hot.close();

@@ -1,9 +1,9 @@
 /**
- * Makes the data folder, or says in words for the operator why it cannot be used.
+ * Creates the data folder, or throws a message for the operator that says why it cannot be used.
  *
  * One step at a time: the recursive `mkdir` of Node never returns when a parent is a link to nowhere (a disk
  * that is not mounted). Never changes a folder that is there. Called by lock.ts before anything else, and
- * by who keeps the operator's token.
+ * by ops/operator-token.ts.
  */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

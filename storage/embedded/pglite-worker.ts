@@ -1,5 +1,5 @@
 /**
- * The worker thread that runs PGlite behind its socket server. Started by embedded.ts and by nobody else.
+ * The worker thread that runs PGlite behind its socket server. Started by pglite.ts only.
  *
  * PGlite is one backend: one session, one statement at a time, and a wasm module that blocks its thread,
  * hence the thread of its own. A failure inside the module (not an SQL error) leaves it unusable and would

@@ -1,6 +1,6 @@
 /**
- * Reads all of a database, so that damage shows: pages carry checksums, and an index knows of rows that a
- * file cut short does not hold any more. Called by open.ts after the machine stopped.
+ * Reads a whole database to detect damage: pages have checksums, and an index still lists rows that a
+ * truncated file has lost. Called by open.ts after the machine stopped.
  */
 import type { Sql } from '../sql/client.ts';
 
@@ -10,7 +10,7 @@ interface Table {
   readonly key: string;
 }
 
-const ownTables = (sql: Sql) => sql<Table[]>`
+const listTables = (sql: Sql) => sql<Table[]>`
   select pg_class.oid::regclass::text as name, coalesce((
     select string_agg(quote_ident(attname), ', ' order by array_position(indkey::int[], attnum::int))
     from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
@@ -19,7 +19,7 @@ const ownTables = (sql: Sql) => sql<Table[]>`
 
 /** Reads every row of every table, by itself and by its primary key. Rejects at the first damage. */
 export const readAll = async (sql: Sql): Promise<void> => {
-  for (const { name, key } of await ownTables(sql)) {
+  for (const { name, key } of await listTables(sql)) {
     await sql.unsafe(`select count(*) from ${name}`);
     if (key === '') continue;
     await sql.begin(async (transaction) => {

@@ -1,5 +1,5 @@
 /**
- * Snapshots of the embedded database: synced packs with the checksum of every file, and the way back.
+ * Snapshots of the embedded database: takes them as synced packs with checksums, and restores them.
  *
  * PGlite never syncs, so after a power cut its folder may be torn; a snapshot is not. Each lies in a folder
  * of its own that gets its final name last, so an unfinished one is never taken for one. The newest two stay.
@@ -73,15 +73,15 @@ export interface Packing {
  * Durable when it resolves, to the snapshot's name; only then are older ones than the newest two removed.
  */
 export const takeSnapshot = async (
-  place: SnapshotPaths,
+  paths: SnapshotPaths,
   { packInto, generations }: Packing,
 ): Promise<string> => {
-  mkdirSync(place.snapshots, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(place.snapshots)) {
-    if (name.endsWith(unfinished)) await remove(join(place.snapshots, name));
+  mkdirSync(paths.snapshots, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(paths.snapshots)) {
+    if (name.endsWith(unfinished)) await remove(join(paths.snapshots, name));
   }
   const name = createName();
-  const draft = join(place.snapshots, name + unfinished);
+  const draft = join(paths.snapshots, name + unfinished);
   mkdirSync(draft, { mode: 0o700 });
   const pack = join(draft, packName);
   const contents = await packInto(pack);
@@ -90,10 +90,10 @@ export const takeSnapshot = async (
   const manifest: SnapshotManifest = { format: 1, takenAt: new Date().toISOString(), contents, generations };
   await writeSynced(join(draft, manifestName), JSON.stringify(manifest));
   await syncPath(draft, true);
-  renameSync(draft, join(place.snapshots, name));
-  await syncPath(place.snapshots, true);
-  for (const old of listSnapshots(place.snapshots).slice(keepNewest))
-    await remove(join(place.snapshots, old));
+  renameSync(draft, join(paths.snapshots, name));
+  await syncPath(paths.snapshots, true);
+  for (const old of listSnapshots(paths.snapshots).slice(keepNewest))
+    await remove(join(paths.snapshots, old));
   return name;
 };
 
@@ -102,16 +102,16 @@ export const takeSnapshot = async (
  * where, `''` when nothing was there. Rejects with words, and leaves all as it is, when the snapshot is
  * damaged.
  */
-export const putBack = async (place: SnapshotPaths, name: string): Promise<string> => {
-  const folder = join(place.snapshots, name);
+export const putBack = async (paths: SnapshotPaths, name: string): Promise<string> => {
+  const folder = join(paths.snapshots, name);
   const manifest = readManifest(folder);
-  const draft = `${place.live}${unfinished}`;
+  const draft = `${paths.live}${unfinished}`;
   await remove(draft);
   await unpack(join(folder, packName), manifest.contents, draft);
   await syncFolder(draft);
-  const aside = existsSync(place.live) ? `${place.live}.broken-${createName()}` : '';
-  if (aside) renameSync(place.live, aside);
-  renameSync(draft, place.live);
-  await syncPath(dirname(place.live), true);
+  const aside = existsSync(paths.live) ? `${paths.live}.broken-${createName()}` : '';
+  if (aside) renameSync(paths.live, aside);
+  renameSync(draft, paths.live);
+  await syncPath(dirname(paths.live), true);
   return aside;
 };

@@ -1,18 +1,18 @@
 /**
- * Which part of a shard's backlog may go to SQL together, when there is no room for all of it.
+ * Chooses the part of a shard's backlog that may go to SQL together, when the limit does not admit all of it.
  *
- * Rows of votes and the totals that count them must not part: a store that is emptied afterwards gets both
- * from SQL. Pure. Called by both hot stores.
+ * Totals must never reach SQL without the rows of all votes they count: a hot store that is emptied later
+ * reads both from SQL. Pure. Called by both hot stores.
  */
 import type { Backlog } from '../../engine/ports.ts';
 
-/** What was read of one shard in one moment, and whether more was there. */
+/** What one read of a shard returned, and whether the shard has more. */
 export interface PeekedBacklog extends Backlog {
   readonly moreEntities: boolean;
   readonly moreVotes: boolean;
 }
 
-/** `limit`: how many the caller asked for of all shards, none of a kind that he does not want. */
+/** Drops the entries that must wait. `limit` is the caller's limit over all shards; 0 excludes a kind. */
 export const keepConsistent = (
   { entities, votes, moreEntities, moreVotes }: PeekedBacklog,
   limit: { readonly entities: number; readonly votes: number },
@@ -20,6 +20,6 @@ export const keepConsistent = (
   if (limit.entities === 0 || limit.votes === 0) return { entities, votes };
   if (moreVotes) return { entities: [], votes };
   if (!moreEntities) return { entities, votes };
-  const taken = new Set(entities.map(({ ref }) => ref.address));
-  return { entities, votes: votes.filter(({ ref }) => taken.has(ref.address)) };
+  const addresses = new Set(entities.map(({ ref }) => ref.address));
+  return { entities, votes: votes.filter(({ ref }) => addresses.has(ref.address)) };
 };

@@ -1,10 +1,11 @@
 /**
- * Decisions about past votes: void, reset, delete. Each is one SQL transaction that ends in adjustments.
+ * Changes past votes: voids one, resets many, deletes a listing. Each change is one SQL transaction that
+ * writes adjustments for the hot store.
  *
- * The caller has the outbox drained first (`engine.flushed`), so that the votes concerned have rows, and
- * delivers afterwards (`engine.deliver`); a crash in between loses nothing, since adjustments stay open until
- * heard. A vote counts once: what makes a vote row void takes it from the totals in the same transaction.
- * Called by the operator's side, jobs and the catalogue's deletions.
+ * The caller first drains the outbox (`engine.flushed`), so that all votes concerned have rows, and delivers
+ * the adjustments afterwards (`engine.deliver`). A crash in between loses nothing, because adjustments stay
+ * open until delivered. The transaction that voids a vote row also subtracts it from the totals. Called by
+ * the operator's commands, jobs and the catalogue's deletions.
  */
 
 import type { CastVote } from '../../engine/entity/items.ts';
@@ -14,13 +15,13 @@ import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustment, writeForget } from './adjustments.ts';
 import { locks } from './locks.ts';
 
-/** `redeemed` votes still hold their voter back; others do not. */
+/** After a `redeemed` vote its voter still has to wait for the window; after the others not. */
 export type VoidReason = 'operator' | 'redeemed';
 export type VoidOutcome =
   | { readonly kind: 'voided'; readonly target: EntityRef }
   | { readonly kind: 'already_void' | 'unknown_vote' };
 
-interface FoundVoteRow {
+interface VoteRow {
   readonly incarnation: number;
   readonly author: string;
   readonly upvote: boolean;
@@ -28,44 +29,49 @@ interface FoundVoteRow {
   readonly at_ms: number;
 }
 
-const findVote = async (sql: Queryable, itag: string): Promise<FoundVoteRow | undefined> => {
-  const [vote] = await sql<FoundVoteRow[]>`
+const findVote = async (sql: Queryable, itag: string): Promise<VoteRow | undefined> => {
+  const [vote] = await sql<VoteRow[]>`
     select incarnation, author, upvote, void, (extract(epoch from created_at) * 1000)::bigint as at_ms
     from vote_rows where itag = ${itag}`;
   return vote;
 };
 
-/** Whether another vote of the same request still counts or was redeemed: then its voter stays held back. */
+/**
+ * Whether another vote of the same request still counts or was redeemed: then its voter still has to wait.
+ */
 const isHoldingVoter = async (transaction: Transaction, itag: string): Promise<boolean> => {
   const others = await transaction`
-    select from vote_rows as other join votes as mine
-      on mine.author = other.author and mine.incarnation = other.incarnation
-      and mine.target_type = other.target_type and mine.target_id = other.target_id
-      and mine.created_at = other.created_at
-    where mine.itag = ${itag} and other.itag <> ${itag}
+    select from vote_rows as other join votes as voided
+      on voided.author = other.author and voided.incarnation = other.incarnation
+      and voided.target_type = other.target_type and voided.target_id = other.target_id
+      and voided.created_at = other.created_at
+    where voided.itag = ${itag} and other.itag <> ${itag}
       and (not other.void or other.void_reason = 'redeemed') limit 1`;
   return others.length > 0;
 };
 
-/** Voids one vote. Ledger when it resolves; the hot store hears of it through `engine.deliver`. */
+/**
+ * Voids one vote. *Ledger* when it resolves; `engine.deliver` brings it to the hot store. Rejects with a
+ * `StorageError`.
+ */
 export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>
   asStorage('ledger.voidVote', () =>
     sql.begin(async (transaction): Promise<VoidOutcome> => {
       await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
-      const seen = await findVote(transaction, itag);
-      if (!seen) return { kind: 'unknown_vote' };
-      const target = await lockListing(transaction, seen.incarnation);
+      const unlocked = await findVote(transaction, itag);
+      if (!unlocked) return { kind: 'unknown_vote' };
+      const target = await lockListing(transaction, unlocked.incarnation);
       const vote = await findVote(transaction, itag);
       if (!vote || vote.void || !target) return { kind: 'already_void' };
       await transaction`
         update votes set void = true, void_reason = ${reason}, voided_at = now() where itag = ${itag}`;
       const castVote: CastVote = { user: vote.author, atMs: vote.at_ms };
-      const held = reason === 'redeemed' || (await isHoldingVoter(transaction, itag));
+      const isHeld = reason === 'redeemed' || (await isHoldingVoter(transaction, itag));
       await writeAdjustment(transaction, vote.incarnation, {
         upvotes: vote.upvote ? -1 : 0,
         downvotes: vote.upvote ? 0 : -1,
         ...(reason === 'redeemed' ? { hold: [castVote] } : {}),
-        ...(held ? {} : { release: [castVote] }),
+        ...(isHeld ? {} : { release: [castVote] }),
       });
       return { kind: 'voided', target };
     }),
@@ -74,15 +80,18 @@ export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<Vo
 export interface VoteReset {
   /** All listings, or one. */
   readonly scope: 'all' | Incarnation;
-  /** Votes before this instant become void, but for immutable ones. */
+  /** Votes before this time become void, except immutable ones. */
   readonly atMs: number;
   readonly reason: 'monthly_reset' | 'operator';
 }
 
-/** Held votes older than this before a reset are older than any window that may still be asked for. */
-const heldDaysMax = 62;
+/** Pinned votes more than this many days before a reset are older than any vote window. */
+const pinnedDaysMax = 62;
 
-/** A reset counts all votes it voids: the pool's limit is for requests, and would cut a big one. */
+/**
+ * A reset counts all votes it voids. The pool's statement timeout is meant for requests and too short for
+ * that.
+ */
 const resetMsMax = 600_000;
 
 interface AffectedListing {
@@ -99,7 +108,7 @@ interface PinnedVote {
 const buildScopeCondition = (sql: Queryable, scope: VoteReset['scope']) =>
   scope === 'all' ? sql`true` : sql`votes.incarnation = ${scope}`;
 
-/** Living listings with votes that the reset voids now, and how many. */
+/** Counts the votes that the reset voids now, per existing listing. */
 const countAffected = (transaction: Transaction, reset: VoteReset): Promise<readonly AffectedListing[]> =>
   transaction<AffectedListing[]>`
     select votes.incarnation, count(*) filter (where votes.upvote) as upvotes,
@@ -109,20 +118,23 @@ const countAffected = (transaction: Transaction, reset: VoteReset): Promise<read
       and votes.created_at < ${new Date(reset.atMs)}
     group by votes.incarnation order by votes.incarnation`;
 
-/** Votes that keep holding their voter back over the reset: immutable ones that count, and redeemed ones. */
+/**
+ * Finds the votes whose voter still has to wait after the reset: immutable ones that count, and redeemed
+ * ones.
+ */
 const findPinned = (transaction: Transaction, reset: VoteReset): Promise<readonly PinnedVote[]> =>
   transaction<PinnedVote[]>`
     select distinct votes.incarnation, votes.author,
       (extract(epoch from votes.created_at) * 1000)::bigint as at_ms
     from vote_rows as votes join totals on totals.incarnation = votes.incarnation
     where ${buildScopeCondition(transaction, reset.scope)} and votes.created_at < ${new Date(reset.atMs)}
-      and votes.created_at >= ${new Date(reset.atMs)}::timestamptz - make_interval(days => ${heldDaysMax})
+      and votes.created_at >= ${new Date(reset.atMs)}::timestamptz - make_interval(days => ${pinnedDaysMax})
       and (votes.void_reason = 'redeemed' or (votes.immutable and not votes.void))`;
 
 /**
- * Voids all votes in scope before an instant: one row, and one adjustment per listing that had such votes.
- * Work is proportional to the votes that become void. Repeating the same reset does nothing. Resolves to the
- * number of listings changed, or -1 when this reset was made before.
+ * Voids all votes in scope before a time: writes one `vote_resets` row, and an adjustment for each listing
+ * that had such votes. Work is proportional to the votes that become void. Repeating a reset does nothing.
+ * Resolves to the number of listings changed, or -1 if this reset was made before. *Ledger* when it resolves.
  */
 export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
   asStorage('ledger.resetVotes', () =>
@@ -130,19 +142,19 @@ export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
       await transaction`select set_config('statement_timeout', ${String(resetMsMax)}, true)`;
       await transaction`select pg_advisory_xact_lock(${locks.votes})`;
       const affected = await countAffected(transaction, reset);
-      const held = Map.groupBy(await findPinned(transaction, reset), (vote) => vote.incarnation);
-      const made = await transaction`
+      const pinned = Map.groupBy(await findPinned(transaction, reset), (vote) => vote.incarnation);
+      const inserted = await transaction`
         insert into vote_resets (scope, at, reason)
         values (${String(reset.scope)}, ${new Date(reset.atMs)}, ${reset.reason})
         on conflict do nothing returning at`;
-      if (made.length === 0) return -1;
+      if (inserted.length === 0) return -1;
       for (const { incarnation, upvotes, downvotes } of affected) {
-        const marks = held.get(incarnation) ?? [];
+        const castVotes = pinned.get(incarnation) ?? [];
         await writeAdjustment(transaction, incarnation, {
           upvotes: -upvotes,
           downvotes: -downvotes,
           releaseBeforeMs: reset.atMs,
-          hold: marks.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
+          hold: castVotes.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
         });
       }
       return affected.length;
@@ -157,10 +169,10 @@ const catalogueTables: Record<EntityKind, string> = {
 };
 
 /**
- * Deletes a listing inside the caller's transaction: catalogue row, totals row, all its votes void (also the
- * immutable ones and those still to come), and the order to the hot store to forget it. What refers to the
- * catalogue row is the caller's to delete, before. Resolves to what was deleted, `null` when there is no
- * such listing.
+ * Deletes a listing inside the caller's transaction: deletes its catalogue row and its totals row, voids all
+ * its votes (including immutable ones and later arrivals), and writes the adjustment that makes the hot store
+ * put a tombstone. The caller must first delete all rows that refer to the catalogue row. Resolves to the
+ * deleted listing, `null` if there is none.
  */
 export const deleteListing = async (
   transaction: Transaction,

@@ -1,9 +1,9 @@
 /**
- * Adjustments: the ledger's decisions about past votes, on their way to the hot store.
+ * Adjustments: the ledger's changes to past votes, to be delivered to the hot store.
  *
- * Owns the `adjustments` table. Sequence numbers are dense per listing, because they are taken under the lock
- * of its totals row. A decision counts as told only when the totals that SQL holds contain it: a hot store
- * that was emptied before that is told again. Called by storage/ledger/ledger.ts, flush.ts and adjust.ts.
+ * Owns the `adjustments` table. Sequence numbers have no gaps per listing, because they are taken under the
+ * lock of its totals row. An adjustment counts as delivered only after the flushed totals in SQL contain it:
+ * a hot store that is emptied before that gets it again. Called by ledger.ts, flush.ts and adjust.ts.
  */
 
 import type { AdjustItem, CastVote } from '../../engine/entity/items.ts';
@@ -13,7 +13,7 @@ import type { Adjustment } from '../../engine/ports.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
 import { markDueByReleases } from './due-reminders.ts';
 
-/** What an adjustment changes; see `AdjustItem`. Kept as JSON in the row. */
+/** What an adjustment changes; see `AdjustItem`. Stored as JSON in the row. */
 export type AdjustmentChange = Partial<
   Pick<AdjustItem, 'upvotes' | 'downvotes' | 'releaseBeforeMs' | 'release' | 'hold'>
 >;
@@ -36,7 +36,7 @@ const toAdjustment = (row: AdjustmentRow): Adjustment => {
   return { id: row.id, item: { kind: 'adjust', target, sequence: row.sequence, ...change } };
 };
 
-/** Open adjustments, oldest first; of one listing when `target` is given. */
+/** Reads open adjustments, oldest first; those of one listing if `target` is given. */
 export const selectOpenAdjustments = async (
   sql: Queryable,
   limit: number,
@@ -49,7 +49,9 @@ export const selectOpenAdjustments = async (
   return rows.map(toAdjustment);
 };
 
-/** Closes those that the flushed totals contain, or that nobody needs any more. */
+/**
+ * Closes those of the adjustments that the flushed totals contain, and those of deleted listings. *Ledger*.
+ */
 export const markAdjustmentsDelivered = async (sql: Queryable, ids: readonly number[]): Promise<void> => {
   if (ids.length === 0) return;
   await markDueByReleases(sql, ids);
@@ -62,27 +64,27 @@ export const markAdjustmentsDelivered = async (sql: Queryable, ids: readonly num
 };
 
 /**
- * Cuts marks into rows of at most `marksMax`. Holds come first and the counts last, together with
- * `releaseBeforeMs`: nobody is free for a moment who must not be.
+ * Splits a change into rows of at most `castVotesMax` cast votes. Pinned votes come first, counts and
+ * `releaseBeforeMs` last, so that no voter who must wait is released in between.
  */
-export const cutChange = (change: AdjustmentChange, marksMax: number): readonly AdjustmentChange[] => {
+export const splitChange = (change: AdjustmentChange, castVotesMax: number): readonly AdjustmentChange[] => {
   const { hold = [], release = [], ...counts } = change;
-  const marks = [
-    ...hold.map((castVote) => ({ mark: castVote, held: true })),
-    ...release.map((castVote) => ({ mark: castVote, held: false })),
+  const entries = [
+    ...hold.map((castVote) => ({ castVote, pinned: true })),
+    ...release.map((castVote) => ({ castVote, pinned: false })),
   ];
   const rows: AdjustmentChange[] = [];
-  for (let from = 0; from === 0 || from < marks.length; from += marksMax) {
-    const part = marks.slice(from, from + marksMax);
-    const pick = (held: boolean): CastVote[] =>
-      part.filter((one) => one.held === held).map((one) => one.mark);
+  for (let from = 0; from === 0 || from < entries.length; from += castVotesMax) {
+    const part = entries.slice(from, from + castVotesMax);
+    const pick = (pinned: boolean): CastVote[] =>
+      part.filter((entry) => entry.pinned === pinned).map(({ castVote }) => castVote);
     rows.push({ hold: pick(true), release: pick(false) });
   }
   rows[rows.length - 1] = { ...rows[rows.length - 1], ...counts };
   return rows;
 };
 
-/** Locks the listing's totals row. `null` when the listing is gone. */
+/** Locks the listing's totals row. `null` if the listing was deleted. */
 export const lockListing = async (
   transaction: Transaction,
   incarnation: number,
@@ -92,7 +94,10 @@ export const lockListing = async (
   return row ? createEntityRef(row.kind, row.entity_id, incarnation) : null;
 };
 
-/** Records a decision, in as many rows as its marks need. Does nothing for a listing that is gone. */
+/**
+ * Writes a change as one or more adjustments, by its number of cast votes. Does nothing for a deleted
+ * listing.
+ */
 export const writeAdjustment = async (
   transaction: Transaction,
   incarnation: number,
@@ -100,7 +105,7 @@ export const writeAdjustment = async (
 ): Promise<void> => {
   const listing = await lockListing(transaction, incarnation);
   if (!listing) return;
-  for (const row of cutChange(change, limits.adjustmentVotersMax)) {
+  for (const row of splitChange(change, limits.adjustmentVotersMax)) {
     await transaction`
       insert into adjustments (incarnation, kind, entity_id, action, sequence, payload)
       select incarnation, kind, entity_id, 'adjust', 1 + greatest(adjustment, (
@@ -110,7 +115,7 @@ export const writeAdjustment = async (
   }
 };
 
-/** Tells the hot store to bury the listing. */
+/** Writes the adjustment that makes the hot store put a tombstone for the listing. */
 export const writeForget = async (transaction: Transaction, listing: EntityRef): Promise<void> => {
   await transaction`
     insert into adjustments (incarnation, kind, entity_id, action, sequence)

@@ -1,16 +1,16 @@
 /**
- * Dead letters: rows that SQL refuses as they are, kept with the reason for an operator to look at.
+ * Dead letters: entities and votes that SQL refuses, stored with the reason for an operator to inspect.
  *
- * A row lies here because something in it cannot be stored, so it is kept as JSON cleaned of what JSON
- * columns refuse (NUL, lone surrogates). A listing that goes on changing is refused at each flush, so it has
- * one letter: the newest content, the first and the newest time, and how often. So the table is bounded by
- * the listings and votes there are. Called by storage/ledger/ledger.ts.
+ * A dead letter holds the refused row as JSON, without the characters that JSON columns refuse (NUL, lone
+ * surrogates). A listing that keeps changing is refused at each flush, so it has a single letter with its
+ * newest content, the first and the newest time, and the number of refusals. The table is therefore bounded
+ * by the number of listings and votes. Called by ledger.ts.
  */
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
 import type { Queryable } from '../sql/client.ts';
 
 const reasonCharactersMax = 2_000;
-/** What goes wrong may be the very name, and an index takes no long one. */
+/** The refused part may be the name itself, and an index accepts no long values. */
 const subjectCharactersMax = 200;
 
 const replaceInvalidCharacters = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
@@ -26,12 +26,13 @@ interface RefusedRow {
   readonly reason: string;
 }
 
-/** Whose letter it is: a listing's incarnation (its id used again is another one), or one vote. */
+/** The key of a letter: a listing's incarnation (a reused id has another one), or one vote. */
 const formatSubject = ({ entity, vote }: RefusedRow): string => {
-  const words = entity ? `entity ${entity.ref.incarnation}` : `vote ${vote?.itag}`;
-  return replaceInvalidCharacters(words).slice(0, subjectCharactersMax);
+  const subject = entity ? `entity ${entity.ref.incarnation}` : `vote ${vote?.itag}`;
+  return replaceInvalidCharacters(subject).slice(0, subjectCharactersMax);
 };
 
+/** Writes or updates the dead letter of an entity or a vote. *Ledger* when it resolves. */
 export const insertDeadLetter = async (sql: Queryable, row: RefusedRow): Promise<void> => {
   const body = row.entity ?? row.vote;
   if (!body) return;

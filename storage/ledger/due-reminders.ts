@@ -1,17 +1,17 @@
 /**
- * Makes reminders due when something happened to their users' votes.
+ * Makes reminders due when votes change how long their users have to wait.
  *
- * SQL does not know how long anybody waits, the engine does: so a reminder becomes due at the vote itself,
- * and whoever looks first moves it to the end of the wait. That costs one look per vote with a reminder, and
- * nothing for the others. Called by storage/ledger/ledger.ts and adjustments.ts, and by
- * catalogue/reminders.ts.
+ * Only the engine knows how long a user has to wait, SQL does not. So a reminder becomes due at the vote
+ * itself, and the reminder job then moves it to the end of the wait. That costs one look-up per vote with a
+ * reminder, and nothing for other votes. Called by ledger.ts and adjustments.ts, and by
+ * catalogue/votes/reminders.ts.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
 import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
 
-/** Votes that reach the ledger. A round that is repeated makes nothing due again. */
+/** Makes reminders due for votes that reach the ledger. A repeated flush makes none due again. */
 export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[]): Promise<void> => {
   await sql`
     with voted as (
@@ -34,8 +34,8 @@ export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[
 };
 
 /**
- * The hot store has heard that votes no longer hold their voters back: their waits may be over now. Those who
- * still wait are only looked at once more.
+ * Makes reminders due after the hot store has released voters: their waits may be over. Users who still have
+ * to wait are only checked once more.
  */
 export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> => {
   await sql`
@@ -55,8 +55,8 @@ export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly 
 };
 
 /**
- * What the wait for this listing depends on was edited (a premium period began): all who wait are looked at
- * again.
+ * Makes all waiting reminders of a listing due after an edit that the wait depends on (a premium period
+ * began): each is checked again.
  */
 export const markDueByEdit = async (
   sql: Queryable,

@@ -1,10 +1,10 @@
 /**
- * The two statements of a flush round: guarded totals, and votes by their own id.
+ * The two statements of a flush: guarded totals, and votes by their own id.
  *
- * Rows are locked in one order first, so that rounds of several nodes wait for each other instead of
+ * Rows are first locked in a fixed order, so that flushes of several nodes wait for each other instead of
  * deadlocking. A vote that arrives after a reset that voids it is void from the start, but the hot store has
- * counted it: that is put right by an adjustment in the same transaction. Called by storage/ledger/ledger.ts
- * inside its transaction.
+ * counted it: an adjustment in the same transaction subtracts it again. Called by ledger.ts inside its
+ * transaction.
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
@@ -12,7 +12,7 @@ import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { writeAdjustment } from './adjustments.ts';
 
-/** Writes absolute totals where (generation, version) is newer; rows that are gone stay gone. */
+/** Writes absolute totals where (generation, version) is newer; deleted rows stay deleted. */
 export const updateTotals = async (
   transaction: Transaction,
   entities: readonly DirtyEntity[],
@@ -20,7 +20,7 @@ export const updateTotals = async (
   const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
   const numbers = (pick: (entity: DirtyEntity) => number | string) => formatNumbers(rows.map(pick));
   const texts = (pick: (entity: DirtyEntity) => string) => formatTexts(rows.map(pick));
-  // The update alone locks rows in whatever order its plan meets them, and two rounds would deadlock.
+  // The update alone locks rows in the order of its plan, and two flushes would deadlock.
   await transaction`
     select from totals where incarnation = any(${numbers(({ ref }) => ref.incarnation)}::bigint[])
     order by incarnation for no key update`;
@@ -60,7 +60,7 @@ export const updateTotals = async (
       and (totals.generation, totals.version) < (new.generation, new.version)`;
 };
 
-/** Votes of one listing that a reset had voided before they arrived. */
+/** Votes of one listing that an earlier reset voids. */
 export interface LateVotes {
   readonly incarnation: number;
   readonly upvotes: number;
@@ -69,8 +69,8 @@ export interface LateVotes {
 }
 
 /**
- * Inserts votes that are not there yet; resolves to those that are void from the start. Sorted by SQL, so
- * that all rounds lock rows in one order. What is of the listing and not of the vote is sent once.
+ * Inserts new votes; resolves to those that are void from the start. SQL sorts them, so that all flushes lock
+ * rows in one order. Fields of a listing are sent once, not once per vote.
  */
 export const insertVotes = (
   transaction: Transaction,
@@ -111,7 +111,7 @@ export const insertVotes = (
     group by incarnation order by incarnation`;
 };
 
-/** Takes late votes from the totals again, and lets their voters go. */
+/** Subtracts late votes from the totals and releases their voters. */
 export const adjustLateVotes = async (
   transaction: Transaction,
   late: readonly LateVotes[],

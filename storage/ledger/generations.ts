@@ -1,10 +1,10 @@
 /**
- * What SQL knows of the hot store's history: generations given out, and how far each shard was flushed.
+ * What SQL knows of the hot store's history: generations issued, and how far each shard was flushed.
  *
- * The row of a shard is also the fence between a flush and a new generation: a flush holds the rows of its
- * shards until it commits, so what it brings is in SQL before the next generation is given out, or refused.
- * Whoever initialises an entity under that generation therefore reads rows that agree with each other.
- * Called by storage/ledger/ledger.ts.
+ * A shard's row is also the fence between a flush and a new generation. A flush locks the rows of its shards
+ * until it commits, so its data is in SQL before the next generation is issued, or the flush is refused.
+ * An entity that is initialised under that generation therefore reads rows that agree with each other. A
+ * *timeline* (table `lineage`) begins when SQL was restored from an older copy. Called by ledger.ts.
  */
 import { isBefore } from '../../engine/entity/history.ts';
 import type { ShardPosition } from '../../engine/entity/items.ts';
@@ -15,12 +15,14 @@ import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';
 
-/** Listings made after an older SQL was copied are known to the hot store, and so are their numbers. */
+/**
+ * Skipped when an older SQL is restored: the hot store may know incarnations issued after that copy was made.
+ */
 const incarnationsSkipped = 1_000_000;
 
 /**
- * Records how far the shards of a round have come, and locks their rows. Throws `outdated` when one of them
- * has a newer generation than the round.
+ * Records the newest position of each shard in a flush, and locks the shards' rows. Throws `outdated` when
+ * SQL has issued a newer generation for one of them.
  */
 export const recordFlushedPositions = async (
   transaction: Transaction,
@@ -28,15 +30,15 @@ export const recordFlushedPositions = async (
 ): Promise<void> => {
   const newest = new Map<Shard, ShardPosition>();
   for (const { ref, generation, state } of entities) {
-    const place = { generation, version: state.version };
-    const known = newest.get(ref.shard);
-    if (known === undefined || isBefore(known, place)) newest.set(ref.shard, place);
+    const position = { generation, version: state.version };
+    const earlier = newest.get(ref.shard);
+    if (earlier === undefined || isBefore(earlier, position)) newest.set(ref.shard, position);
   }
   if (newest.size === 0) return;
-  // Rows are locked in one order, as everywhere.
-  const places = [...newest].sort(([left], [right]) => left - right);
-  const column = (pick: (place: (typeof places)[number]) => number) => formatNumbers(places.map(pick));
-  const known = await transaction<{ shard: Shard; generation: number }[]>`
+  // Lock rows in a fixed order, as every flush does.
+  const positions = [...newest].sort(([left], [right]) => left - right);
+  const column = (pick: (entry: (typeof positions)[number]) => number) => formatNumbers(positions.map(pick));
+  const current = await transaction<{ shard: Shard; generation: number }[]>`
     insert into generations as known (shard, generation, flushed_generation, flushed_version)
     select shard, generation, generation, version
     from unnest(${column(([shard]) => shard)}::smallint[],
@@ -51,25 +53,25 @@ export const recordFlushedPositions = async (
         when excluded.flushed_generation < known.flushed_generation then known.flushed_version
         else greatest(known.flushed_version, excluded.flushed_version) end
     returning shard, generation`;
-  const over = known.find(({ shard, generation }) => generation > (newest.get(shard)?.generation ?? 0));
-  if (over === undefined) return;
+  const newer = current.find(({ shard, generation }) => generation > (newest.get(shard)?.generation ?? 0));
+  if (newer === undefined) return;
   throw new StorageError('ledger.flush', {
     outcome: 'not_applied',
     reason: 'outdated',
-    detail: `shard ${over.shard} has generation ${over.generation} by now`,
+    detail: `shard ${newer.shard} now has generation ${newer.generation}`,
   });
 };
 
-/** Highest generation seen or given out, per shard; 0 where none. */
+/** Reads the highest generation issued or flushed, per shard; 0 if none. */
 export const readGenerations = async (sql: Sql): Promise<readonly number[]> => {
-  const known = Array.from({ length: shardCount }, () => 0);
+  const generations = Array.from({ length: shardCount }, () => 0);
   const rows = await sql<{ shard: number; generation: number }[]>`
     select shard, generation from generations`;
-  for (const { shard, generation } of rows) known[shard] = generation;
-  return known;
+  for (const { shard, generation } of rows) generations[shard] = generation;
+  return generations;
 };
 
-/** The newest place flushed, per shard. */
+/** Reads the newest flushed position, per shard. */
 export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosition[]> => {
   const positions: ShardPosition[] = Array.from({ length: shardCount }, () => ({
     generation: 0,
@@ -81,14 +83,17 @@ export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosi
   return positions;
 };
 
-/** Gives out a generation greater than any known here and than `atLeast`. Ledger when it resolves. */
+/**
+ * Issues a generation for the shards, greater than `atLeast` and every generation in SQL. *Ledger* when it
+ * resolves.
+ */
 export const issueGeneration = (sql: Sql, shards: readonly Shard[], atLeast: number): Promise<number> =>
   sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${locks.generations})`;
     const [row] = await transaction<{ known: number }[]>`
       select coalesce(max(generation), 0) as known from generations`;
     const known = row?.known ?? 0;
-    // The hot store has seen a generation that was never given out here: this is an older SQL.
+    // The hot store has a generation that this SQL never issued: SQL is an older copy.
     if (atLeast > known) await beginTimeline(transaction);
     const generation = Math.max(known, atLeast) + 1;
     await transaction`
@@ -98,46 +103,46 @@ export const issueGeneration = (sql: Sql, shards: readonly Shard[], atLeast: num
     return generation;
   });
 
-/** Revisions of rows stay below this, so that those of a lineage outrank all of the one before. */
-const lineageRevisions = 2 ** 20;
+/** Revisions of rows stay below this, so that revisions of a timeline exceed all of the timeline before. */
+const timelineRevisions = 2 ** 20;
 
 /**
- * For an SQL that is older than the hot store: listings made from now on get incarnations, and facts
- * revisions, that the hot store has not seen. Ledger.
+ * Begins a timeline, for an SQL that is older than the hot store: new listings then get incarnations, and
+ * facts get revisions, that the hot store has not seen. *Ledger* when it resolves.
  */
 export const beginTimeline = async (sql: Sql | Transaction): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
-  // A schema of an earlier version gets its first lineage from the migration.
-  const [found] = await sql`select to_regclass('lineage') is not null as made`;
-  if (!found?.made) return;
-  // By the time of day, so that the same old copy begins another one each time it is brought back.
+  // In the schema of an earlier version the migration creates the first timeline.
+  const [table] = await sql`select to_regclass('lineage') is not null as exists`;
+  if (!table?.exists) return;
+  // Derived from the clock, so that the same old copy begins another timeline each time it is restored.
   await sql`
-    update lineage set revisions = greatest(revisions + ${lineageRevisions}::bigint,
-      extract(epoch from now())::bigint * ${lineageRevisions}::bigint)`;
+    update lineage set revisions = greatest(revisions + ${timelineRevisions}::bigint,
+      extract(epoch from now())::bigint * ${timelineRevisions}::bigint)`;
 };
 
-/** What is added to the revisions of rows. */
+/** Reads the current timeline: the number added to the revisions of rows. */
 export const readTimeline = async (sql: Sql): Promise<number> => {
   const [row] = await sql<{ revisions: number }[]>`select revisions from lineage`;
   return row?.revisions ?? 0;
 };
 
 /**
- * Has facts told again that the hot store knows of an earlier lineage: they may be of edits that are lost
- * here.
+ * Notes facts to be sent again that the hot store has from an earlier timeline: they may come from edits that
+ * this SQL has lost.
  */
 export const noteOlderFacts = async (
   transaction: Transaction,
   entities: readonly DirtyEntity[],
-  lineage: number,
+  timeline: number,
 ): Promise<void> => {
-  const older = entities.filter(({ state }) => state.facts.revision < lineage);
+  const older = entities.filter(({ state }) => state.facts.revision < timeline);
   if (older.length === 0) return;
   const incarnations = older.map(({ ref }) => ref.incarnation).sort((left, right) => left - right);
   await transaction`
     insert into edited (incarnation, revision)
-    select incarnation, revision - ${lineage}::bigint from facts
+    select incarnation, revision - ${timeline}::bigint from facts
     where incarnation = any(${formatNumbers(incarnations)}::bigint[]) order by incarnation
     on conflict do nothing`;
 };

@@ -1,10 +1,10 @@
 /**
- * The ledger over SQL: totals, votes, generations, adjustments; the `Ledger` port of the engine.
+ * The ledger in SQL: implements the engine's `Ledger` port over totals, votes, generations and adjustments.
  *
- * Owns the statements that carry counted facts, and nothing that people edit. Totals are only ever updated,
- * never inserted, under the guard that (generation, version) grows: a repeated, late or reordered round
- * changes nothing, and what was deleted stays deleted. A round of a generation that is over is refused.
- * Everything thrown is a `StorageError`. Called by the engine; storage/ledger/adjust.ts changes past votes.
+ * Owns the statements for counted data; the catalogue owns what people edit. Totals are updated and never
+ * inserted, and only where (generation, version) grows: a repeated, late or reordered flush changes nothing,
+ * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
+ * `StorageError`. Called by the engine; adjust.ts changes past votes.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
@@ -31,11 +31,11 @@ import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 interface LedgerState {
   readonly sql: Sql;
   readonly partitions: Partitions;
-  /** `null` until it is read: a lineage begins with a new generation, and else while no node runs. */
+  /** `null` until it is read. A timeline begins only with a new generation, or while no node runs. */
   timeline: number | null;
 }
 
-/** The ledger on an open, migrated database. Holds no connection of its own and needs no closing. */
+/** Creates the ledger on an open, migrated database. It has no connection of its own and needs no closing. */
 export const createLedger = (sql: Sql): Ledger => {
   const state: LedgerState = { sql, partitions: createPartitions(sql), timeline: null };
   return {
@@ -62,24 +62,25 @@ const find = async (
   state: LedgerState,
   targets: readonly { readonly kind: EntityKind; readonly id: string }[],
 ): Promise<readonly (LedgerEntity | null)[]> => {
-  const found: (LedgerEntity | null)[] = targets.map(() => null);
-  if (targets.length === 0) return found;
-  for (const row of await selectEntities(state.sql, targets)) found[row.position - 1] = toLedgerEntity(row);
-  return found;
+  const entities: (LedgerEntity | null)[] = targets.map(() => null);
+  if (targets.length === 0) return entities;
+  for (const row of await selectEntities(state.sql, targets))
+    entities[row.position - 1] = toLedgerEntity(row);
+  return entities;
 };
 
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
-  const lineage = state.timeline ?? (await readTimeline(state.sql));
-  await retrySerializable(() => state.sql.begin((transaction) => writeRound(transaction, round, lineage)));
-  state.timeline = lineage;
+  const timeline = state.timeline ?? (await readTimeline(state.sql));
+  await retrySerializable(() => state.sql.begin((transaction) => writeFlush(transaction, round, timeline)));
+  state.timeline = timeline;
 };
 
-const writeRound = async (transaction: Transaction, round: FlushRound, lineage: number): Promise<void> => {
+const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<void> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
-  await noteOlderFacts(transaction, round.entities, lineage);
+  await noteOlderFacts(transaction, round.entities, timeline);
   if (round.votes.length === 0) return;
   const late = await insertVotes(transaction, round.votes);
   await markDueByVotes(transaction, round.votes);

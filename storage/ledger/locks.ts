@@ -1,13 +1,13 @@
 /**
- * Numbers of the advisory locks that order the ledger's transactions among all nodes. Any constants will do,
- * as long as they differ; they are gathered here so that they do. Held to the end of a transaction.
+ * Numbers of the advisory locks that order the ledger's transactions across all nodes. Any numbers work if
+ * they differ; this file lists them all so that they do. A lock lasts to the end of its transaction.
  */
 
 export const locks = {
-  /** Votes are written under its shared side; a reset, which counts votes, takes it alone. */
+  /** Transactions that write votes hold it shared; a reset, which counts votes, holds it exclusively. */
   votes: 722_501_002,
-  /** Held while a generation is given out. */
+  /** Held while a generation is issued. */
   generations: 722_501_003,
-  /** Held while a partition is made. */
+  /** Held while a partition is created. */
   partitions: 722_501_004,
 } as const;

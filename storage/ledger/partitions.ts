@@ -1,10 +1,9 @@
 /**
- * Monthly partitions of the votes table, made before the first vote of a month is written.
+ * Monthly partitions of the votes table, created before the first vote of a month is written.
  *
- * Not inside the flush transaction: making one locks the default partition for a moment. When it cannot be
- * made now, votes fall into `votes_default`, nothing is lost, and the next round tries again; rows that lie
- * there are moved when the partition is made. Called by storage/ledger/ledger.ts before a round with votes,
- * and by imports.
+ * Runs outside the flush transaction, because it locks the default partition for a moment. If a partition
+ * cannot be created now, votes go to `votes_default` and no vote is lost; the next flush tries again and
+ * moves those rows. Called by ledger.ts before a flush with votes, and by imports.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
@@ -12,13 +11,13 @@ import { toStorageError } from '../sql/errors.ts';
 import { locks } from './locks.ts';
 
 export interface Partitions {
-  /** Makes the months of these votes and the months after them. Never rejects because a lock is held. */
+  /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */
   prepare(votes: readonly Pick<OutboxVote, 'atMs'>[]): Promise<void>;
 }
 
-/** More than this many unknown months in one round are left to the default partition. */
-const monthsPerRoundMax = 4;
-/** Votes outside of these years are a mistake; they need no table of their own. */
+/** Further missing months of one flush are left to the default partition. */
+const monthsPerFlushMax = 4;
+/** Votes outside these years are a mistake; they get no partition. */
 const years = { first: 2015, last: 2200 };
 
 /** Months since year 0. */
@@ -35,25 +34,25 @@ const computeMonthStart = (month: Month): string =>
   new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString();
 
 export const createPartitions = (sql: Sql): Partitions => {
-  const known = new Set<Month>();
+  const existing = new Set<Month>();
   return {
     async prepare(votes) {
-      const wanted = new Set<Month>();
+      const months = new Set<Month>();
       for (const { atMs } of votes) {
         const month = toMonth(atMs);
-        if (!known.has(month) && isPlausible(month)) wanted.add(month).add(month + 1);
+        if (!existing.has(month) && isPlausible(month)) months.add(month).add(month + 1);
       }
-      for (const month of [...wanted].slice(0, monthsPerRoundMax)) {
-        if (known.has(month) || (await makePartition(sql, month))) known.add(month);
+      for (const month of [...months].slice(0, monthsPerFlushMax)) {
+        if (existing.has(month) || (await createPartition(sql, month))) existing.add(month);
       }
     },
   };
 };
 
-/** True when the partition is there. */
-const makePartition = async (sql: Sql, month: Month): Promise<boolean> => {
+/** Resolves to true if the partition exists now. */
+const createPartition = async (sql: Sql, month: Month): Promise<boolean> => {
   try {
-    await sql.begin((transaction) => makeAndFill(transaction, month));
+    await sql.begin((transaction) => createAndFill(transaction, month));
     return true;
   } catch (error) {
     const failure = toStorageError('ledger.partition', error);
@@ -63,9 +62,10 @@ const makePartition = async (sql: Sql, month: Month): Promise<boolean> => {
 };
 
 /**
- * A table made aside, filled from the default partition, then attached: attaching looks for rows left behind.
+ * Creates a separate table, moves the month's rows from the default partition, then attaches it. Rows must
+ * move first, because attaching fails while the default partition holds rows of that month.
  */
-const makeAndFill = async (transaction: Transaction, month: Month): Promise<void> => {
+const createAndFill = async (transaction: Transaction, month: Month): Promise<void> => {
   const name = formatPartitionName(month);
   const [from, to] = [computeMonthStart(month), computeMonthStart(month + 1)];
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;

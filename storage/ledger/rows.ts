@@ -1,8 +1,7 @@
 /**
- * From SQL rows to the engine's entities: the statement that reads listings with their facts and totals.
+ * Reads listings with their facts and totals, and converts the rows to the engine's entities.
  *
- * Milliseconds are computed in SQL, unsigned 64-bit values stay decimal strings. Called by
- * storage/ledger/ledger.ts.
+ * SQL computes milliseconds; unsigned 64-bit values stay decimal strings. Called by ledger.ts.
  */
 import type { PresenceStatus } from '../../engine/entity/state.ts';
 import { createEntityRef, type EntityKind } from '../../engine/ids.ts';
@@ -11,7 +10,7 @@ import { formatTexts } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
 
 export interface EntityRow {
-  /** From 1, in the order asked for. */
+  /** Position in `targets`, from 1. */
   readonly position: number;
   readonly incarnation: number;
   readonly kind: EntityKind;
@@ -41,22 +40,23 @@ export interface EntityRow {
   readonly listed_since_ms: number;
 }
 
-/** Living listings among `targets`, each found by index. */
+/** Reads the existing listings among `targets`, each through an index. */
 export const selectEntities = (
   sql: Queryable,
   targets: readonly { readonly kind: EntityKind; readonly id: string }[],
 ): Promise<readonly EntityRow[]> => sql<EntityRow[]>`
-  select wanted.position, totals.*, facts.revision, facts.listed, facts.vote_banned,
+  select requested.position, totals.*, facts.revision, facts.listed, facts.vote_banned,
     coalesce(extract(epoch from facts.premium_until) * 1000, 0)::bigint as premium_until_ms,
     case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
       as listed_since_ms
   from unnest(
     ${formatTexts(targets.map(({ kind }) => kind))}::text[],
     ${formatTexts(targets.map(({ id }) => id))}::text[]
-  ) with ordinality as wanted (kind, id, position)
-  join totals on totals.kind = wanted.kind and totals.entity_id = wanted.id
+  ) with ordinality as requested (kind, id, position)
+  join totals on totals.kind = requested.kind and totals.entity_id = requested.id
   join facts on facts.incarnation = totals.incarnation`;
 
+/** Converts a row. */
 export const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
   ref: createEntityRef(row.kind, row.entity_id, row.incarnation),
   facts: {

@@ -1,9 +1,7 @@
 /**
- * What brings a hot store up to date that has lost, or never heard, what SQL knows: who voted lately, and
- * which facts were edited.
+ * Reads what a hot store needs to catch up with SQL: recent voters of a listing, and facts that were edited.
  *
- * Only reads and clears: votes are written by flush.ts, edits are noted by triggers. Called by
- * storage/ledger/ledger.ts.
+ * Only reads and clears: flush.ts writes votes, and triggers note edits. Called by ledger.ts.
  */
 
 import type { CastVote } from '../../engine/entity/items.ts';
@@ -12,25 +10,26 @@ import type { Edit, LedgerVote } from '../../engine/ports.ts';
 import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql } from '../sql/client.ts';
 
-/** A page of requests to vote that hold their voters back, by time and voter. Found by index. */
+/** Reads a page of cast votes whose voters may have to wait, by time and voter, through an index. */
 export const selectVoters = async (
   sql: Sql,
   { kind, id, incarnation }: EntityRef,
   page: { readonly sinceMs: number; readonly after: CastVote | null; readonly limit: number },
 ): Promise<readonly LedgerVote[]> => {
   const { sinceMs, after, limit } = page;
-  const rows = await sql<{ user: string; at_ms: number; held: boolean }[]>`
+  const rows = await sql<{ user: string; at_ms: number; pinned: boolean }[]>`
     select author as user, (extract(epoch from created_at) * 1000)::bigint as at_ms,
-      bool_or(void_reason = 'redeemed' or immutable) as held
+      bool_or(void_reason = 'redeemed' or immutable) as pinned
     from vote_rows
     where target_type = ${kind} and target_id = ${id} and incarnation = ${incarnation}
       and created_at >= ${new Date(Math.max(sinceMs, after?.atMs ?? 0))}
       and (created_at, author) > (${new Date(after?.atMs ?? 0)}, ${after?.user ?? ''})
       and (not void or void_reason = 'redeemed')
     group by created_at, author order by created_at, author limit ${limit}`;
-  return rows.map(({ user, at_ms, held }) => ({ user, atMs: at_ms, pinned: held }));
+  return rows.map(({ user, at_ms, pinned }) => ({ user, atMs: at_ms, pinned }));
 };
 
+/** Reads edited facts that the hot store has not confirmed, oldest first. */
 export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edit[]> => {
   const rows = await sql<{ kind: EntityKind; id: string; incarnation: number; revision: number }[]>`
     select kind, entity_id as id, incarnation, revision
@@ -40,12 +39,12 @@ export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edi
   });
 };
 
-/** An edit that was made meanwhile stays. */
+/** Deletes edits that were sent. A newer edit of the same listing stays. */
 export const deleteEdits = async (sql: Sql, edits: readonly Edit[]): Promise<void> => {
   if (edits.length === 0) return;
   await sql`
     delete from edited using unnest(
       ${formatNumbers(edits.map(({ incarnation }) => incarnation))}::bigint[],
-      ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[]) as told (incarnation, revision)
-    where edited.incarnation = told.incarnation and edited.revision <= told.revision`;
+      ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[]) as sent (incarnation, revision)
+    where edited.incarnation = sent.incarnation and edited.revision <= sent.revision`;
 };

@@ -1,11 +1,12 @@
 /**
- * The small commands of the signal plane that write or decide, through ioredis: tombstones, claims, rate
- * limits, heartbeats, and publishing.
+ * The Redis connection for commands between nodes (ioredis): session copies, rate limits, heartbeats and
+ * publishing. It only sends commands; listener.ts receives.
  *
- * A connection of its own beside the hot store's, so that a small answer never waits behind a large batch.
- * Nothing waits for a connection and nothing is sent twice: while Redis is away every command fails at
- * once, and the caller has another way. Opening never waits either; the connection is made, and made again,
- * in the background.
+ * Separate from the hot store's connection, so that a small answer never waits behind a large batch. No
+ * command waits for a connection or is sent twice: while Redis is away every command fails at once, and the
+ * caller falls back. Opening returns at once; the client connects and reconnects in the background. Opened by
+ * pubsub.ts. What the neighbours are: membership.ts lists nodes in SQL, heartbeats.ts lists nodes in Redis,
+ * ops/cluster-context.ts wires all of them together.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError } from '../../engine/errors.ts';
@@ -13,21 +14,21 @@ import { patchClusterAsking } from './ioredis-asking.ts';
 
 export interface Commands {
   /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
-  send(name: string, words: readonly (string | number)[]): Promise<unknown>;
+  send(name: string, args: readonly (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
 export interface CommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
   readonly urls: readonly string[];
-  /** An answer is waited for this long. */
+  /** A command without an answer is given up after this time. */
   readonly timeoutMs: number;
-  /** Told about connection errors; they are repaired without help. */
+  /** Receives connection errors; the client reconnects by itself. */
   readonly onError: (error: Error) => void;
 }
 
 const computeRetryDelayMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
-const neverSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
+const notSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
 
 const buildConnectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions => ({
   enableOfflineQueue: false,
@@ -35,7 +36,7 @@ const buildConnectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions =>
   maxRetriesPerRequest: 0,
   commandTimeout: timeoutMs,
   connectTimeout: 2_000,
-  // A Redis that loads is asked again so soon, and not when its own guess of the end has passed.
+  // While Redis loads its data, retry after this time instead of the time that Redis estimates.
   maxLoadingRetryTime: 1_000,
   connectionName: 'rollcall-signals',
   lazyConnect: true,
@@ -69,7 +70,7 @@ const openCluster = (options: CommandsOptions): Cluster => {
 const createUnreachableError = (name: string, cause: unknown): StorageError => {
   const error = cause instanceof Error ? cause : new Error(String(cause));
   const answered = error.name === 'ReplyError';
-  const outcome = answered || neverSent.test(error.message) ? 'not_applied' : 'unknown';
+  const outcome = answered || notSent.test(error.message) ? 'not_applied' : 'unknown';
   const reason = answered ? 'busy' : 'unreachable';
   return new StorageError(`redis ${name}`, { outcome, reason, cause, detail: error.message });
 };
@@ -83,9 +84,9 @@ export const openCommands = (options: CommandsOptions): Commands => {
   client.on('error', options.onError);
   client.connect().catch(options.onError);
   return {
-    send: async (name, words) => {
+    send: async (name, args) => {
       try {
-        return await client.call(name, ...words);
+        return await client.call(name, ...args);
       } catch (cause) {
         throw createUnreachableError(name, cause);
       }

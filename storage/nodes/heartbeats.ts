@@ -1,38 +1,42 @@
 /**
- * Which nodes live now, by heartbeats in Redis, and what each says of itself.
+ * The nodes known in Redis: which nodes are alive now, and the facts each reports. (membership.ts lists the
+ * nodes known in SQL, for downtimes and jobs.)
  *
- * One script under Redis' own clock marks a node, drops those not heard for `heartbeatLifeMs` and answers
- * with the living, so a heartbeat and a look at the fleet are one call. While Redis is away the last answer
- * stands: work is shared by it (rendezvous hashing) only where doing it twice is harmless. Called by the
- * composition root's timer; `listVersions` says which function libraries are still in use.
+ * One script, under the clock of Redis, records a heartbeat, drops nodes without one for `heartbeatLifeMs`
+ * and answers with the live nodes. While Redis is away the last answer stays in use, so work may be divided
+ * by this list only if doing it twice is harmless. Called by the timer of ops/cluster-context.ts, which also
+ * drops function libraries that `listVersions` no longer names.
  */
 import type { Commands } from './commands.ts';
 
-/** What a node tells of itself. */
+/** What a node reports about itself. */
 export interface NodeFacts {
-  /** Version of the function library it calls; `''` when none. */
+  /** Version of the function library it calls; `''` if none. */
   readonly library: string;
-  /** Where operators reach it. */
+  /** URL of its listener for operators. */
   readonly adminUrl: string;
 }
-export interface LivingNode extends NodeFacts {
+export interface LiveNode extends NodeFacts {
   readonly name: string;
 }
 
 export interface Heartbeats {
-  /** Marks this node and resolves to the living, sorted by name. To be called every `heartbeatEveryMs`. */
-  sendHeartbeat(): Promise<readonly LivingNode[]>;
-  /** The living as of the last beat; only this node before the first. */
-  listNodes(): readonly LivingNode[];
-  /** Library versions that some living node calls. */
+  /**
+   * Records a heartbeat; resolves to the live nodes, sorted by name. Call every `heartbeatEveryMs`. Rejects
+   * when Redis is away.
+   */
+  sendHeartbeat(): Promise<readonly LiveNode[]>;
+  /** The live nodes as of the last heartbeat; before the first one, only this node. */
+  listNodes(): readonly LiveNode[];
+  /** Library versions that live nodes call. */
   listVersions(): ReadonlySet<string>;
-  /** Takes this node off at once. */
+  /** Removes this node from the list at once. */
   leave(): Promise<void>;
 }
 
 export interface HeartbeatOptions {
   readonly commands: Commands;
-  /** Unique among the nodes of the fleet. */
+  /** Unique among all nodes. */
   readonly name: string;
   readonly facts: NodeFacts;
 }
@@ -43,7 +47,7 @@ export const heartbeatEveryMs = 3_000;
 const seenKey = '{rollcall:nodes}:seen';
 const factsKey = '{rollcall:nodes}:facts';
 
-const beatScript = `
+const heartbeatScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -61,25 +65,25 @@ const leaveScript = `
 redis.call('ZREM', KEYS[1], ARGV[1])
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
-const readNodes = (pairs: readonly string[]): readonly LivingNode[] => {
-  const nodes: LivingNode[] = [];
+const readNodes = (pairs: readonly string[]): readonly LiveNode[] => {
+  const nodes: LiveNode[] = [];
   for (let index = 0; index + 1 < pairs.length; index += 2) {
     nodes.push({ ...(JSON.parse(pairs[index + 1] ?? '') as NodeFacts), name: pairs[index] ?? '' });
   }
   return nodes.sort((one, other) => (one.name < other.name ? -1 : 1));
 };
 
-/** Sends nothing yet. */
+/** Creates the client side; sends nothing yet. */
 export const createHeartbeats = ({ commands, name, facts }: HeartbeatOptions): Heartbeats => {
-  let living: readonly LivingNode[] = [{ ...facts, name }];
+  let liveNodes: readonly LiveNode[] = [{ ...facts, name }];
   return {
     sendHeartbeat: async () => {
-      const words = [beatScript, 2, seenKey, factsKey, name, JSON.stringify(facts), heartbeatLifeMs];
-      living = readNodes((await commands.send('EVAL', words)) as string[]);
-      return living;
+      const args = [heartbeatScript, 2, seenKey, factsKey, name, JSON.stringify(facts), heartbeatLifeMs];
+      liveNodes = readNodes((await commands.send('EVAL', args)) as string[]);
+      return liveNodes;
     },
-    listNodes: () => living,
-    listVersions: () => new Set(living.map(({ library }) => library).filter(Boolean)),
+    listNodes: () => liveNodes,
+    listVersions: () => new Set(liveNodes.map(({ library }) => library).filter(Boolean)),
     leave: async () => {
       await commands.send('EVAL', [leaveScript, 2, seenKey, factsKey, name]);
     },

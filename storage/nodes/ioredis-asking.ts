@@ -1,13 +1,13 @@
 /**
- * Keeps a lost connection from ending the process while a slot moves.
+ * Works around an ioredis bug: an unhandled rejection of ASKING when the connection closes.
  *
- * Before a call that a node redirects with ASK, ioredis sends ASKING on its own account and never looks at
- * what becomes of it. When that connection closes, the rejection belongs to nobody, and Node ends the
- * process. The call itself is rejected as well, and that one is ours. Called for every Cluster client.
+ * Before a call that a node redirects with ASK, ioredis sends ASKING and ignores its promise. When that
+ * connection closes, the promise rejects without a handler, and Node ends the process. The call itself is
+ * rejected too, and our code handles that one. Called for every Cluster client.
  */
 import type { Cluster, Redis } from 'ioredis';
 
-/** Nobody waits for ASKING: what became of it the call behind it tells. */
+/** Handles the rejection of ASKING. The call behind it reports the failure. */
 const patchAsking = (node: Redis): void => {
   const asking = node.asking.bind(node) as () => Promise<'OK'>;
   node.asking = () => {
@@ -17,7 +17,7 @@ const patchAsking = (node: Redis): void => {
   };
 };
 
-/** To be called before the client connects. */
+/** Patches every node of a Cluster client. Call before the client connects. */
 export const patchClusterAsking = (cluster: Cluster): void => {
   cluster.on('+node', patchAsking);
 };

@@ -1,11 +1,11 @@
 /**
- * Which job of the fleet ran when, and who may run it now: the table `job_runs`.
+ * Coordinates jobs that run once for all nodes, with leases in the table `job_runs`.
  *
- * A run belongs to one instant at which the job was due. Whoever inserts its row has it, until the lease
- * ends; a run that was not finished by then goes to the next who asks. An instant older than one that was
- * taken already is never run, nor one that the database's clock has not reached. Leases are by that clock,
- * too: nodes need not agree on the time, and one whose clock is ahead resets no votes of a month that lasts.
- * Holds for every kind of store, because SQL is there in each of them. Called by ops/jobs.
+ * A run belongs to one due time of a job. The node that inserts its row owns the run until its lease ends; an
+ * unfinished run then goes to the next node that claims it. A due time is never run if a later one was
+ * claimed, or if the database's clock has not reached it. Leases use the database's clock too, so nodes need
+ * not agree on the time, and a node whose clock is ahead cannot reset the votes of the current month. Works
+ * with every kind of store, because SQL is part of each. Called by ops/jobs.
  */
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -14,26 +14,29 @@ export interface JobInstant {
   readonly name: string;
   readonly dueAtMs: number;
 }
-/** A run that is ours while the lease lasts. */
+/** A run that this node owns while the lease lasts. */
 export interface JobClaim extends JobInstant {
-  /** From 1; tells this run from an earlier one of the same instant. */
+  /** From 1; distinguishes this run from earlier ones of the same due time. */
   readonly attempt: number;
 }
 
 export interface JobRuns {
   /**
-   * Makes this instant the first that counts, if the job is new here: earlier ones were not missed. Nothing
-   * while it is still to come.
+   * Makes this due time the first one of a new job, so that earlier ones do not count as missed. Does nothing
+   * for a known job, or while the due time is in the future.
    */
   begin(instant: JobInstant): Promise<void>;
-  /** `null` when it is done, or somebody else's, or older than the newest, or still to come. */
+  /**
+   * Claims a run. `null` if it is finished, owned by another node, older than the newest one, or not due yet.
+   */
   claim(instant: JobInstant, leaseMs: number): Promise<JobClaim | null>;
-  /** False when the run was taken from us. */
+  /** Extends the lease. False if this node no longer owns the run. */
   extend(claim: JobClaim, leaseMs: number): Promise<boolean>;
+  /** Marks an owned run as finished. */
   finish(claim: JobClaim): Promise<void>;
-  /** Lets go of it: the next attempt may be made after `pauseMs`. */
+  /** Ends an attempt with an error: any node may claim the run again after `pauseMs`. */
   fail(claim: JobClaim, why: { readonly error: string; readonly pauseMs: number }): Promise<void>;
-  /** Forgets runs that ended long ago, but the newest of each job. */
+  /** Deletes runs that ended long ago, except the newest of each job. */
   purge(olderThanDays: number): Promise<void>;
 }
 
@@ -82,7 +85,7 @@ const claim = async (
   return row ? { ...instant, attempt: row.attempts } : null;
 };
 
-/** The row of a claim, while it is still the claim's. */
+/** SQL condition: the row of this claim, while the claim is valid. */
 const buildOwnRunCondition = ({ sql, node }: JobRunsParts, run: JobClaim) => sql`
   name = ${run.name} and due_at = ${toDate(run)} and node = ${node} and attempts = ${run.attempt}
   and finished_at is null`;

@@ -1,12 +1,11 @@
 /**
- * The listening connection, through node-redis: messages of other nodes, and reads that Redis keeps an eye
- * on.
+ * The receiving Redis connection (node-redis): messages of other nodes, and tracked reads.
  *
- * On one server the connection has client tracking on (RESP3): Redis tells it when a key it read has
- * changed, gone or expired. We take those notices as events instead of the client's built-in cache, whose
- * index of keys has no bound and which may keep an answer that a flush has overtaken. On a Cluster it only
- * subscribes. Never writes. Connects again for ever; every loss is told at once. Only `signals.ts` uses
- * this.
+ * On one server client tracking is on (RESP3): Redis notifies this connection when a key it read changes, is
+ * deleted or expires. We handle those notices as events instead of using the client's built-in cache, whose
+ * index of keys is unbounded and which may keep an answer that a flush made stale. On a Cluster the
+ * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once. Used by
+ * pubsub.ts only.
  */
 import { createClient, createCluster } from 'redis';
 
@@ -14,29 +13,29 @@ export interface ListenerOptions {
   readonly urls: readonly string[];
   readonly channel: string;
   readonly onMessage: (text: string) => void;
-  /** A key that was read here is no longer what it was; `null`: none is. */
+  /** A key that was read here has changed; `null`: any key may have. */
   readonly onChanged: (key: string | null) => void;
   /**
-   * The connection broke: nothing that depends on it may be believed. May come several times for one loss.
+   * The connection broke: everything that depends on it is stale. May be called several times for one loss.
    */
   readonly onLost: (error: Error) => void;
 }
 
-/** One key's text, and what is left of its life when it ends by itself. */
+/** The value of a key, and the time until it expires: `PTTL`, ms. */
 export interface StoredText {
   readonly text: string | null;
   readonly leftMs: number;
 }
 
 export interface Listener {
-  /** Whether `read` watches what it reads. */
+  /** Whether Redis tracks the keys that `read` reads. */
   readonly tracks: boolean;
-  /** One key, watched from now on. Rejects when there is no connection. */
+  /** Reads one key and tracks it. Rejects when there is no connection. */
   read(key: string): Promise<StoredText>;
   close(): void;
 }
 
-/** The plane's own beats come several times a second, so so much silence means a dead connection. */
+/** Heartbeat messages arrive several times a second, so this much silence means a dead connection. */
 const silenceMaxMs = 2_000;
 const computeReconnectMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 
@@ -78,14 +77,14 @@ const openCluster = (options: ListenerOptions): Listener => {
     await cluster.connect();
     if (!closed) await cluster.subscribe(options.channel, options.onMessage);
   };
-  const again = (error: Error): void => {
+  const restart = (error: Error): void => {
     options.onLost(error);
-    if (!closed) setTimeout(() => start().catch(again), computeReconnectMs(5)).unref();
+    if (!closed) setTimeout(() => start().catch(restart), computeReconnectMs(5)).unref();
   };
-  start().catch(again);
+  start().catch(restart);
   return {
     tracks: false,
-    read: () => Promise.reject(new Error('a Cluster is read through the command plane')),
+    read: () => Promise.reject(new Error('on a Cluster, read through commands.ts')),
     close: () => {
       closed = true;
       cluster.destroy();

@@ -1,8 +1,9 @@
 /**
- * The fleet in SQL: which nodes are alive, when nobody was, and values all nodes must share.
+ * The nodes known in SQL: which nodes are alive, when none was (downtimes), and settings that all nodes
+ * share. (heartbeats.ts lists the nodes known in Redis, which exist only with shared stores.)
  *
- * Uptime checks do not count while the whole fleet was down, so that a bot is not blamed for our absence: the
- * first node that starts after a silence records it as an outage. Clocks are the database's.
+ * Uptime checks do not count during a downtime, so that a bot does not lose uptime while no node could check
+ * it. The first node that starts after a downtime records it. All times come from the database's clock.
  * Called by the composition root at start and by its heartbeat timer.
  */
 import { randomBytes } from 'node:crypto';
@@ -14,26 +15,28 @@ import { asStorage } from '../sql/errors.ts';
 export type Downtimes = UptimeRules['downtimes'];
 
 export interface Membership {
-  /** Marks this node as seen now. To be called at least every `uptime.checkMs`. */
+  /** Records this node as alive now. Call at least every `uptime.checkMs`. */
   writeHeartbeat(): Promise<void>;
-  /** Nodes seen within `withinMs`, sorted by name. */
+  /** Nodes with a heartbeat within `withinMs`, sorted by name. */
   listNodes(withinMs: number): Promise<readonly string[]>;
-  /** Silences of the whole fleet, oldest first; the newest `limits.downtimesMax` of them. */
+  /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
   listDowntimes(): Promise<Downtimes>;
-  /** Takes this node off the list of the living; its mark stays for the next start. */
+  /** Removes this node, unless it is the last one: then its heartbeat stays as the begin of the downtime. */
   leave(): Promise<void>;
 }
 
 export interface MembershipOptions {
   readonly node: string;
-  /** Time between uptime checks: shorter silences lose no check. */
+  /** Time between uptime checks, ms: shorter downtimes lose no check and are not recorded. */
   readonly checkMs: number;
 }
 
-/** Fleets change their names (containers do); marks of nodes unseen for this long are swept. */
+/** Node names change (with containers); rows of nodes without a heartbeat for this long are deleted. */
 const nodeDaysMax = 30;
 
-/** Joins the fleet: records the silence since the newest mark, if there was one, and makes the first mark. */
+/**
+ * Joins: records the downtime since the newest heartbeat, if there was one, and writes the first heartbeat.
+ */
 export const openMembership = async (sql: Sql, options: MembershipOptions): Promise<Membership> => {
   await asStorage('fleet.open', () =>
     sql.begin(async (transaction) => {
@@ -76,7 +79,7 @@ const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
   return rows.reverse().map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms }));
 };
 
-/** The last node to leave keeps its mark: the silence is counted from it. */
+/** The last node to leave keeps its row: the downtime begins at its heartbeat. */
 const leave = async (sql: Queryable, node: string): Promise<void> => {
   await writeHeartbeatRow(sql, node);
   await sql`
@@ -85,7 +88,7 @@ const leave = async (sql: Queryable, node: string): Promise<void> => {
       where other.node <> ${node} and other.seen_at > now() - interval '10 seconds')`;
 };
 
-/** A value all nodes share: the first to ask decides what `make` gives it; everybody gets the same. */
+/** Returns a value that all nodes share. The first node stores what `make` returns; later ones read it. */
 export const getOrCreateSetting = (
   sql: Queryable,
   name: string,
@@ -93,16 +96,16 @@ export const getOrCreateSetting = (
 ): Promise<string> =>
   asStorage('fleet.setting', async () => {
     const read = () => sql<{ value: string }[]>`select value from settings where name = ${name}`;
-    const [present] = await read();
-    if (present) return present.value;
+    const [existing] = await read();
+    if (existing) return existing.value;
     await sql`insert into settings (name, value) values (${name}, ${await make()}) on conflict do nothing`;
-    const [made] = await read();
-    return made?.value ?? '';
+    const [stored] = await read();
+    return stored?.value ?? '';
   });
 
 /**
- * A secret of 32 random bytes in hexadecimal, made once per directory (for example the key of the visitors'
- * hash).
+ * Returns a shared secret of 32 random bytes in hexadecimal, created once per directory (for example the key
+ * of the visitors' hash).
  */
 export const getOrCreateSecret = (sql: Queryable, name: string): Promise<string> =>
   getOrCreateSetting(sql, name, () => randomBytes(32).toString('hex'));

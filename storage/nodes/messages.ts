@@ -1,25 +1,25 @@
 /**
- * What nodes tell each other, and how it looks on the wire.
+ * The messages between nodes, and their encoding.
  *
- * A message is a hint that something cached is old; it never carries the new value, so that a lost or
- * doubled one does no harm beyond a later or an extra look-up. Unknown kinds are ignored: nodes of two
- * versions run together.
+ * A message says that something cached is stale; it never carries the new value. So a lost or repeated
+ * message causes only a late or an extra look-up. Unknown kinds are ignored, because nodes of two versions
+ * run together. Used by pubsub.ts and its subscribers.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 
 export type NodeMessage =
   /** A session ended. `hash` is the SHA-256 of its token in hexadecimal. */
   | { readonly kind: 'session'; readonly hash: string; readonly id: string }
-  /** What is known about whoever these sessions act for changed: a ban, a deletion, a lost membership. */
+  /** The owners of these sessions changed: a ban, a deletion, a lost membership. */
   | { readonly kind: 'sessions'; readonly hashes: readonly string[] }
   /** A profile was edited or deleted. */
   | { readonly kind: 'profile'; readonly entity: EntityKind | 'team'; readonly id: string }
   /** Lists of this kind changed. */
   | { readonly kind: 'list'; readonly entity: EntityKind }
-  /** Facts that votes and uptime depend on changed: the engine should ask again. */
+  /** Facts that votes and uptime depend on changed: the engine should read them again. */
   | { readonly kind: 'facts'; readonly entity: EntityKind; readonly id: string };
 
-/** A node's own message to itself: proves that what it published before has arrived. */
+/** A node's message to itself: its arrival proves that earlier messages have arrived. */
 export interface HeartbeatMessage {
   readonly kind: 'beat';
   readonly node: string;
@@ -29,16 +29,17 @@ export interface HeartbeatMessage {
 
 const kinds: ReadonlySet<unknown> = new Set(['session', 'sessions', 'profile', 'list', 'facts', 'beat']);
 
+/** Encodes a message as JSON. */
 export const encodeMessage = (message: NodeMessage | HeartbeatMessage): string => JSON.stringify(message);
 
-/** `null` for what this version does not understand. */
+/** Decodes a message; `null` if this version does not know its kind. */
 export const decodeMessage = (text: string): NodeMessage | HeartbeatMessage | null => {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !('kind' in value)) return null;
     return kinds.has(value.kind) ? (value as NodeMessage | HeartbeatMessage) : null;
   } catch {
-    // Somebody else uses our channel.
+    // Another program uses our channel.
     return null;
   }
 };

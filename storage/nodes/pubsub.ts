@@ -1,13 +1,13 @@
 /**
- * Signals between nodes: small messages that something cached is old, and the proof that they arrive.
+ * Publishes and receives small messages between nodes that something cached is stale, and proves that they
+ * arrive.
  *
- * ioredis writes and decides, node-redis listens: this file and its folder are the only ones that see node-
- * redis, and nothing is ever written through it. What a node caches on the strength of signals it may
- * believe only while `trusted()`: every `beatMs` a node publishes a beat and waits to hear it, and it is
- * trusted while it has heard one that it sent less than `trustMs` ago. So whatever was published more than
- * `trustMs` ago has been heard, or nobody is believed: a cut, a silent or a stopped connection needs no
- * notice of its own. A node on embedded stores has nobody to tell and none of this. Opened by the composition
- * root.
+ * ioredis sends (commands.ts), node-redis receives (listener.ts). A node may use caches that depend on
+ * messages only while `isConnected()`: it publishes a heartbeat message every `beatMs`, and is connected
+ * while it has received one that it sent less than `trustMs` ago. So either every message published more than
+ * `trustMs` ago has arrived, or the caches are not used: a cut, silent or stopped connection needs no
+ * detection of its own. A node on embedded stores is alone and opens none of this. Opened by
+ * ops/cluster-context.ts.
  */
 import { randomUUID } from 'node:crypto';
 import { type Commands, openCommands } from './commands.ts';
@@ -17,29 +17,30 @@ import { decodeMessage, encodeMessage } from './messages.ts';
 
 export interface Subscriber {
   readonly onMessage?: (message: NodeMessage) => void;
-  /** A watched key changed (`null`: any may have). */
+  /** A tracked key changed (`null`: any key may have). */
   readonly onKeyChanged?: (key: string | null) => void;
-  /** Messages may have been missed: drop all that depends on them. */
+  /** Messages may have been missed: drop everything that depends on them. */
   readonly onDisconnect?: () => void;
-  /** Messages arrive again; what was cached since the loss may be old. */
+  /** Messages arrive again; entries cached since the loss may be stale. */
   readonly onReconnect?: () => void;
-  /** This process did not run for `stallMs` or longer: what others changed meanwhile is not known here. */
+  /** This process did not run for `stallMs` or longer, so it may have missed changes of other nodes. */
   readonly stalled?: () => void;
 }
 
 export interface Pubsub {
   /**
-   * Resolves when Redis has passed it on; a node that is trusted has it within `trustMs`. Rejects when
-   * away.
+   * Publishes a message. Resolves when Redis has accepted it; every connected node has it within `trustMs`.
+   * Rejects with a `StorageError` when Redis is away.
    */
   publish(message: NodeMessage): Promise<void>;
-  /** Returns a function that ends the subscription. */
+  /** Adds a subscriber; returns a function that removes it. */
   subscribe(subscriber: Subscriber): () => void;
-  /** Whether every message of the past was heard, up to `trustMs` ago. Costs a clock read. */
+  /** Whether every message published more than `trustMs` ago has arrived. Costs one clock read. */
   isConnected(): boolean;
   /**
-   * Says that this process runs, at this steady time. The first to say so after a stall (a beat, or a request
-   * that lay in its socket) makes the hearers of `stalled` know before it goes on. Costs a comparison.
+   * Reports that this process runs, at this steady time (ms). The first report after a stall (by a heartbeat,
+   * or by a request that waited in its socket) calls `stalled` of all subscribers before it returns. Costs
+   * one comparison.
    */
   runs(steadyMs: number): void;
   close(): void;
@@ -50,16 +51,18 @@ export interface Pubsub {
 export interface PubsubOptions {
   /** One URL is a server, several are nodes of one Cluster. */
   readonly urls: readonly string[];
-  /** Told about connection errors, which are repaired without help. */
+  /** Receives connection errors; the clients reconnect by themselves. */
   readonly onError: (error: Error) => void;
 }
 
+/** Time between two heartbeat messages. */
 export const beatMs = 150;
-/** A revoked token is dead everywhere after this. */
+/** No node accepts a revoked token for longer than this. */
 export const trustMs = 600;
 /**
- * A gap of this length between two signs of life is a stall. Several beats fit in; and what other nodes wrote
- * is asked for so often (`limits.stalenessPollMs`) that a shorter gap leaves nothing older than a second.
+ * A gap of this length between two `runs` reports is a stall. Several heartbeats fit into it. Nodes poll each
+ * other's writes so often (`limits.stalenessPollMs`) that after a shorter gap no value is older than a
+ * second.
  */
 export const stallMs = 500;
 const commandTimeoutMs = 600;
@@ -68,13 +71,13 @@ const channel = 'rollcall:signals';
 interface PubsubState {
   readonly subscribers: Set<Subscriber>;
   readonly node: string;
-  /** When the newest beat we heard was sent. */
+  /** Send time of the newest heartbeat message received. */
   lastReceivedMs: number;
-  /** Whether hearers were told of the present loss. */
+  /** Whether subscribers were notified of the current loss. */
   lost: boolean;
-  /** When this process last ran for certain. */
+  /** Steady time of the last `runs` report. */
   ranMs: number;
-  /** Ends reads that would wait for a silent connection. */
+  /** Functions that end reads which would wait for a silent connection. */
   readonly waiting: Set<() => void>;
 }
 
@@ -94,7 +97,7 @@ const handleDisconnect = (state: PubsubState): void => {
   for (const giveUp of state.waiting) giveUp();
 };
 
-/** The reading, given up when the connection is. */
+/** Settles as the reading does, and rejects when the connection is lost. */
 const rejectIfDisconnected = <Result>(state: PubsubState, reading: Promise<Result>): Promise<Result> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new Error('the signal connection was lost'));
@@ -110,7 +113,7 @@ const receiveText = (state: PubsubState, text: string): void => {
     return;
   }
   if (message.node !== state.node) return;
-  // Between two beats nobody may have looked: the silence counts as a loss all the same.
+  // A gap between two heartbeats counts as a loss, even if no caller checked during the gap.
   if (!isConnected(state)) handleDisconnect(state);
   if (performance.now() - message.sentMs >= trustMs) return;
   state.lastReceivedMs = Math.max(state.lastReceivedMs, message.sentMs);
@@ -118,7 +121,7 @@ const receiveText = (state: PubsubState, text: string): void => {
   state.lost = false;
 };
 
-/** Starts to connect and returns at once: not trusted until it hears itself. */
+/** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions): Pubsub => {
   const state: PubsubState = {
     subscribers: new Set(),
@@ -146,7 +149,7 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
     runs(state, nowMs);
     if (!isConnected(state)) handleDisconnect(state);
     const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs });
-    // A beat that did not leave is not heard, and that is the answer.
+    // A heartbeat that was not sent does not arrive, which already ends `isConnected`.
     commands.send('PUBLISH', [channel, text]).catch(() => undefined);
   };
   const timer = setInterval(beat, beatMs);

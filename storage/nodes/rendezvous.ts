@@ -1,12 +1,12 @@
 /**
- * Who does a piece of shared work: highest random weight of (node, work). Pure.
+ * Assigns work to nodes by rendezvous hashing: the node with the highest hash of (node, work) does it. Pure.
  *
- * Every node computes the same from the same list, and when a node comes or goes only its own work moves.
- * Lists may differ for a moment, so the work must bear being done twice or a little late.
+ * Every node computes the same owner from the same list, and when a node joins or leaves, only its own work
+ * moves. Lists may differ for a moment, so work must tolerate being done twice or a little late.
  */
 import { hash } from 'node:crypto';
 
-/** The node that does `work`; `''` when there is none. */
+/** Returns the node that does `work`; `''` if `nodes` is empty. */
 export const findOwner = (work: string | number, nodes: readonly string[]): string => {
   let owner = '';
   let best = '';

@@ -1,10 +1,10 @@
 /**
- * What stands in Redis under the hash of a token, and how it comes there.
+ * Reads and writes the Redis value of a session, whose key is the hash of its token.
  *
- * One of: a copy of the session; a tombstone (`revoked`, dead at once); a `hold` (something about it is
- * changing: ask SQL); a claim (somebody reads SQL to fill it). Every text that a reader may replace is unlike
- * all others, so `replace` writes only if nothing has come between. How old a copy is, Redis' own clock says:
- * by what is left of its life. No node's clock has a part in it. Only sessions.ts uses this.
+ * The value is one of: a copy of the session; a tombstone (`revoked`: the session has ended); a `hold` (the
+ * session is changing: read SQL); a claim (a node is reading SQL to write a copy). Every value that a reader
+ * may replace is unique, so `replace` writes only if the value has not changed. A copy's age comes from the
+ * clock of Redis, through the remaining time to live; no node's clock matters. Used by sessions.ts only.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';
@@ -13,25 +13,25 @@ import type { StoredText } from './listener.ts';
 export interface SessionCopy {
   readonly kind: 'session';
   readonly session: SessionOfToken;
-  /** Since SQL said so. */
+  /** Time since it was read from SQL, ms. */
   readonly ageMs: number;
-  /** As it stands in Redis. */
+  /** The value in Redis. */
   readonly text: string;
 }
 export type CopyLookup = SessionCopy | { readonly kind: 'revoked' | 'absent' | 'unsure' };
 
-/** What ends or holds a copy. */
+/** Values that invalidate a copy: a tombstone or a hold. */
 export type Ending = 'revoked' | 'hold';
 
 const keyPrefix = 'rollcall:session:';
 const claimMs = 10_000;
-/** A tombstone outlives any fill: a claim lives 10 s, and a statement is given up after 5. */
+/** Lifetimes. A tombstone outlives any fill: a claim lives 10 s, and a statement is given up after 5 s. */
 export const endingMs: Readonly<Record<Ending, number>> = { revoked: 600_000, hold: 60_000 };
 
-type Send = (name: string, words: readonly (string | number)[]) => Promise<unknown>;
+type Send = (name: string, args: readonly (string | number)[]) => Promise<unknown>;
 
 export const toCopyKey = (hash: string): string => keyPrefix + hash;
-/** `null` for a key of others. */
+/** The hash in a key; `null` for keys of other kinds. */
 export const parseCopyKey = (key: string): string | null =>
   key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : null;
 
@@ -40,35 +40,36 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** The fields of a session, and how long the copy of it was to last. Older versions read the former alone. */
+/** The fields of a session, and its copy's original lifetime. Older versions read only the session. */
 interface WrittenCopy extends SessionOfToken {
   readonly copy?: string;
   readonly lastsMs?: number;
 }
 
+/** Interprets the value of a session's key. */
 export const parseCopy = ({ text, leftMs }: StoredText): CopyLookup => {
   if (text === null) return { kind: 'absent' };
   if (text === 'revoked') return { kind: 'revoked' };
   if (!text.startsWith('{')) return { kind: 'unsure' };
   const { copy: _copy, lastsMs, ...session } = JSON.parse(text) as WrittenCopy;
-  // Of an older version, which says nothing of it: old.
+  // Copies written by older versions lack the lifetime and count as old.
   const ageMs = lastsMs === undefined ? Number.POSITIVE_INFINITY : lastsMs - leftMs;
   return { kind: 'session', session, ageMs, text };
 };
 
-/** One look past the listening connection: nothing watches it. */
+/** Reads the value through the command connection, without tracking. */
 export const readPlainly = async (send: Send, hash: string): Promise<StoredText> => {
   const [leftMs, text] = await Promise.all([send('PTTL', [toCopyKey(hash)]), send('GET', [toCopyKey(hash)])]);
   return { leftMs: leftMs as number, text: text as string | null };
 };
 
-/** Resolves to the claim, `null` when something is there. */
+/** Claims the key. Resolves to the claim's text, `null` if the key has a value. */
 export const claim = async (send: Send, hash: string): Promise<string | null> => {
   const text = `claim:${randomUUID()}`;
   return (await send('SET', [toCopyKey(hash), text, 'PX', claimMs, 'NX'])) === null ? null : text;
 };
 
-/** Puts a copy in the place of exactly this text. Resolves to whether it stood there. */
+/** Replaces exactly this value by a copy. Resolves to false if the value has changed. */
 export const replace = async (
   send: Send,
   hash: string,
@@ -80,16 +81,19 @@ export const replace = async (
   );
 };
 
-/** Whose sessions a change concerns: an entity's, those a user minted, or all that feel a ban of a user. */
+/** The sessions a change affects: an entity's, those a user minted, or all that a ban of a user affects. */
 export type AffectedSessions =
   | { readonly target: SessionTarget }
   | { readonly mintedBy: string }
   | { readonly bannable: string };
 
-/** Only sessions that a change deletes are looked for by it: a ban deletes some of those the user minted. */
-const toChangingKey = (concerned: AffectedSessions): string => {
-  if ('target' in concerned) return `rollcall:changing:${concerned.target.kind}:${concerned.target.id}`;
-  const minter = 'mintedBy' in concerned ? concerned.mintedBy : concerned.bannable;
+/**
+ * The key that marks a running change. A ban deletes some of the sessions that the user minted, so it shares
+ * their key.
+ */
+const toChangingKey = (affected: AffectedSessions): string => {
+  if ('target' in affected) return `rollcall:changing:${affected.target.kind}:${affected.target.id}`;
+  const minter = 'mintedBy' in affected ? affected.mintedBy : affected.bannable;
   return `rollcall:changing:minter:${minter}`;
 };
 
@@ -98,21 +102,22 @@ local running = redis.call('INCRBY', KEYS[1], ARGV[1])
 if running < 1 then return redis.call('DEL', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-const countChanging = (send: Send, concerned: AffectedSessions, by: 1 | -1): Promise<unknown> =>
-  send('EVAL', [changingScript, 1, toChangingKey(concerned), by, endingMs.hold]);
+const countChanging = (send: Send, affected: AffectedSessions, by: 1 | -1): Promise<unknown> =>
+  send('EVAL', [changingScript, 1, toChangingKey(affected), by, endingMs.hold]);
 
-/** Said before a change looks which sessions there are: later ones look whether it was said. */
-export const markChanging = (send: Send, concerned: AffectedSessions): Promise<unknown> =>
-  countChanging(send, concerned, 1);
-/** The change is over. Not said, it ends by itself. */
-export const unmarkChanging = (send: Send, concerned: AffectedSessions): Promise<unknown> =>
-  countChanging(send, concerned, -1);
+/** Marks a change as running, before it lists the sessions: sessions minted later check the mark. */
+export const markChanging = (send: Send, affected: AffectedSessions): Promise<unknown> =>
+  countChanging(send, affected, 1);
+/** Removes the mark of a finished change. Otherwise it expires. */
+export const unmarkChanging = (send: Send, affected: AffectedSessions): Promise<unknown> =>
+  countChanging(send, affected, -1);
 
-export const isChanging = async (send: Send, concerned: readonly AffectedSessions[]): Promise<boolean> => {
-  const said = await Promise.all(concerned.map((one) => send('EXISTS', [toChangingKey(one)])));
-  return said.includes(1);
+/** Whether a change of any of these is running. */
+export const isChanging = async (send: Send, affected: readonly AffectedSessions[]): Promise<boolean> => {
+  const marks = await Promise.all(affected.map((sessions) => send('EXISTS', [toChangingKey(sessions)])));
+  return marks.includes(1);
 };
 
-/** Writes over whatever is there. */
-export const end = (send: Send, hash: string, ending: Ending): Promise<unknown> =>
+/** Writes a tombstone or a hold, whatever the key holds. */
+export const writeEnding = (send: Send, hash: string, ending: Ending): Promise<unknown> =>
   send('SET', [toCopyKey(hash), ending, 'PX', endingMs[ending]]);

@@ -1,19 +1,17 @@
 /**
  * Sessions mirrored to Redis: a node reads SQL rarely for a token, and goes on without SQL for an hour.
  *
- * SQL is the truth. What stands under the hash of a token is said in session-copies.ts. Invariants:
- * - a revoke writes the tombstone first, then tells the nodes, then deletes in SQL, then writes the
- *   tombstone again;
- * - a fill claims the key, then reads SQL, then replaces exactly its own claim; a copy that is old is
- *   confirmed by replacing exactly what was read before SQL was. A revoke or a flush in between takes that
- *   away, so a late fill can revive nothing, and a reading that began before the delete is buried by the
- *   second tombstone;
- * - a change that ends sessions says whose, then looks which there are and holds them; a session minted since
- *   is filled first and held when that was said, so the change meets all of them;
- * - a copy older than `confirmMs` is believed only where SQL confirms it or does not answer: nothing ends
- *   without a tombstone or a hold in its place. One that this node was told of is not believed without SQL;
- * - a node keeps only what it read while trusted, and no longer than it is told to (`isCacheable`).
- * When Redis is away SQL answers and nothing is kept; when both are, a `StorageError`: 503, never 401.
+ * SQL decides. session-copies.ts lists the values of a session's Redis key. Invariants:
+ * - a revoke writes the tombstone, notifies the nodes, deletes in SQL, then writes the tombstone again;
+ * - a fill claims the key, reads SQL, then replaces exactly its claim; an old copy is confirmed by replacing
+ *   exactly the value read before SQL. A revoke or flush in between makes the replacement fail, and the
+ *   second tombstone ends copies whose reading of SQL began before the delete;
+ * - a change that ends sessions writes its mark, lists the sessions and holds them; a session minted later is
+ *   filled first and then held if the mark is there, so the change reaches all of them;
+ * - a copy older than `confirmMs` is used only if SQL confirms it or does not answer. If this node was
+ *   notified of its end, it is not used without SQL;
+ * - a node caches only what it read while connected, as long as `isCacheable` allows. Without Redis, SQL
+ *   answers and nothing is cached; without both, a `StorageError` (503, never 401).
  */
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
@@ -32,7 +30,7 @@ import {
   type CopyLookup,
   claim,
   type Ending,
-  end,
+  writeEnding,
   endingMs,
   isChanging,
   markChanging,
@@ -47,7 +45,7 @@ import {
 
 type SqlSessions = Catalogue['sessions'];
 
-/** The cache of a node, as far as it has to forget. */
+/** What a node's own session cache offers for invalidation. */
 export interface InvalidatedCache {
   forgetHash(hash: string): void;
   markHashStale(hash: string): void;
@@ -56,40 +54,40 @@ export interface InvalidatedCache {
 }
 
 export interface MirroredSessions extends SqlSessions {
-  /** Whether what was last read about this hash (hexadecimal) may be believed until we are told otherwise. */
+  /** Whether the last reading of this hash (hexadecimal) may be cached until a notice invalidates it. */
   isCacheable(hash: string): boolean;
-  /** Makes a node's own cache forget with us. Returns a function that ends it. */
+  /** Invalidates a node's own cache with every notice. Returns a function that stops this. */
   invalidateCache(cache: InvalidatedCache): () => void;
-  /** Runs a change in SQL that ends or alters sessions, so that no copy of them outlives it. */
-  changeSessions<Result>(concerned: AffectedSessions, change: () => Promise<Result>): Promise<Result>;
+  /** Runs a change in SQL that ends or alters sessions, so that none of their copies outlives it. */
+  changeSessions<Result>(affected: AffectedSessions, change: () => Promise<Result>): Promise<Result>;
 }
 
 export interface MirrorOptions {
   readonly pubsub: Pubsub;
   readonly sql: Queryable;
   readonly sessions: SqlSessions;
-  /** Sessions of which this node remembers that it read them. At least as many as it caches. */
+  /** Number of hashes this node remembers as read. At least as many as it caches. */
   readonly entriesMax: number;
-  /** A copy stands for so long after SQL said so, ms: how long tokens in use outlive SQL. */
+  /** Lifetime of a copy, ms: how long tokens in use work while SQL is away. */
   readonly copyMs: number;
-  /** And is believed for so long before SQL is asked again, while it answers. */
+  /** Age after which a copy must be confirmed in SQL while SQL answers, ms. */
   readonly confirmMs: number;
   readonly nowMs: () => number;
 }
 
 interface MirrorState extends MirrorOptions {
-  /** Hashes that were read while trusted, and not changed since. */
+  /** Hashes that were read while connected, and have not changed since. */
   readonly watched: LRUCache<string, object>;
-  /** Hashes that ended or changed lately: a Redis that lost writes may show an old copy again. */
-  readonly doubted: LRUCache<string, object>;
-  /** What this node has ended or changed in SQL lately. */
+  /** Hashes that ended or changed recently: a Redis that lost writes may return an old copy. */
+  readonly stale: LRUCache<string, object>;
+  /** What this node has ended or changed in SQL recently. */
   readonly committed: LRUCache<string, Ending>;
 }
 
 const messageHashesMax = 500;
 const committedMax = 10_000;
 
-/** `keyspace` notices and messages alike end here. */
+/** Handles tracking notices; `null`: any key may have changed. */
 const stopWatching = (state: MirrorState, key: string | null): void => {
   if (key === null) state.watched.clear();
   else state.watched.delete(parseCopyKey(key) ?? '');
@@ -97,10 +95,10 @@ const stopWatching = (state: MirrorState, key: string | null): void => {
 
 const recordNotice = (state: MirrorState, hash: string): void => {
   state.watched.delete(hash);
-  state.doubted.set(hash, {});
+  state.stale.set(hash, {});
 };
 
-/** A key also changes when it expires: a changed key is read again; only a message invalidates for good. */
+/** A tracked key also changes when it expires: a notice marks the entry stale, a message removes it. */
 const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) =>
   pubsub.subscribe({
     onKeyChanged: (key) => {
@@ -109,7 +107,7 @@ const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) 
     },
     onDisconnect: () => cache.forgetAll(),
     onMessage: (message) => {
-      // Also ends look-ups under way, whatever they find.
+      // Also discards the results of running look-ups.
       if (message.kind === 'session') cache.forget(message.id);
       if (message.kind === 'sessions') for (const hash of message.hashes) cache.forgetHash(hash);
     },
@@ -117,9 +115,9 @@ const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) 
 
 const read = async (state: MirrorState, hash: string): Promise<CopyLookup> => {
   const { pubsub } = state;
-  // Most likely Redis would not answer at all, and what it says may not be kept: ask SQL without a delay.
+  // Redis would probably not answer, and its answer could not be cached: read SQL without a delay.
   if (!pubsub.isConnected()) return { kind: 'unsure' };
-  // Before the reading, so that a change that overtakes its answer takes the mark away.
+  // Before the reading, so that a change that overtakes the answer removes the entry.
   state.watched.set(hash, {});
   try {
     const { listener, commands } = pubsub;
@@ -127,37 +125,37 @@ const read = async (state: MirrorState, hash: string): Promise<CopyLookup> => {
       listener.tracks ? await listener.read(toCopyKey(hash)) : await readPlainly(commands.send, hash),
     );
   } catch {
-    // Redis is away or slow: SQL knows as well.
+    // Redis is away or slow: read SQL instead.
     state.watched.delete(hash);
     return { kind: 'unsure' };
   }
 };
 
-const askSql = (state: MirrorState, hash: string): Promise<SessionOfToken | null> =>
+const readSql = (state: MirrorState, hash: string): Promise<SessionOfToken | null> =>
   state.sessions.byTokenHash(Buffer.from(hash, 'hex'));
 
-/** What Redis has when SQL does not answer, nor is heard of: good for this once. Else the failure. */
+/** Answers from Redis while SQL does not, without caching. Rejects with the failure if Redis cannot. */
 const decideWithoutSql = async (
   state: MirrorState,
   hash: string,
   failure: unknown,
 ): Promise<SessionOfToken | null> => {
-  const found = await readPlainly(state.pubsub.commands.send, hash).then(parseCopy, () => null);
-  if (found?.kind === 'revoked') return null;
-  if (found?.kind !== 'session' || state.doubted.has(hash)) throw failure;
-  return found.session;
+  const copy = await readPlainly(state.pubsub.commands.send, hash).then(parseCopy, () => null);
+  if (copy?.kind === 'revoked') return null;
+  if (copy?.kind !== 'session' || state.stale.has(hash)) throw failure;
+  return copy.session;
 };
 
 const readFromSql = async (state: MirrorState, hash: string): Promise<SessionOfToken | null> => {
   state.watched.delete(hash);
   try {
-    return await askSql(state, hash);
+    return await readSql(state, hash);
   } catch (failure) {
     return decideWithoutSql(state, hash, failure);
   }
 };
 
-/** Resolves to whether Redis now has a copy in the place of this text. */
+/** Replaces the value `text` by a copy. Resolves to whether that succeeded. */
 const write = (
   state: MirrorState,
   hash: string,
@@ -169,17 +167,17 @@ const write = (
 };
 
 /**
- * Resolves to whether Redis now has what SQL said. Rejects when either is away. Of a new session `minter` is
- * who loses it with his membership.
+ * Writes a copy from SQL to Redis. Resolves to whether Redis has it now; rejects when either store is away.
+ * `minter` is the user whose lost membership ends a new session.
  */
 const fill = async (state: MirrorState, hash: string, minter = ''): Promise<boolean> => {
   const { send } = state.pubsub.commands;
   const text = await claim(send, hash);
   if (text === null) return false;
-  const session = await askSql(state, hash);
+  const session = await readSql(state, hash);
   if (session === null || !(await write(state, hash, { text, session }))) return false;
   if (!(await isChanging(send, [{ target: session }, { mintedBy: minter }]))) return true;
-  await end(send, hash, 'hold');
+  await writeEnding(send, hash, 'hold');
   return false;
 };
 
@@ -195,22 +193,19 @@ const fillNew = async (
   await fill(state, tokenHash.toString('hex'), row?.minter);
 };
 
-/** What was just written, watched; what SQL said where it is not to be had. */
+/** Reads the copy just written, with tracking; falls back to the session from SQL. */
 const readBack = async (
   state: MirrorState,
   hash: string,
-  said: SessionOfToken,
+  fromSql: SessionOfToken,
 ): Promise<SessionOfToken | null> => {
-  const found = await read(state, hash);
-  if (found.kind === 'session') return found.session;
+  const copy = await read(state, hash);
+  if (copy.kind === 'session') return copy.session;
   state.watched.delete(hash);
-  return found.kind === 'revoked' ? null : said;
+  return copy.kind === 'revoked' ? null : fromSql;
 };
 
-/**
- * What SQL says of a token Redis knows nothing of; on the way Redis learns it. Unknown tokens write
- * nothing.
- */
+/** Looks up in SQL a token that Redis does not know; writes the copy. Unknown tokens write nothing. */
 const lookUpAndFill = async (state: MirrorState, hash: string): Promise<SessionOfToken | null> => {
   const session = await readFromSql(state, hash);
   if (session === null || !state.pubsub.isConnected()) return session;
@@ -218,7 +213,7 @@ const lookUpAndFill = async (state: MirrorState, hash: string): Promise<SessionO
   return filled ? readBack(state, hash, session) : session;
 };
 
-/** SQL's word on an old copy. While SQL does not answer, the copy stands: no end of it was heard of. */
+/** Confirms an old copy in SQL. While SQL does not answer, the copy is used unless a notice made it stale. */
 const confirmCopy = async (
   state: MirrorState,
   hash: string,
@@ -226,30 +221,30 @@ const confirmCopy = async (
 ): Promise<SessionOfToken | null> => {
   let session: SessionOfToken | null;
   try {
-    session = await askSql(state, hash);
+    session = await readSql(state, hash);
   } catch (failure) {
-    if (state.doubted.has(hash)) throw failure;
+    if (state.stale.has(hash)) throw failure;
     return copy.session;
   }
   state.watched.delete(hash);
   const { send } = state.pubsub.commands;
   if (session === null) {
-    await end(send, hash, 'revoked').catch(() => undefined);
+    await writeEnding(send, hash, 'revoked').catch(() => undefined);
     return null;
   }
   await write(state, hash, { text: copy.text, session }).catch(() => false);
   return readBack(state, hash, session);
 };
 
-/** A Redis whose clock was set back must not make a copy young: it counts by the distance. */
-const isYoung = (state: MirrorState, hash: string, { ageMs }: SessionCopy): boolean =>
-  Math.abs(ageMs) < state.confirmMs && !state.doubted.has(hash);
+/** Uses the absolute age: a Redis whose clock was set back must not make a copy look young. */
+const isRecent = (state: MirrorState, hash: string, { ageMs }: SessionCopy): boolean =>
+  Math.abs(ageMs) < state.confirmMs && !state.stale.has(hash);
 
 const lookUp = async (state: MirrorState, hash: string): Promise<SessionOfToken | null> => {
-  const found = await read(state, hash);
-  switch (found.kind) {
+  const copy = await read(state, hash);
+  switch (copy.kind) {
     case 'session':
-      return isYoung(state, hash, found) ? found.session : confirmCopy(state, hash, found);
+      return isRecent(state, hash, copy) ? copy.session : confirmCopy(state, hash, copy);
     case 'revoked':
       return null;
     case 'absent':
@@ -259,29 +254,27 @@ const lookUp = async (state: MirrorState, hash: string): Promise<SessionOfToken 
   }
 };
 
-/** Puts an ending in the place of the copy. */
-const put = (state: MirrorState, hash: string, ending: Ending): Promise<unknown> => {
+/** Replaces the copy by a tombstone or a hold. */
+const writeNotice = (state: MirrorState, hash: string, ending: Ending): Promise<unknown> => {
   recordNotice(state, hash);
-  return end(state.pubsub.commands.send, hash, ending);
+  return writeEnding(state.pubsub.commands.send, hash, ending);
 };
 
-/** The same once more, of what SQL has committed: if not now, then when Redis is found again. */
-const putForGood = (state: MirrorState, hash: string, ending: Ending): Promise<unknown> => {
+/** Does the same for a change that SQL has committed; repeated when Redis returns. */
+const writeCommittedNotice = (state: MirrorState, hash: string, ending: Ending): Promise<unknown> => {
   state.committed.set(hash, ending, { ttl: endingMs[ending] });
-  return put(state, hash, ending);
+  return writeNotice(state, hash, ending);
 };
 
-/** A Redis that was away may be without what was written last. */
-const putAgain = async (state: MirrorState): Promise<void> => {
+/** Writes recent tombstones and holds again: a Redis that was away may have lost them. */
+const repeatNotices = async (state: MirrorState): Promise<void> => {
   for (const [hash, ending] of [...state.committed.entries()]) {
-    // Gone once more: it will be found once more.
-    await put(state, hash, ending).catch(() => undefined);
+    // Redis is away again; its next return repeats this.
+    await writeNotice(state, hash, ending).catch(() => undefined);
   }
 };
 
-/**
- * What fails once something is buried may be half done: whoever asked for it is told so, and asks again.
- */
+/** A failure after the first tombstone leaves the outcome unknown: the caller repeats the change. */
 const toOutcomeUnknown = (failure: unknown): unknown =>
   failure instanceof StorageError
     ? new StorageError(failure.operation, {
@@ -305,28 +298,28 @@ const findHash = async (state: MirrorState, target: SessionTarget, id: string): 
 const remove = async (state: MirrorState, target: SessionTarget, id: string): Promise<boolean> => {
   const hash = await findHash(state, target, id);
   if (hash === null) return false;
-  await put(state, hash, 'revoked');
+  await writeNotice(state, hash, 'revoked');
   try {
     await state.pubsub.publish({ kind: 'session', hash, id });
     const removed = await state.sessions.remove(target, id);
-    // Only against a flush between the two, whose reader then read SQL before the delete. Redis gone again:
-    // it is written once it is found again, and nobody who is trusted still has the session.
-    await putForGood(state, hash, 'revoked').catch(() => undefined);
+    // Needed only after a Redis flush in between, whose reader read SQL before the delete. If Redis is away,
+    // the tombstone is written when it returns; no connected node has the session by then.
+    await writeCommittedNotice(state, hash, 'revoked').catch(() => undefined);
     return removed;
   } catch (failure) {
     throw toOutcomeUnknown(failure);
   }
 };
 
-const areConcerned = (sql: Queryable, concerned: AffectedSessions) => {
-  if ('mintedBy' in concerned) return sql`minted_by = ${concerned.mintedBy}`;
-  if ('bannable' in concerned) return buildAffectedByBan(sql, concerned.bannable);
-  return sql`target_type = ${concerned.target.kind} and target_id = ${concerned.target.id}`;
+const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
+  if ('mintedBy' in affected) return sql`minted_by = ${affected.mintedBy}`;
+  if ('bannable' in affected) return buildAffectedByBan(sql, affected.bannable);
+  return sql`target_type = ${affected.target.kind} and target_id = ${affected.target.id}`;
 };
 
-const listHashes = async (state: MirrorState, concerned: AffectedSessions): Promise<readonly string[]> => {
+const listHashes = async (state: MirrorState, affected: AffectedSessions): Promise<readonly string[]> => {
   const { sql } = state;
-  const which = areConcerned(sql, concerned);
+  const which = buildAffectedCondition(sql, affected);
   const rows = await asStorage(
     'sessions.hashes',
     () =>
@@ -336,7 +329,11 @@ const listHashes = async (state: MirrorState, concerned: AffectedSessions): Prom
   return rows.map(({ hash }) => hash);
 };
 
-const putHolds = async (state: MirrorState, hashes: readonly string[], how: typeof put): Promise<void> => {
+const putHolds = async (
+  state: MirrorState,
+  hashes: readonly string[],
+  how: typeof writeNotice,
+): Promise<void> => {
   await Promise.all(hashes.map((hash) => how(state, hash, 'hold')));
   for (let from = 0; from < hashes.length; from += messageHashesMax) {
     await state.pubsub.publish({ kind: 'sessions', hashes: hashes.slice(from, from + messageHashesMax) });
@@ -345,38 +342,38 @@ const putHolds = async (state: MirrorState, hashes: readonly string[], how: type
 
 const changeSessions = async <Result>(
   state: MirrorState,
-  concerned: AffectedSessions,
+  affected: AffectedSessions,
   change: () => Promise<Result>,
 ): Promise<Result> => {
   const { send } = state.pubsub.commands;
-  await markChanging(send, concerned);
-  const before = await listHashes(state, concerned);
-  await putHolds(state, before, put);
+  await markChanging(send, affected);
+  const before = await listHashes(state, affected);
+  await putHolds(state, before, writeNotice);
   const result = await change();
   try {
-    // Again: a fill that read SQL before the change.
-    const after = await listHashes(state, concerned);
-    await putHolds(state, [...new Set([...before, ...after])], putForGood);
-    await unmarkChanging(send, concerned).catch(() => undefined);
+    // Repeat, against fills that read SQL before the change.
+    const after = await listHashes(state, affected);
+    await putHolds(state, [...new Set([...before, ...after])], writeCommittedNotice);
+    await unmarkChanging(send, affected).catch(() => undefined);
     return result;
   } catch (failure) {
     throw toOutcomeUnknown(failure);
   }
 };
 
-/** The catalogue's sessions with Redis before them. Hears the signals as long as they are open. */
+/** Puts Redis in front of the catalogue's sessions. Subscribes to `pubsub` until that is closed. */
 export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
   const { pubsub, sessions, entriesMax, copyMs } = options;
   const state: MirrorState = {
     ...options,
     watched: new LRUCache({ max: entriesMax }),
-    doubted: new LRUCache({ max: entriesMax, ttl: copyMs }),
+    stale: new LRUCache({ max: entriesMax, ttl: copyMs }),
     committed: new LRUCache({ max: committedMax, ttl: endingMs.revoked }),
   };
   pubsub.subscribe({
     onKeyChanged: (key) => stopWatching(state, key),
     onDisconnect: () => state.watched.clear(),
-    onReconnect: () => void putAgain(state),
+    onReconnect: () => void repeatNotices(state),
     onMessage: (message) => {
       if (message.kind === 'session') recordNotice(state, message.hash);
       if (message.kind === 'sessions') for (const hash of message.hashes) recordNotice(state, hash);
@@ -387,13 +384,13 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
     byTokenHash: (hash) => lookUp(state, hash.toString('hex')),
     insert: async (session, apiSessionsMax) => {
       const outcome = await sessions.insert(session, apiSessionsMax);
-      // The first request with the token fills it all the same.
+      // If this fails, the first request with the token writes the copy.
       if (outcome === 'created') await fillNew(state, session).catch(() => undefined);
       return outcome;
     },
     remove: (target, id) => remove(state, target, id),
     isCacheable: (hash) => pubsub.isConnected() && state.watched.has(hash),
     invalidateCache: (cache) => invalidateCache(pubsub, cache),
-    changeSessions: (concerned, change) => changeSessions(state, concerned, change),
+    changeSessions: (affected, change) => changeSessions(state, affected, change),
   };
 };

@@ -1,10 +1,11 @@
 /**
- * The catalogue of one node of a fleet: edits are told to the other nodes, theirs are heard, sessions are
- * mirrored.
+ * The catalogue of a node with shared stores: publishes its edits, applies those of other nodes, and mirrors
+ * sessions.
  *
- * Wraps what has to be told and nothing else. A dropped profile is told without waiting: who misses it
- * reads the profile again when it has grown old (`profileAgeMaxMs`). Whatever ends sessions inside SQL is
- * put between two rounds of holds, so that no copy outlives it. Called once by the composition root.
+ * Wraps only operations that other nodes must learn of. A dropped profile is published without waiting: a
+ * node that misses the message reads the profile again when it is too old (`profileAgeMaxMs`). Operations
+ * that end sessions in SQL run between two rounds of holds, so that no copy outlives them. Called once, by
+ * ops/cluster-context.ts.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { OperatorCatalogue } from '../catalogue/operator/operator-catalogue.ts';
@@ -14,8 +15,8 @@ import type { MirroredSessions } from './sessions.ts';
 export interface CatalogueSharing {
   readonly pubsub: Pubsub;
   readonly sessions: MirroredSessions;
-  /** Told when an edit could not be told to the others. */
-  readonly onWarning: (words: string, error: unknown) => void;
+  /** Called when an edit could not be published. */
+  readonly onWarning: (message: string, error: unknown) => void;
 }
 
 type ProfileKind = 'bot' | 'server' | 'team';
@@ -30,10 +31,10 @@ const createNotifier =
     profiles.drop(id);
     pubsub
       .publish({ kind: 'profile', entity: kind, id })
-      .catch((error: unknown) => onWarning('an edit was not told to the other nodes', error));
+      .catch((error: unknown) => onWarning('an edit was not published to the other nodes', error));
   };
 
-/** What operators end or ban must not live on in a mirrored session. */
+/** Ends the mirrored sessions of listings and people that operators change, delete or ban. */
 const shareOperatorCatalogue = (
   operator: OperatorCatalogue,
   sessions: MirroredSessions,
@@ -55,20 +56,20 @@ const shareOperatorCatalogue = (
   },
 });
 
-/** The same catalogue, shared. Hears the signals as long as they are open. */
+/** Wraps a catalogue for shared stores. Subscribes to `pubsub` until that is closed. */
 export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing): Catalogue => {
   const { bots, servers, teams } = catalogue;
   const { pubsub, sessions } = sharing;
   const profiles: Readonly<Record<string, InvalidatedProfiles>> = { bot: bots, server: servers, team: teams };
-  const doubtAll = (): void => {
-    for (const droppable of Object.values(profiles)) droppable.invalidateAll();
+  const invalidateAll = (): void => {
+    for (const profileCache of Object.values(profiles)) profileCache.invalidateAll();
   };
   pubsub.subscribe({
     onMessage: (message) => {
       if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
     },
-    onReconnect: doubtAll,
-    stalled: doubtAll,
+    onReconnect: invalidateAll,
+    stalled: invalidateAll,
   });
   return {
     ...catalogue,

@@ -1,129 +1,130 @@
 /**
- * Admits statements and transactions to the connections of one pool: the only way to either kind of store.
+ * Admission control: limits the statements and transactions that run at once on the connections of a pool.
  *
  * The driver (postgres 3.4.9) ends the process when it begins a transaction on a connection that has
- * `max_pipeline` (100) statements under way or whose socket asks for a pause. So a transaction is admitted
- * only while a connection has no work at all, and on all connections together there are never as many
- * statements as one takes. What is not admitted yet waits in one of two lines, of clients' requests and of
- * the node's own work, which are served in turn: a flood of requests delays the own work by one piece each.
- * A line is of bounded length; who comes when it is full is refused (`full`, `not_applied`).
- * Wired by client.ts and embedded.ts.
+ * `max_pipeline` (100) statements in flight, or whose socket is not writable. So a transaction is admitted
+ * only while a connection is idle, and all connections together never have as many statements as one of them
+ * accepts. Other work waits in one of two queues, clients' requests and the node's own work, which are served
+ * alternately: a flood of requests delays each piece of own work by one piece. The queues are bounded; when
+ * one is full, further work is refused (`full`, `not_applied`). Wired by client.ts and embedded/pglite.ts.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
 
-/** Which line work waits in: a client's request, or what the node does by itself. */
+/** Which queue work waits in: a client's request, or the node's own work. */
 export type Line = 'request' | 'own';
 
 export interface AdmissionLimits {
   /** Connections of the pool. */
   readonly connections: number;
-  /** Statements that one connection takes without an answer to the first of them. */
+  /** Unanswered statements that one connection may have. */
   readonly pipelineMax: number;
-  /** Work that waits in one line. */
+  /** Pieces of work that may wait in one queue. */
   readonly waitingMax: number;
 }
 
 export type Kind = 'statement' | 'transaction';
 
-/** Runs the work when it is its turn, or refuses it; settles as the work does. */
+/** Runs work when the connections have room, or refuses it; settles as the work does. */
 export interface Admission {
   admit<Result>(line: Line, kind: Kind, work: () => PromiseLike<Result>): Promise<Result>;
 }
 
-interface Waiting {
+interface QueuedWork {
   readonly kind: Kind;
   readonly start: () => void;
 }
 
 interface State extends AdmissionLimits {
-  readonly lines: Readonly<Record<Line, Waiting[]>>;
-  /** Whose turn it is when both lines wait. */
+  readonly queues: Readonly<Record<Line, QueuedWork[]>>;
+  /** The queue served next when both have work. */
   next: Line;
   statements: number;
   transactions: number;
 }
 
-/** What one connection never takes, whatever `pipelineMax` says: the driver's own limit. */
+/** The driver's own limit of statements on one connection, whatever `pipelineMax` says. */
 export const driverPipelineMax = 100;
-/** Between the two moments in which the driver learns that a connection broke. */
-const limboMs = 50;
+/** Time in which the driver may still use a connection that it has reported as broken. */
+const brokenConnectionMs = 50;
 
-const refusal = ({ waitingMax }: State): StorageError =>
+const createFullError = ({ waitingMax }: State): StorageError =>
   new StorageError('sql', {
     outcome: 'not_applied',
     reason: 'full',
-    detail: `${waitingMax} statements wait for a connection already`,
+    detail: `${waitingMax} statements are waiting for a connection already`,
   });
 
-/** Each piece of work is on one connection at most, so below that many pieces one connection is idle. */
-const fits = ({ connections, pipelineMax, statements, transactions }: State, kind: Kind): boolean => {
+/** Each piece of work uses one connection at most, so with fewer pieces than connections one is idle. */
+const hasRoom = ({ connections, pipelineMax, statements, transactions }: State, kind: Kind): boolean => {
   if (kind === 'transaction') return statements + transactions < connections;
   return statements < (connections - transactions) * pipelineMax;
 };
 
-const take = (state: State): Waiting | null => {
-  const { own, request } = state.lines;
+const takeNext = (state: State): QueuedWork | null => {
+  const { own, request } = state.queues;
   const line = state.next === 'own' ? own : request;
   const chosen = line.length > 0 ? line : line === own ? request : own;
   const [first] = chosen;
-  // Nothing overtakes a transaction that waits for a connection, or it would wait for ever.
-  if (first === undefined || !fits(state, first.kind)) return null;
+  // No work overtakes a transaction that waits for a connection, or the transaction might wait for ever.
+  if (first === undefined || !hasRoom(state, first.kind)) return null;
   chosen.shift();
   state.next = chosen === own ? 'request' : 'own';
   return first;
 };
 
 const admitWaiting = (state: State): void => {
-  for (let next = take(state); next !== null; next = take(state)) next.start();
+  for (let next = takeNext(state); next !== null; next = takeNext(state)) next.start();
 };
 
-const count = (state: State, kind: Kind, by: 1 | -1): void => {
+const adjustCount = (state: State, kind: Kind, by: 1 | -1): void => {
   if (kind === 'statement') state.statements += by;
   else state.transactions += by;
 };
 
-const leave = (state: State, kind: Kind): void => {
-  count(state, kind, -1);
+const finish = (state: State, kind: Kind): void => {
+  adjustCount(state, kind, -1);
   admitWaiting(state);
 };
 
-const leaveAfter = (state: State, kind: Kind, failure: unknown): void => {
-  if (toStorageError('sql', failure).reason !== 'unreachable') leave(state, kind);
-  // The driver tells of a broken connection before it stops using it.
-  else setTimeout(() => leave(state, kind), limboMs);
+const finishAfterFailure = (state: State, kind: Kind, failure: unknown): void => {
+  if (toStorageError('sql', failure).reason !== 'unreachable') finish(state, kind);
+  // The driver reports a broken connection before it stops using it.
+  else setTimeout(() => finish(state, kind), brokenConnectionMs);
 };
 
 const begin = <Result>(state: State, kind: Kind, work: () => PromiseLike<Result>): Promise<Result> => {
-  count(state, kind, 1);
+  adjustCount(state, kind, 1);
   const running = Promise.resolve(work());
   running.then(
-    () => leave(state, kind),
-    (failure: unknown) => leaveAfter(state, kind, failure),
+    () => finish(state, kind),
+    (failure: unknown) => finishAfterFailure(state, kind, failure),
   );
   return running;
 };
 
-/** Throws when the limits would let one connection take more than the driver bears. */
+/**
+ * Creates the admission of a pool. Throws if the limits would allow more statements than the driver survives.
+ */
 export const createAdmission = (limits: AdmissionLimits): Admission => {
   if (limits.connections * limits.pipelineMax >= driverPipelineMax) {
     throw new Error(`connections * pipelineMax must be below ${driverPipelineMax}`);
   }
   const state: State = {
     ...limits,
-    lines: { request: [], own: [] },
+    queues: { request: [], own: [] },
     next: 'own',
     statements: 0,
     transactions: 0,
   };
-  const { own, request } = state.lines;
+  const { own, request } = state.queues;
   return {
     admit: (line, kind, work) => {
-      if (own.length + request.length === 0 && fits(state, kind)) return begin(state, kind, work);
-      if (state.lines[line].length >= state.waitingMax) return Promise.reject(refusal(state));
+      if (own.length + request.length === 0 && hasRoom(state, kind)) return begin(state, kind, work);
+      if (state.queues[line].length >= state.waitingMax) return Promise.reject(createFullError(state));
       return new Promise((resolve, reject) => {
         const start = (): void => void begin(state, kind, work).then(resolve, reject);
-        state.lines[line].push({ kind, start });
+        state.queues[line].push({ kind, start });
       });
     },
   };

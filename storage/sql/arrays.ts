@@ -1,14 +1,14 @@
 /**
- * Columns of many rows as array literals: what `unnest` takes in one statement.
+ * Formats columns of many rows as array literals for `unnest`, so that one statement carries all rows.
  *
- * Built here, because the driver escapes element by element, which costs more than the statement itself.
- * Used by statements that carry hundreds of rows.
+ * The driver would escape element by element, which costs more than the statement itself. Used by statements
+ * that carry hundreds of rows.
  */
 
-/** Numbers, and decimal strings that hold nothing but digits and a sign. */
+/** Formats numbers, or decimal strings of digits and a sign. */
 export const formatNumbers = (values: readonly (number | string)[]): string => `{${values.join(',')}}`;
 
-/** Any text. SQL itself refuses NUL in it. Nearly none needs escaping, and a test is cheaper than that. */
+/** Formats any texts; SQL itself refuses NUL. Few need escaping, and testing for that is cheaper. */
 export const formatTexts = (values: readonly string[]): string => {
   if (values.length === 0) return '{}';
   const escaped = values.some(isSpecial) ? values.map(escapeText) : values;
@@ -18,5 +18,6 @@ export const formatTexts = (values: readonly string[]): string => {
 const isSpecial = (value: string): boolean => value.includes('"') || value.includes('\\');
 const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
 
+/** Formats booleans. */
 export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;

@@ -1,13 +1,12 @@
 /**
- * The breaker in front of a database server: while it is away, work that needs it fails at once.
+ * The circuit breaker of a database server: while the server is away, work that needs it fails at once.
  *
- * Modes:
- * - *closed*: work passes. Left when work finds the server unreachable, or when work takes suspiciously
- *   long and a probe finds nobody;
- * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own asks at
- *   once, then every `retryMs`; the first answer closes the breaker. Work already out that took
- *   suspiciously long is given up as `unknown`. Never repeats work, and never tells a slow server from a
- *   quick one: only a silent one. Called by server.ts.
+ * - *closed*: work passes. The breaker opens when work finds the server unreachable, or when work runs longer
+ *   than `suspectMs` and a probe gets no answer.
+ * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own runs at
+ *   once, then every `retryMs`; the first answer closes the breaker. Work in flight for longer than
+ *   `suspectMs` is given up as `unknown`.
+ * It never repeats work, and a slow server that answers does not open it. Called by server.ts.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
@@ -17,49 +16,50 @@ export interface CircuitBreakerParts {
   readonly probe: () => Promise<unknown>;
   /** Pause between probes. */
   readonly retryMs: number;
-  /** Work that is out for longer makes the breaker ask whether the server is still there. */
+  /** Work in flight for longer makes the breaker probe the server. */
   readonly suspectMs: number;
 }
 
 export interface CircuitBreaker {
   /** Runs the work, or refuses it in well under a millisecond. */
   run<Result>(work: () => PromiseLike<Result>): Promise<Result>;
-  /** Words while open, such as "it has not answered for 4 s", else `null`. */
+  /** A description while open, such as "it has not answered for 4 s", else `null`. */
   getLastError(): string | null;
   /** Stops its timers; work passes from then on. */
   close(): void;
 }
 
-interface Call {
+interface InFlightCall {
   sinceMs: number;
   giveUp(): void;
 }
 
 interface BreakerState extends CircuitBreakerParts {
-  readonly flights: Set<Call>;
+  readonly calls: Set<InFlightCall>;
   mode: 'closed' | 'open' | 'ended';
   probing: boolean;
-  why: string;
-  /** When it last opened, by the steady clock. */
+  reason: string;
+  /** When it last opened, steady time in ms. */
   openedMs: number;
   watch: NodeJS.Timeout | undefined;
   retry: NodeJS.Timeout | undefined;
 }
 
+/** Creates a closed breaker. */
 export const createCircuitBreaker = (parts: CircuitBreakerParts): CircuitBreaker => {
   const state: BreakerState = {
     ...parts,
-    flights: new Set(),
+    calls: new Set(),
     mode: 'closed',
     probing: false,
-    why: '',
+    reason: '',
     openedMs: 0,
     watch: undefined,
     retry: undefined,
   };
   return {
     run: (work) => run(state, work),
-    getLastError: () => (state.mode === 'open' ? words(state) : null),
+    getLastError: () => (state.mode === 'open' ? describeOutage(state) : null),
     close: () => {
       state.mode = 'ended';
       clearInterval(state.watch);
@@ -68,24 +68,24 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts): CircuitBreaker
   };
 };
 
-const words = ({ openedMs }: BreakerState): string =>
+const describeOutage = ({ openedMs }: BreakerState): string =>
   `it has not answered for ${Math.floor((performance.now() - openedMs) / 1_000)} s`;
 
 const run = <Result>(state: BreakerState, work: () => PromiseLike<Result>): Promise<Result> => {
   if (state.mode === 'open') return Promise.reject(createUnreachableError(state, 'not_applied'));
   return new Promise((resolve, reject) => {
-    const flight: Call = {
+    const call: InFlightCall = {
       sinceMs: performance.now(),
       giveUp: () => reject(createUnreachableError(state, 'unknown')),
     };
-    takeOff(state, flight);
+    beginCall(state, call);
     work().then(
       (result) => {
-        endCall(state, flight);
+        endCall(state, call);
         resolve(result);
       },
       (error: unknown) => {
-        endCall(state, flight);
+        endCall(state, call);
         const failure = toStorageError('sql', error);
         if (failure.reason === 'unreachable') open(state, failure.message);
         reject(error);
@@ -95,67 +95,71 @@ const run = <Result>(state: BreakerState, work: () => PromiseLike<Result>): Prom
 };
 
 const createUnreachableError = (state: BreakerState, outcome: 'not_applied' | 'unknown'): StorageError =>
-  new StorageError('sql', { outcome, reason: 'unreachable', detail: `the database is away: ${state.why}` });
+  new StorageError('sql', {
+    outcome,
+    reason: 'unreachable',
+    detail: `the database is away: ${state.reason}`,
+  });
 
-const takeOff = (state: BreakerState, flight: Call): void => {
-  state.flights.add(flight);
+const beginCall = (state: BreakerState, call: InFlightCall): void => {
+  state.calls.add(call);
   if (state.watch !== undefined || state.mode === 'ended') return;
-  state.watch = setInterval(() => lookForSilence(state), state.suspectMs / 4);
+  state.watch = setInterval(() => checkSilence(state), state.suspectMs / 4);
   state.watch.unref();
 };
 
-const endCall = (state: BreakerState, flight: Call): void => {
-  state.flights.delete(flight);
-  if (state.flights.size > 0) return;
+const endCall = (state: BreakerState, call: InFlightCall): void => {
+  state.calls.delete(call);
+  if (state.calls.size > 0) return;
   clearInterval(state.watch);
   state.watch = undefined;
 };
 
-const lookForSilence = (state: BreakerState): void => {
+const checkSilence = (state: BreakerState): void => {
   const limitMs = performance.now() - state.suspectMs;
-  const suspects = [...state.flights].filter((flight) => flight.sinceMs < limitMs);
+  const suspects = [...state.calls].filter((call) => call.sinceMs < limitMs);
   if (suspects.length === 0 || state.mode !== 'closed' || state.probing) return;
-  ask(state, () => {
-    // It answers, so this work is only slow: asked again when as much time has passed once more.
-    for (const flight of suspects) flight.sinceMs = performance.now();
+  probeOnce(state, () => {
+    // The server answers, so this work is only slow: probe again after the same time.
+    for (const call of suspects) call.sinceMs = performance.now();
   });
 };
 
-const open = (state: BreakerState, why: string): void => {
+const open = (state: BreakerState, reason: string): void => {
   if (state.mode !== 'closed') return;
   state.mode = 'open';
-  state.why = why;
+  state.reason = reason;
   state.openedMs = performance.now();
-  if (!state.probing) askUntilAnswered(state);
+  if (!state.probing) probeUntilAnswered(state);
 };
 
-const askUntilAnswered = (state: BreakerState): void =>
-  ask(state, () => {
+const probeUntilAnswered = (state: BreakerState): void =>
+  probeOnce(state, () => {
     if (state.mode === 'open') state.mode = 'closed';
   });
 
-const ask = (state: BreakerState, answered: () => void): void => {
+const probeOnce = (state: BreakerState, onAnswer: () => void): void => {
   state.probing = true;
   state.probe().then(
     () => {
       state.probing = false;
-      answered();
-      if (state.mode === 'open') askUntilAnswered(state);
+      onAnswer();
+      if (state.mode === 'open') probeUntilAnswered(state);
     },
     (error: unknown) => {
       state.probing = false;
-      silent(state, error instanceof Error ? error.message : String(error));
+      handleSilence(state, error instanceof Error ? error.message : String(error));
     },
   );
 };
 
-const silent = (state: BreakerState, why: string): void => {
+const handleSilence = (state: BreakerState, reason: string): void => {
   if (state.mode === 'ended') return;
   if (state.mode === 'closed') state.openedMs = performance.now();
   state.mode = 'open';
-  state.why = why;
+  state.reason = reason;
   const limitMs = performance.now() - state.suspectMs;
-  for (const flight of state.flights) if (flight.sinceMs < limitMs) flight.giveUp();
-  state.retry = setTimeout(() => askUntilAnswered(state), state.retryMs);
+  for (const call of state.calls) if (call.sinceMs < limitMs) call.giveUp();
+  state.retry = setTimeout(() => probeUntilAnswered(state), state.retryMs);
   state.retry.unref();
 };

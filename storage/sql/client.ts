@@ -2,41 +2,41 @@
  * The one SQL client of the project: `postgres`, with one set of options for a server and for the embedded
  * store.
  *
- * What statements give back, everywhere: `bigint` is a number (beyond 2^53 − 1, which we never write, a
- * decimal string), `numeric` a decimal string to the digit, `timestamptz` a Date (milliseconds; microseconds
- * are cut, so never page on one), `jsonb` parsed, `bytea` a Buffer. Callers wrap failures with
- * `toStorageError` (errors.ts); this file never does, so that SQLSTATEs stay readable.
+ * Types of results: `bigint` is a number (a decimal string beyond 2^53 − 1, which we never write), `numeric`
+ * an exact decimal string, `timestamptz` a Date (microseconds are cut off, so never page by one), `jsonb` is
+ * parsed, `bytea` is a Buffer. Callers wrap failures with `toStorageError` (errors.ts); this file does not,
+ * so that SQLSTATEs stay readable.
  */
 import postgres from 'postgres';
 import { createAdmission } from './admission.ts';
 import { admitSql } from './guard.ts';
 import { withSafeTransactions } from './transactions.ts';
 
-/** Values our own parsers give for SQL types that `postgres` would leave as text. */
+/** Results of our own parsers, for SQL types that `postgres` would leave as text. */
 export type SqlTypes = { bigint: number };
 /** A pool: statements, `begin` for transactions, `end` to close. */
 export type Sql = postgres.Sql<SqlTypes>;
 /** One transaction, as `sql.begin` hands it out. */
 export type Transaction = postgres.TransactionSql<SqlTypes>;
-/** Whatever runs statements: a pool or a transaction. */
+/** Runs statements: a pool or a transaction. */
 export type Queryable = postgres.ISql<SqlTypes>;
 
-/** Two ways to the same connections: each has a line of its own in which work waits for its turn. */
+/** Two pools over the same connections, each with a queue of its own in the admission. */
 export interface Pool {
-  /** For what the node does by itself. */
+  /** For the node's own work. */
   readonly sql: Sql;
-  /** For what clients ask for: as many as there are, they leave every other turn to the node's own work. */
+  /** For clients' requests: however many wait, every other turn goes to the node's own work. */
   readonly requestSql: Sql;
 }
 
 export interface ConnectOptions {
   /** Connections of this process. */
   readonly connectionsMax?: number;
-  /** A statement is given up by the server after this; the outcome is then definite (57014). */
+  /** The server cancels a statement after this time; the outcome is definite (57014). */
   readonly statementTimeoutMs?: number;
-  /** A lock is waited for this long (55P03). */
+  /** The server gives up waiting for a lock after this time (55P03). */
   readonly lockTimeoutMs?: number;
-  /** Making a connection is given up after this. */
+  /** Connecting is given up after this time. */
   readonly connectSecondsMax?: number;
 }
 
@@ -61,18 +61,18 @@ export const commonOptions = {
  */
 export const connectSql = (url: string, options: ConnectOptions = {}): Sql => connectPool(url, options).sql;
 
-/** The same pool, also with the line of clients' requests. */
+/** Connects like `connectSql`; the pool also has the queue of clients' requests. */
 export const connectPool = (url: string, options: ConnectOptions = {}): Pool => {
   const connections = options.connectionsMax ?? 10;
   return admitted(withSafeTransactions(connect(url, connections, options)), connections);
 };
 
-/** Work that waits for a connection in one line; a process has as much memory for many more. */
+/** Work that may wait in one queue; memory would suffice for many more. */
 export const waitingMax = 1_000;
-/** Enough that a connection never waits for this process. */
+/** Unanswered statements per connection: enough that the server never waits for this process. */
 const pipelineMax = 4;
 
-/** Puts the admission before the connections of a driver's pool. */
+/** Puts admission control in front of a driver's pool. */
 export const admitted = (sql: Sql, connections: number): Pool => {
   const admission = createAdmission({ connections, pipelineMax, waitingMax });
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
@@ -83,7 +83,7 @@ const connect = (url: string, connections: number, options: ConnectOptions): Sql
     ...commonOptions,
     max: connections,
     connect_timeout: options.connectSecondsMax ?? 3,
-    // The breaker paces attempts; a longer pause here would only prolong an outage.
+    // The circuit breaker paces attempts; a longer pause here would only prolong an outage.
     backoff: () => 0.05,
     connection: {
       application_name: 'rollcall',
@@ -91,7 +91,7 @@ const connect = (url: string, connections: number, options: ConnectOptions): Sql
       // Our statements touch few rows. Compiling one takes longer than running it.
       jit: 'off',
       statement_timeout: options.statementTimeoutMs ?? 5_000,
-      // Longer than the server takes to find a deadlock, so that its loser is known as such and repeated.
+      // Longer than the server takes to find a deadlock, so that the loser is reported as such and retried.
       lock_timeout: options.lockTimeoutMs ?? 2_000,
       idle_in_transaction_session_timeout: 60_000,
     },

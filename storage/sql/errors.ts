@@ -1,13 +1,14 @@
 /**
- * From a driver's or a server's failure to a `StorageError`: did it have an effect, and what is the matter.
+ * Converts a failure of the driver or the server to a `StorageError`: whether it may have had an effect, and
+ * why it failed.
  *
  * Owns the table of SQLSTATEs and connection codes. A server that answered with an error has rolled back, so
- * the outcome is definite; a connection that broke is definite only if nothing had been asked yet.
- * Called by everything in storage/ that runs statements.
+ * the outcome is definite; after a broken connection it is definite only if nothing was sent. Called by all
+ * code in storage/ that runs statements.
  */
 import { StorageError, type StorageOutcome, type StorageReason } from '../../engine/errors.ts';
 
-/** SQLSTATEs, exactly or by class (first two characters); the exact one wins. */
+/** Reasons by SQLSTATE or by its class (first two characters); the exact one wins. */
 const reasonsByState: Record<string, StorageReason> = {
   '40001': 'busy',
   '40P01': 'busy',
@@ -34,10 +35,10 @@ const reasonsByState: Record<string, StorageReason> = {
   XX: 'damaged',
 };
 
-/** These are only met in files; the rest of their classes may be a fault of the program that passes. */
+/** States that mean damaged files; the other states of their classes may be passing faults of the server. */
 const lastingStates = new Set(['XX001', 'XX002', '58P01', '58030']);
 
-/** The connection ended in the middle of something: the server may have done it. */
+/** The connection ended during the work: the server may have done it. */
 const brokenOff = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -47,7 +48,7 @@ const brokenOff = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
-/** No connection was made: nothing was asked. */
+/** No connection was made: nothing was sent. */
 const neverConnected = new Set([
   'CONNECT_TIMEOUT',
   'ECONNREFUSED',
@@ -59,7 +60,7 @@ const neverConnected = new Set([
 ]);
 
 /**
- * States after which even an answered error says nothing about an earlier COMMIT: the server was going down.
+ * States after which the outcome of a COMMIT is unknown despite the answer: the server was going down.
  */
 const undecidedStates = new Set(['57P01', '57P02', '08006', '08007', '40003']);
 
@@ -68,7 +69,7 @@ const getErrorCode = (error: unknown): string => {
   return typeof error.code === 'string' ? error.code : '';
 };
 
-/** A file that cannot be read is damaged; one that cannot be written may only lack room. */
+/** A file that cannot be read is damaged; one that cannot be written may only lack space. */
 const unreadable = /^could not (read|open|access|stat) /;
 
 const classify = (code: string, message: string): { outcome: StorageOutcome; reason: StorageReason } => {
@@ -96,11 +97,11 @@ export const toStorageError = (operation: string, error: unknown): StorageError 
   });
 };
 
-/** Whether it says that files are damaged, which only another copy of them mends. */
+/** Whether files are damaged, which only a restored copy repairs. */
 export const isLastingDamage = (failure: StorageError): boolean =>
   failure.reason === 'damaged' && lastingStates.has(getErrorCode(failure.cause));
 
-/** Runs `task` and throws what it throws as a `StorageError`. */
+/** Runs `task`; rejects with a `StorageError` if it fails. */
 export const asStorage = async <Result>(operation: string, task: () => Promise<Result>): Promise<Result> => {
   try {
     return await task();

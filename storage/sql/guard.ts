@@ -1,45 +1,45 @@
 /**
- * Puts something in front of a pool that every statement and transaction passes: a breaker, a watch for
- * damage, the admission.
+ * Wraps a pool so that every statement and transaction passes a guard: the circuit breaker, the damage watch
+ * or the admission.
  *
- * A statement of `postgres` starts when somebody waits for it, so that is the moment that is guarded; as a
- * part of another statement it passes untouched. What runs inside a transaction is guarded by the
- * transaction.
+ * A statement of `postgres` starts when it is awaited, so the guard begins there; a statement used as a part
+ * of another one is not guarded. Statements inside a transaction are covered by the transaction. Called by
+ * client.ts, server.ts and storage/embedded/open.ts.
  */
 import type postgres from 'postgres';
 import type { Admission, Kind, Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 
-/** As client.ts has it, which uses this file. */
+/** The same type as in client.ts, which imports this file. */
 type Sql = postgres.Sql<{ bigint: number }>;
 type Statement = Promise<unknown>;
 type Pass = <Result>(kind: Kind, work: () => PromiseLike<Result>) => Promise<Result>;
-/** What each statement and transaction passes. */
+/** Runs every statement and transaction. */
 export type Guard = Pick<CircuitBreaker, 'run'>;
 
-/** The same pool, guarded. */
-export const guardSql = (sql: Sql, guard: Guard): Sql => passSql(sql, (_kind, work) => guard.run(work));
+/** Wraps a pool with a guard. */
+export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, work) => guard.run(work));
 
-/** The same pool, whose work waits in this line of the admission. */
+/** Wraps a pool so that its work waits in one queue of the admission. */
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
-  passSql(sql, (kind, work) => admission.admit(line, kind, work));
+  wrapSql(sql, (kind, work) => admission.admit(line, kind, work));
 
-const passSql = (sql: Sql, pass: Pass): Sql =>
+const wrapSql = (sql: Sql, pass: Pass): Sql =>
   new Proxy(sql, {
-    apply: (target, self, words) => guardStatement(Reflect.apply(target, self, words), pass),
+    apply: (target, self, args) => guardStatement(Reflect.apply(target, self, args), pass),
     get: (target, name) => {
       if (name === 'begin')
-        return (...words: Parameters<Sql['begin']>) => pass('transaction', () => target.begin(...words));
+        return (...args: Parameters<Sql['begin']>) => pass('transaction', () => target.begin(...args));
       if (name === 'unsafe')
-        return (...words: Parameters<Sql['unsafe']>) => guardStatement(target.unsafe(...words), pass);
+        return (...args: Parameters<Sql['unsafe']>) => guardStatement(target.unsafe(...args), pass);
       return Reflect.get(target, name);
     },
   });
 
-/** Identifiers and lists of values, which the same tag makes, are no statements. */
-const guardStatement = <Made>(made: Made, pass: Pass): Made => {
-  if (!(made instanceof Promise)) return made;
-  const start = made.then.bind(made) as Statement['then'];
+/** Guards a statement. Identifiers and value lists, which the same tag creates, are no statements. */
+const guardStatement = <Made>(tagged: Made, pass: Pass): Made => {
+  if (!(tagged instanceof Promise)) return tagged;
+  const start = tagged.then.bind(tagged) as Statement['then'];
   let running: Statement | null = null;
   const guarded = (): Statement => {
     running ??= pass(
@@ -48,10 +48,10 @@ const guardStatement = <Made>(made: Made, pass: Pass): Made => {
     );
     return running;
   };
-  return Object.assign(made, {
-    // biome-ignore lint/suspicious/noThenProperty: a statement starts when it is waited for.
-    then: (...words: Parameters<Statement['then']>) => guarded().then(...words),
-    catch: (...words: Parameters<Statement['catch']>) => guarded().catch(...words),
-    finally: (...words: Parameters<Statement['finally']>) => guarded().finally(...words),
+  return Object.assign(tagged, {
+    // biome-ignore lint/suspicious/noThenProperty: a statement starts when it is awaited.
+    then: (...args: Parameters<Statement['then']>) => guarded().then(...args),
+    catch: (...args: Parameters<Statement['catch']>) => guarded().catch(...args),
+    finally: (...args: Parameters<Statement['finally']>) => guarded().finally(...args),
   });
 };

@@ -1,11 +1,11 @@
 /**
- * Brings the schema up to date: numbered files in migrations/, applied in order, all in one transaction.
+ * Brings the schema up to date: applies the numbered files in migrations/ in order, in one transaction.
  *
- * Whoever starts first migrates; the others wait at an advisory lock. A file that was applied is never
- * changed again: a changed one stops the start with words. A file either expands (programs that do not know
- * it work on) or is named `NNN.do.contract-….sql` and takes away what no program since the last release
- * uses: older programs start on the first kind and refuse the second. When there is nothing to do, one
- * statement tells so. Called by the composition root and by tests, right after the store is opened.
+ * The first node to start migrates; the others wait for an advisory lock. An applied file must never change:
+ * a changed one stops the start with a message. A file either expands the schema (older programs keep
+ * working) or is named `NNN.do.contract-….sql` and removes what no program since the last release uses:
+ * older programs start after the first kind and refuse the second. If nothing is missing, one statement finds
+ * that out. Called by the composition root and by tests, right after the store is opened.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { toStorageError } from './errors.ts';
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
 const schemaTable = 'schema_versions';
-/** How the name of a migration begins that programs from before it cannot work with. */
+/** Name prefix of migrations that older programs cannot work with. */
 const contractPrefix = 'contract-';
-/** Any constant will do: the lock that says "I am migrating". */
+/** The advisory lock of a running migration; any number works. */
 const lockNumber = 722_501_001;
 
 /** A schema that this version cannot work with; the message is for the operator. */
@@ -35,7 +35,7 @@ interface SchemaFile {
   readonly md5: string;
 }
 
-/** As postgrator reckons it with `newline: 'LF'`. */
+/** Computes the checksum as postgrator does with `newline: 'LF'`. */
 const computeChecksum = (text: string): string =>
   createHash('md5').update(text.replaceAll(/\r\n?/g, '\n'), 'utf8').digest('hex');
 
@@ -54,7 +54,7 @@ interface AppliedFile {
   readonly md5: string | null;
 }
 
-/** Throws words when a newer program has taken something away that this one needs. */
+/** Throws when a newer program has removed something that this one needs. */
 const refuseContracted = (applied: readonly AppliedFile[], known: number): void => {
   const contracted = applied.find(({ version, name }) => version > known && name?.startsWith(contractPrefix));
   if (contracted === undefined) return;
@@ -65,7 +65,7 @@ const refuseContracted = (applied: readonly AppliedFile[], known: number): void 
   );
 };
 
-/** Files not applied yet. Throws words for the operator when history and files disagree. */
+/** Lists files not applied yet. Throws a message for the operator if history and files disagree. */
 const compareWithHistory = async (sql: Queryable, files: readonly SchemaFile[]): Promise<SchemaFile[]> => {
   const [present] = await sql<{ found: boolean }[]>`select to_regclass(${schemaTable}) is not null as found`;
   if (!present?.found) return [...files];
@@ -89,7 +89,7 @@ const compareWithHistory = async (sql: Queryable, files: readonly SchemaFile[]):
 const applyMissing = async (sql: Sql, directory: string): Promise<void> => {
   const { default: Postgrator } = await import('postgrator');
   await sql.begin(async (transaction) => {
-    // Another node's migration, and ours, may take as long as it takes.
+    // Waiting for another node's migration, and this one itself, may take any time.
     await transaction`set local lock_timeout = 0`;
     await transaction`set local statement_timeout = 0`;
     await transaction`select pg_advisory_xact_lock(${lockNumber})`;
@@ -106,7 +106,7 @@ const applyMissing = async (sql: Sql, directory: string): Promise<void> => {
 
 /**
  * Brings the schema up to date and resolves to the number of files applied. Safe to call from many nodes at
- * once. Throws `SchemaError` with words for the operator, or a `StorageError`.
+ * once. Rejects with a `SchemaError` for the operator, or a `StorageError`.
  */
 export const migrate = async (sql: Sql, directory: string = folder): Promise<number> => {
   try {

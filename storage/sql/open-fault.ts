@@ -1,8 +1,8 @@
 /**
- * Why a server of the settings cannot be used at start, in words that say what to do. Clients and servers
- * name the reason in a code or in the first word of a message, often some causes deep. Pure; no password is
- * shown.
- * Called by open.ts and sql/server.ts.
+ * Explains why a configured server cannot be used at start, and what the operator can do.
+ *
+ * Clients and servers give the reason in a code or in the first word of a message, often several causes deep.
+ * Pure; shows no password. Called by open.ts and sql/server.ts.
  */
 
 export type ServerSetting = 'REDIS_URL' | 'DATABASE_URL';
@@ -20,13 +20,13 @@ const findRootCause = (error: unknown): unknown => {
   return root;
 };
 
-/** `host:port` of an address; the whole of what cannot be read, without what may be a password. */
+/** `host:port` of an address; an address that cannot be parsed as it is, without a possible password. */
 const formatHostPort = (address: string): string => {
   if (!URL.canParse(address)) return address.replace(/^[^@]*@/, '');
   return new URL(address).host;
 };
 
-/** What is known of a failure by its code, or by the word a server begins its refusal with. */
+/** Advice by the failure's code, or by the first word of a server's refusal. */
 const adviseOn = (code: string, server: string): string => {
   switch (code) {
     case 'ECONNREFUSED':
@@ -57,12 +57,12 @@ const adviseOn = (code: string, server: string): string => {
 const getErrorCode = (error: Error & { readonly code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : (/^[A-Za-z]+/.exec(error.message)?.[0] ?? '');
 
-/** The error to end the start with. `addresses` are those of the setting. */
+/** Creates the error that ends the start. `addresses` are those of the setting. */
 export const openFault = (setting: ServerSetting, addresses: readonly string[], error: unknown): Error => {
   const root = findRootCause(error);
   const known = root instanceof Error ? root : new Error(String(root));
   const server = servers[setting];
-  const places = addresses.map(formatHostPort).join(', ');
+  const hosts = addresses.map(formatHostPort).join(', ');
   const why = `${adviseOn(getErrorCode(known), server)} (${known.message})`;
-  return new Error(`${setting}: ${server} at ${places}: ${why}.`, { cause: error });
+  return new Error(`${setting}: ${server} at ${hosts}: ${why}.`, { cause: error });
 };

@@ -1,19 +1,19 @@
 /**
- * Repeats a transaction that was broken off in favour of another one, by the server or by itself, and nothing
- * else.
+ * Retries a transaction that lost against another one (a deadlock or a serialization failure).
  *
- * A deadlock's or a serialisation's loser was rolled back whole, so repeating is safe; everything else goes
- * to the caller at once. Pauses are random, or the same two would meet again.
+ * Such a transaction was rolled back completely, so a retry is safe; every other failure goes to the caller
+ * at once. Pauses are random, so that the same two transactions do not meet again. Used by the ledger and the
+ * catalogue.
  */
 const repeatable = new Set(['40001', '40P01']);
 const attemptsMax = 4;
 const pauseMsMax = 40;
 
-/** To throw in a transaction that found the world changed under it: it is rolled back and repeated. */
+/** An error to throw inside a transaction whose data has changed meanwhile: it is rolled back and retried. */
 export const createSerializationFailure = (why: string): Error =>
   Object.assign(new Error(why), { code: '40001' });
 
-/** Runs the transaction up to four times. */
+/** Runs the transaction up to four times. Rejects with its last failure. */
 export const retrySerializable = async <Result>(transaction: () => Promise<Result>): Promise<Result> => {
   for (let attempt = 1; ; attempt++) {
     try {

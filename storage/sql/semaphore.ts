@@ -1,14 +1,14 @@
 /**
- * Statements of one kind take turns, so that many of them leave room for all others.
+ * A semaphore: limits how many statements of one kind run at once, so that they leave room for others.
  *
- * First come, first served. Who waits is an open request of its own, so their number is bounded by that of
- * connections. Used for lists that are read as a whole, step by step.
+ * First come, first served. Every waiter is an open request, so the number of connections bounds the queue.
+ * Used for lists that are read completely, step by step.
  */
 
-/** Runs `work` when it has its turn; settles as `work` does, and then the next one begins. */
+/** Runs `work` when a slot is free; settles as `work` does. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** At most `atOnceMax` at a time. */
+/** Creates a semaphore with `atOnceMax` slots. */
 export const createSemaphore = (atOnceMax: number): Semaphore => {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -1,8 +1,9 @@
 /**
- * Opens the SQL of a Postgres server: a guarded pool, and what the operator should know about the server.
+ * Opens a pool on a Postgres server, guarded by the circuit breaker and the damage watch, and checks the
+ * server.
  *
- * Refuses a server that is too old. Settings that make a commit weaker than it looks are reported, not
- * refused: the hot store holds all that counts. Called by storage/open.ts.
+ * Refuses a server that is too old or a standby. Settings that weaken commits are reported and not refused,
+ * because the hot store holds all counted data. Called by storage/open.ts.
  */
 
 import { createCircuitBreaker } from './circuit-breaker.ts';
@@ -12,27 +13,28 @@ import { type Guard, guardSql } from './guard.ts';
 import { openFault } from './open-fault.ts';
 
 export interface ServerSql extends Pool {
+  /** What the operator should know about the server's settings. */
   readonly notes: readonly string[];
-  /** Words while the server is away or was lately met damaged, else `null`. */
+  /** A warning while the server is away or has recently reported damage, else `null`. */
   getLastError(): string | null;
   close(): Promise<void>;
 }
 
 export interface ServerOptions extends ConnectOptions {
-  /** Told of damage, at most once a minute. */
-  readonly onTrouble?: (words: string, error: unknown) => void;
+  /** Receives reports of damage, at most once a minute. */
+  readonly onDamage?: (message: string, error: unknown) => void;
 }
 
 const versionMin = 150_000;
 const probeMsMax = 1_000;
 const closeSecondsMax = 5;
 
-/** Connects, and rejects with words for the operator when there is no server or an unfit one. */
+/** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
 export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
   const pool = connectPool(url, options);
   try {
     const notes = await checkServer(pool.sql, url);
-    fetchTypesNoMore(pool.sql);
+    stopFetchingTypes(pool.sql);
     return createServerSql(pool, { url, notes, options });
   } catch (error) {
     await pool.sql.end({ timeout: 0 });
@@ -41,15 +43,16 @@ export const openServerSql = async (url: string, options: ServerOptions = {}): P
 };
 
 /**
- * The driver asks for the array types on every new connection, and when that one breaks meanwhile, nobody
- * hears of it but the process, which ends. The types do not change, so the first connection's are kept.
+ * The driver reads the array types on every new connection. If that connection breaks meanwhile, the
+ * rejection is unhandled and ends the process. The types do not change, so only the first connection reads
+ * them.
  */
-const fetchTypesNoMore = (sql: Sql): void => {
+const stopFetchingTypes = (sql: Sql): void => {
   (sql.options as { fetch_types: boolean }).fetch_types = false;
 };
 
-const damagedWords = (met: string): string =>
-  `Postgres met damaged data (${met}): what needs it is answered 503. Look at the log of the server. If ` +
+const describeDamage = (met: string): string =>
+  `Postgres met damaged data (${met}): requests that need it get 503. See the log of the server. If ` +
   'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
   '"npm run ops -- reflush".';
 
@@ -66,7 +69,7 @@ const createServerSql = (
     retryMs: 1_000,
     suspectMs: 2_000,
   });
-  const damage = watchDamage({ report: (met, error) => options.onTrouble?.(damagedWords(met), error) });
+  const damage = watchDamage({ report: (met, error) => options.onDamage?.(describeDamage(met), error) });
   const guard: Guard = { run: (work) => damage.run(() => circuitBreaker.run(work)) };
   return {
     sql: guardSql(pool.sql, guard),
@@ -76,7 +79,7 @@ const createServerSql = (
       const away = circuitBreaker.getLastError();
       if (away !== null) return `Postgres is away: ${away}`;
       const met = damage.met();
-      return met === '' ? null : damagedWords(met);
+      return met === '' ? null : describeDamage(met);
     },
     close: async () => {
       circuitBreaker.close();
@@ -85,10 +88,10 @@ const createServerSql = (
   };
 };
 
-/** On a new connection each time: what an outage left of a used one must not be taken for the server. */
+/** Probes on a new connection each time: a used one may be broken although the server is back. */
 const probe = async (url: string): Promise<void> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });
-  fetchTypesNoMore(sql);
+  stopFetchingTypes(sql);
   try {
     await limitTime(sql`select 1`, probeMsMax);
   } finally {
@@ -116,12 +119,12 @@ interface ServerFacts {
 }
 
 const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> => {
-  const found = await sql<ServerFacts[]>`
+  const rows = await sql<ServerFacts[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
       current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby`.catch((error) => {
     throw openFault('DATABASE_URL', [url], error);
   });
-  const { version, fsync, commit, standby } = found[0] as ServerFacts;
+  const { version, fsync, commit, standby } = rows[0] as ServerFacts;
   if (version < versionMin)
     throw new Error(
       `DATABASE_URL: Postgres ${Math.floor(version / 10_000)} is too old; 15 or later is needed.`,

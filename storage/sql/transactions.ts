@@ -1,10 +1,10 @@
 /**
- * Transactions that survive the loss of their connection.
+ * Makes transactions safe against the loss of their connection.
  *
- * The driver (postgres 3.4.9) rolls back on the connection that has just closed: that throws where nobody can
- * catch it and ends the process; and a statement issued later by the same transaction may even run, alone, on
- * the connection made anew. So a transaction whose connection is gone is never handed back to the driver: its
- * own promise was rejected by the closing already, and nothing more is sent in its name.
+ * The driver (postgres 3.4.9) rolls back on the closed connection, which throws an uncatchable error and ends
+ * the process; a later statement of the same transaction may even run, alone, on the new connection. So after
+ * a loss the driver's callback never returns and sends no further statement; the promise of `begin` has
+ * already rejected when the connection closed. Used by client.ts.
  */
 import type postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
@@ -13,7 +13,7 @@ import { toStorageError } from './errors.ts';
 type Sql = postgres.Sql<{ bigint: number }>;
 type Transaction = postgres.TransactionSql<{ bigint: number }>;
 type Task = (transaction: Transaction) => unknown;
-interface ConnectionLife {
+interface ConnectionState {
   lost: boolean;
 }
 
@@ -25,43 +25,44 @@ export const withSafeTransactions = (sql: Sql): Sql =>
 
 const beginOn =
   (sql: Sql) =>
-  async (...words: [Task] | [string, Task]): Promise<unknown> => {
-    const life: ConnectionLife = { lost: false };
-    const task = words[words.length - 1] as Task;
-    const options = words.length === 2 ? (words[0] as string) : '';
+  async (...args: [Task] | [string, Task]): Promise<unknown> => {
+    const connection: ConnectionState = { lost: false };
+    const task = args[args.length - 1] as Task;
+    const options = args.length === 2 ? (args[0] as string) : '';
     try {
-      return await sql.begin(options, (transaction) => run(transaction, task, life));
+      return await sql.begin(options, (transaction) => run(transaction, task, connection));
     } catch (error) {
-      life.lost ||= isLoss(error);
+      connection.lost ||= isConnectionLoss(error);
       throw error;
     }
   };
 
-const run = async (transaction: Transaction, task: Task, life: ConnectionLife): Promise<unknown> => {
+const run = async (transaction: Transaction, task: Task, connection: ConnectionState): Promise<unknown> => {
   try {
-    const result = await task(watchTransaction(transaction, life));
-    return life.lost ? createEndless() : result;
+    const result = await task(watchTransaction(transaction, connection));
+    return connection.lost ? createNeverSettling() : result;
   } catch (error) {
-    life.lost ||= isLoss(error);
-    if (life.lost) return createEndless();
+    connection.lost ||= isConnectionLoss(error);
+    if (connection.lost) return createNeverSettling();
     throw error;
   }
 };
 
-/** Left to the garbage collector: the caller's promise does not depend on it any more. */
-const createEndless = (): Promise<never> => new Promise(() => {});
+/** A promise that never settles. The caller's promise no longer depends on it, so it is garbage-collected. */
+const createNeverSettling = (): Promise<never> => new Promise(() => {});
 
-const isLoss = (error: unknown): boolean => toStorageError('transaction', error).reason === 'unreachable';
+const isConnectionLoss = (error: unknown): boolean =>
+  toStorageError('transaction', error).reason === 'unreachable';
 
-/** Refuses statements of a transaction that is over. */
-const watchTransaction = (transaction: Transaction, life: ConnectionLife): Transaction =>
+/** Throws on statements of a transaction whose connection was lost. */
+const watchTransaction = (transaction: Transaction, connection: ConnectionState): Transaction =>
   new Proxy(transaction, {
-    apply: (target, self, words) => {
-      if (life.lost) throw createLostError();
-      return Reflect.apply(target, self, words);
+    apply: (target, self, args) => {
+      if (connection.lost) throw createLostError();
+      return Reflect.apply(target, self, args);
     },
     get: (target, name) => {
-      if (life.lost) throw createLostError();
+      if (connection.lost) throw createLostError();
       return Reflect.get(target, name);
     },
   });

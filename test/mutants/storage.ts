@@ -18,9 +18,9 @@ const hotMutants: readonly Mutant[] = [
     name: 'a batch applies twice',
     file: commit,
     find: `  if (batch.sequence <= last) {
-    const row =
-      batch.sequence === last ? readDecisions(deciding.tables, batch.shard, batch.producer) : undefined;
-    return reply('duplicate', row === undefined ? null : unpackDecisions(row));
+    const stored =
+      batch.sequence === last ? readDecisions(overlay.tables, batch.shard, batch.producer) : undefined;
+    return reply('duplicate', stored === undefined ? null : unpackDecisions(stored));
   }
   if (batch.sequence !== last + 1) return reply('gap', null);\n`,
     replace: `  if (batch.sequence > last + 1) return reply('gap', null);\n`,
@@ -54,8 +54,8 @@ const hotMutants: readonly Mutant[] = [
   {
     name: 'settle clears what moved on',
     file: backlog,
-    find: `const same = state.version === version &&`,
-    replace: `const same = state.version > 0 &&`,
+    find: `const unchanged = state.version === version &&`,
+    replace: `const unchanged = state.version > 0 &&`,
     killers: [hotTest],
     why: 'what was counted during a flush would never reach SQL (I10)',
   },
@@ -86,7 +86,7 @@ const hotMutants: readonly Mutant[] = [
   {
     name: 'a generation falls',
     file: backlog,
-    find: `  if (generation <= known.generation) return;\n`,
+    find: `  if (generation <= current.generation) return;\n`,
     replace: '',
     killers: [hotTest],
     why: 'two nodes that recover at once could publish the older one last (I10)',

@@ -1,9 +1,10 @@
 /**
- * What waits for the ledger, and the upkeep of the tables: peek, settle, publish, sweep.
+ * Reads the backlog for the ledger, marks it flushed, and maintains the tables: peek, markFlushed, publish,
+ * clear, sweep.
  *
- * Owns the dirty index and the outbox after they were filled. All steps are bounded and safe to repeat: a
- * crash between two of them leaves work to do again, never work undone. Called by the adapter, inside the
- * write lane where it writes.
+ * Removes entries from the dirty index and the outbox, which commits fill. All steps are bounded and safe to
+ * repeat: a crash between two steps leaves work to repeat, never a half-done state. Called by store.ts;
+ * operations that write run inside the write queue.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';
@@ -29,41 +30,42 @@ import { putMeta } from './tables.ts';
 import type { Writer } from './writer.ts';
 import { readStoredSlot, runQueued, write } from './writer.ts';
 
-/** Entries handled before other work gets its turn. */
+/** Entries handled before the event loop runs other work. */
 const stepEntries = 1_000;
 const sweepEntriesMax = 20_000;
 const producerIdleMs = 7 * 86_400_000;
 
 const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
   const generation = writer.mirror[shard]?.generation ?? 0;
-  const found: DirtyEntity[] = [];
+  const peeked: DirtyEntity[] = [];
   for (const key of writer.tables.dirty.getKeys({ ...toShardRange(shard), limit })) {
     const address = parseDirtyKey(key);
     const slot = readStoredSlot(writer, shard, address)?.slot;
     if (slot?.state)
-      found.push({ ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state });
+      peeked.push({ ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state });
   }
-  return found;
+  return peeked;
 };
 
 const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] => {
-  const found: OutboxVote[] = [];
+  const peeked: OutboxVote[] = [];
   for (const { key, value } of tables.outbox.getRange({ ...toShardRange(shard), limit })) {
-    found.push(unpackOutbox(parseOutboxKey(key), value));
+    peeked.push(unpackOutbox(parseOutboxKey(key), value));
   }
-  return found;
+  return peeked;
 };
 
-interface RemainingRoom {
+/** Maxima over all shards, or what is left of them. */
+interface BacklogLimit {
   readonly entities: number;
   readonly votes: number;
 }
 
-/** One of each more than there is room for is looked at: if it is there, there is more. */
+/** Reads one entry of each kind beyond the room: if it exists, the shard has more. */
 const peekShard = (
   writer: Writer,
   shard: Shard,
-  { room, limit }: { readonly room: RemainingRoom; readonly limit: RemainingRoom },
+  { room, limit }: { readonly room: BacklogLimit; readonly limit: BacklogLimit },
 ): Backlog => {
   const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
   const votes = limit.votes > 0 ? peekVotes(writer.tables, shard, room.votes + 1) : [];
@@ -73,7 +75,10 @@ const peekShard = (
   return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
-/** Oldest first within each shard; shards in the order given. Yields between shards when it reads much. */
+/**
+ * Reads the backlog: oldest first within each shard, shards in the order given. Yields between shards after
+ * many entries.
+ */
 export const peek = async (
   writer: Writer,
   limit: { readonly entities: number; readonly votes: number; readonly shards: readonly Shard[] },
@@ -95,47 +100,47 @@ export const peek = async (
   return { entities, votes };
 };
 
-/** A slot on disk before the step, with what the step made of it. */
+/** A slot before a step (`storedSince`) and after it. */
 interface FlushedSlot {
   readonly key: string;
   readonly storedSince: number;
   slot: StoredSlot;
 }
-/** A listing may be settled twice in one step. */
+/** By address, because one step may hold two receipts for a listing. */
 type FlushedSlots = Map<EntityAddress, FlushedSlot>;
 
 const findFlushedSlot = (
   writer: Writer,
-  settlings: FlushedSlots,
+  flushedSlots: FlushedSlots,
   { shard, address }: EntityRef,
 ): FlushedSlot | null => {
-  const known = settlings.get(address);
-  if (known) return known;
+  const existing = flushedSlots.get(address);
+  if (existing) return existing;
   const slot = readStoredSlot(writer, shard, address);
   if (!slot) return null;
-  const opened: FlushedSlot = { key: toSlotKey(shard, address), storedSince: slot.since, slot };
-  settlings.set(address, opened);
-  return opened;
+  const flushed: FlushedSlot = { key: toSlotKey(shard, address), storedSince: slot.since, slot };
+  flushedSlots.set(address, flushed);
+  return flushed;
 };
 
 const listFlushedSlots = (writer: Writer, entities: FlushReceipt['entities']): FlushedSlots => {
-  const settlings: FlushedSlots = new Map();
+  const flushedSlots: FlushedSlots = new Map();
   for (const { ref, generation, version, flushedVotes } of entities) {
-    const open = findFlushedSlot(writer, settlings, ref);
-    if (!open) continue;
-    const { slot, since } = open.slot;
+    const flushed = findFlushedSlot(writer, flushedSlots, ref);
+    if (!flushed) continue;
+    const { slot, since } = flushed.slot;
     if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
     const { incarnation, state } = slot;
-    // What moved on since goes to the end of the queue, so that it cannot keep others waiting.
-    const same = state.version === version && writer.mirror[ref.shard]?.generation === generation;
-    const nextSince = same ? 0 : state.version;
-    open.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
+    // A slot that changed since the flush moves to the end of the dirty index, so that others get their turn.
+    const unchanged = state.version === version && writer.mirror[ref.shard]?.generation === generation;
+    const nextSince = unchanged ? 0 : state.version;
+    flushed.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
   }
-  return settlings;
+  return flushedSlots;
 };
 
-const putFlushed = (tables: Tables, settlings: FlushedSlots): void => {
-  for (const { key, storedSince, slot } of settlings.values()) {
+const putFlushed = (tables: Tables, flushedSlots: FlushedSlots): void => {
+  for (const { key, storedSince, slot } of flushedSlots.values()) {
     tables.slots.put(key, packSlot(slot));
     if (slot.since === storedSince) continue;
     tables.dirty.remove(toDirtyKey(key, storedSince));
@@ -144,9 +149,9 @@ const putFlushed = (tables: Tables, settlings: FlushedSlots): void => {
 };
 
 const markEntitiesFlushed = async (writer: Writer, entities: FlushReceipt['entities']): Promise<void> => {
-  const settlings = listFlushedSlots(writer, entities);
-  await write(writer, 'settled', () => putFlushed(writer.tables, settlings));
-  for (const [address, { slot }] of settlings) writer.recent.slots.set(address, slot);
+  const flushedSlots = listFlushedSlots(writer, entities);
+  await write(writer, 'settled', () => putFlushed(writer.tables, flushedSlots));
+  for (const [address, { slot }] of flushedSlots) writer.recent.slots.set(address, slot);
 };
 
 const splitIntoSteps = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
@@ -154,7 +159,7 @@ const splitIntoSteps = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
     entries.slice(step * stepEntries, (step + 1) * stepEntries),
   );
 
-/** Records what was flushed, in several transactions when it is much. */
+/** Records a flush receipt, in several transactions if it is large. *Hot* when it resolves. */
 export const markFlushed = async (writer: Writer, receipt: FlushReceipt): Promise<void> => {
   const { tables } = writer;
   for (const step of splitIntoSteps(receipt.entities)) {
@@ -170,14 +175,18 @@ export const markFlushed = async (writer: Writer, receipt: FlushReceipt): Promis
 };
 
 /**
- * Marks the clean ones of a stretch of slots; returns the address where the next stretch starts, or `null`.
+ * Marks the clean slots of one step as dirty. Resolves to the key where the next step starts, `null` at the
+ * end.
  */
-const markStep = async (writer: Writer, shard: Shard, start: string): Promise<string | null> => {
+const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promise<string | null> => {
   const { slots, dirty } = writer.tables;
   const range = { start, end: toShardRange(shard).end, limit: stepEntries };
-  const rows = Array.from(slots.getRange(range), ({ key, value }) => ({ key, stored: unpackSlot(value) }));
+  const stepSlots = Array.from(slots.getRange(range), ({ key, value }) => ({
+    key,
+    stored: unpackSlot(value),
+  }));
   await write(writer, 'publish', () => {
-    for (const { key, stored } of rows) {
+    for (const { key, stored } of stepSlots) {
       const { slot, since } = stored;
       if (slot.state === null || since > 0) continue;
       const { version } = slot.state;
@@ -185,45 +194,47 @@ const markStep = async (writer: Writer, shard: Shard, start: string): Promise<st
       dirty.put(toDirtyKey(key, version), 0);
     }
   });
-  const last = rows.length < stepEntries ? undefined : rows.at(-1);
+  const last = stepSlots.length < stepEntries ? undefined : stepSlots.at(-1);
   // The key right after the last one read.
   return last ? `${last.key} ` : null;
 };
 
-/** Raises one generation. The marks come first: a crash before the raise leaves only needless marks. */
+/**
+ * Raises one generation. Marks all slots dirty first: a crash in between leaves only needless dirty marks.
+ */
 export const publishShard = async (writer: Writer, shard: Shard, generation: number): Promise<void> => {
-  const known = writer.mirror[shard] as ShardMirror;
-  if (generation <= known.generation) return;
-  // The marks make other rows of what is remembered; a step that fails leaves the marks of those before it.
+  const current = writer.mirror[shard] as ShardMirror;
+  if (generation <= current.generation) return;
+  // The steps change slots that are cached; if one fails, the changes of earlier steps stay.
   writer.recent.slots.clear();
   let start: string | null = toShardRange(shard).start;
-  while (start !== null) start = await markStep(writer, shard, start);
+  while (start !== null) start = await markStepDirty(writer, shard, start);
   await write(writer, 'publish', () => {
-    putMeta(writer.tables, shard, { generation, version: known.version, chainHash: known.mark });
+    putMeta(writer.tables, shard, { generation, version: current.version, chainHash: current.chainHash });
   });
   (writer.mirror[shard] as ShardMirror).generation = generation;
 };
 
 /**
- * Empties a shard that still stands at a place. Visitors and last votes stay: they are true of any past. One
- * transaction: half of it would be small numbers.
+ * Empties a shard if it is still at `position`. Visitors and last votes stay: they are valid for any history.
+ * Runs as one transaction, because a half-emptied shard would show totals that are too small.
  */
 export const clearShard = async (writer: Writer, shard: Shard, position: ShardPosition): Promise<void> => {
-  const known = writer.mirror[shard] as ShardMirror;
-  if (known.generation !== position.generation || known.version !== position.version) return;
+  const current = writer.mirror[shard] as ShardMirror;
+  if (current.generation !== position.generation || current.version !== position.version) return;
   const { meta, producers, slots, dirty, outbox } = writer.tables;
-  const keys = [producers, slots, dirty, outbox].map((table) => ({
+  const removals = [producers, slots, dirty, outbox].map((table) => ({
     table,
     keys: Array.from(table.getKeys(toShardRange(shard))),
   }));
   await write(writer, 'clear', () => {
-    for (const { table, keys: these } of keys) for (const key of these) table.remove(key);
+    for (const { table, keys } of removals) for (const key of keys) table.remove(key);
     meta.remove(toShardKey(shard));
   });
   writer.recent.slots.clear();
-  // Without its tombstone a listing may come again whose visitors were removed with it.
+  // Tombstones are gone: a listing whose visitors were removed may be created again.
   writer.recent.visitors.clear();
-  writer.mirror[shard] = { generation: 0, version: 0, mark: 0, producers: new Map() };
+  writer.mirror[shard] = { generation: 0, version: 0, chainHash: 0, producers: new Map() };
 };
 
 /** Removes expired last votes and long idle producers, a bounded number of each. */

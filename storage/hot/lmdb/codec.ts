@@ -1,8 +1,9 @@
 /**
- * How slots, decisions and outbox votes rest in LMDB: flat arrays, packed by lmdb's own MessagePack.
+ * The form of slots, decisions and outbox votes in LMDB: flat arrays, packed by lmdb's own MessagePack.
  *
- * Owns the order of the fields. Unsigned 64-bit values are text and stay text. A field is only ever added at
- * the end, with a default on reading; anything else is a new format (see `tables.ts`). No I/O.
+ * Owns the order of the fields. Unsigned 64-bit values are text and stay text. New fields go to the end and
+ * get a default on reading; any other change needs a new format number (see `tables.ts`). No I/O. Used by
+ * the files of this folder; hot/redis/codec.ts uses its decision codes.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import type { Decision, VoteRefusal } from '../../../engine/entity/items.ts';
@@ -12,18 +13,18 @@ import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 
-/** A slot and its place in the dirty index: the version it is filed under, 0 when it is clean. */
+/** A slot, and the version under which the dirty index lists it; 0 when it is clean. */
 export interface StoredSlot {
   readonly slot: Slot;
   readonly since: number;
 }
 
 /**
- * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals. A buried listing ends after 0.
+ * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals. A tombstone ends after 0.
  */
-export type SlotRow = readonly (number | string | boolean)[];
+export type SlotArray = readonly (number | string | boolean)[];
 
-export const packSlot = ({ slot, since }: StoredSlot): SlotRow => {
+export const packSlot = ({ slot, since }: StoredSlot): SlotArray => {
   const { incarnation, state } = slot;
   if (state === null) return [incarnation];
   const { facts } = state;
@@ -56,50 +57,51 @@ export const packSlot = ({ slot, since }: StoredSlot): SlotRow => {
   ];
 };
 
-export const unpackSlot = (row: SlotRow): StoredSlot => {
-  const incarnation = row[0] as Incarnation;
-  if (row.length === 1) return { slot: { incarnation, state: null }, since: 0 };
+/** Unpacks a slot. Throws on an invalid state. */
+export const unpackSlot = (array: SlotArray): StoredSlot => {
+  const incarnation = array[0] as Incarnation;
+  if (array.length === 1) return { slot: { incarnation, state: null }, since: 0 };
   const state: HotState = {
-    clicks: row[9] as number,
-    uniqueClicks: row[10] as number,
-    inviteClicks: row[11] as number,
-    upvotes: row[12] as number,
-    downvotes: row[13] as number,
-    servers: row[14] as string,
-    shards: row[15] as string,
-    users: row[16] as string,
-    shardList: row[17] as string,
-    status: row[18] as PresenceStatus | '',
-    lastStatsPostMs: row[19] as number,
-    uptime: row[20] as number,
-    totalUptime: row[21] as number,
-    uptimeCheckedMs: row[22] as number,
-    releasedBeforeMs: row[23] as number,
-    adjustment: row[24] as number,
+    clicks: array[9] as number,
+    uniqueClicks: array[10] as number,
+    inviteClicks: array[11] as number,
+    upvotes: array[12] as number,
+    downvotes: array[13] as number,
+    servers: array[14] as string,
+    shards: array[15] as string,
+    users: array[16] as string,
+    shardList: array[17] as string,
+    status: array[18] as PresenceStatus | '',
+    lastStatsPostMs: array[19] as number,
+    uptime: array[20] as number,
+    totalUptime: array[21] as number,
+    uptimeCheckedMs: array[22] as number,
+    releasedBeforeMs: array[23] as number,
+    adjustment: array[24] as number,
     facts: {
-      revision: row[4] as number,
-      listed: row[5] as boolean,
-      voteBanned: row[6] as boolean,
-      premiumUntilMs: row[7] as number,
-      listedSinceMs: row[8] as number,
+      revision: array[4] as number,
+      listed: array[5] as boolean,
+      voteBanned: array[6] as boolean,
+      premiumUntilMs: array[7] as number,
+      listedSinceMs: array[8] as number,
     },
-    flushedVotes: row[3] as number,
-    version: row[2] as number,
+    flushedVotes: array[3] as number,
+    version: array[2] as number,
   };
   checkState(state);
-  return { slot: { incarnation, state }, since: row[1] as number };
+  return { slot: { incarnation, state }, since: array[1] as number };
 };
 
 const plainKinds = ['applied', 'absent', 'forgotten', 'gap', 'behind', 'overflow'] as const;
 const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];
 
 /**
- * A number per plain decision, [count] per accepted vote, [reason, retryAtMs] per refused one; a count when
- * all are `applied`.
+ * Per decision: a number for a plain one, [count] for an accepted vote, [reason, retryAtMs] for a refused
+ * vote. If all are `applied`, only their count.
  */
-export type DecisionsRow = number | readonly (number | readonly number[])[];
+export type DecisionsArray = number | readonly (number | readonly number[])[];
 
-export const packDecisions = (decisions: readonly Decision[]): DecisionsRow => {
+export const packDecisions = (decisions: readonly Decision[]): DecisionsArray => {
   if (decisions.every((decision) => decision.kind === 'applied')) return decisions.length;
   return decisions.map((decision) => {
     if (decision.kind === 'voted') return [decision.count];
@@ -110,25 +112,26 @@ export const packDecisions = (decisions: readonly Decision[]): DecisionsRow => {
 
 const plainDecisions = plainKinds.map((kind): Decision => Object.freeze({ kind }));
 
-/** The decision without words of its own that has this number. */
+/** The plain decision with this number. */
 export const toPlainDecision = (code: number): Decision => plainDecisions[code] as Decision;
 
+/** The refusal of a vote, by the number of its reason. `retryAtMs` 0 means that waiting does not help. */
 export const toRefusedDecision = (code: number, retryAtMs: number): Decision => {
   return { kind: 'refused', reason: refusals[code] as VoteRefusal, retryAtMs };
 };
 
-export const unpackDecisions = (row: DecisionsRow): readonly Decision[] => {
-  if (typeof row === 'number') return new Array<Decision>(row).fill(toPlainDecision(0));
-  return row.map((code): Decision => {
+export const unpackDecisions = (array: DecisionsArray): readonly Decision[] => {
+  if (typeof array === 'number') return new Array<Decision>(array).fill(toPlainDecision(0));
+  return array.map((code): Decision => {
     if (typeof code === 'number') return toPlainDecision(code);
     const [first = 0, retryAtMs] = code;
     return retryAtMs === undefined ? { kind: 'voted', count: first } : toRefusedDecision(first, retryAtMs);
   });
 };
 
-export type OutboxRow = readonly [EntityAddress, Incarnation, string, boolean, number, number];
+export type OutboxArray = readonly [EntityAddress, Incarnation, string, boolean, number, number];
 
-export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxRow => [
+export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxArray => [
   vote.ref.address,
   vote.ref.incarnation,
   vote.user,
@@ -137,12 +140,12 @@ export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxRow => [
   vote.voteNumber,
 ];
 
-export const unpackOutbox = (itag: string, row: OutboxRow): OutboxVote => {
-  const [address, incarnation, user, upvote, atMs, voteNumber] = row;
+export const unpackOutbox = (itag: string, array: OutboxArray): OutboxVote => {
+  const [address, incarnation, user, upvote, atMs, voteNumber] = array;
   return { itag, ref: parseEntityRef(address, incarnation), user, upvote, atMs, voteNumber };
 };
 
-/** A visitor as eight bytes, in the set's own order. */
+/** Packs a visitor's hash into eight bytes, the form of the visitors table. */
 export const packVisitor = (visitor: string): Buffer => {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(BigInt(visitor));

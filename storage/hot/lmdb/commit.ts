@@ -1,10 +1,10 @@
 /**
- * Deciding and writing the batches of one commit.
+ * Decides and writes the batches of one commit.
  *
- * Owns the overlay: what earlier items of the call changed, in front of what is on disk. `decide` reads and
- * applies everything synchronously and writes nothing; `putPlan` then puts the outcome in one transaction,
- * and `adoptPlan` moves the mirror once that is on disk. A plan that is not put leaves no trace. No rules
- * live here: `applyItem` decides.
+ * Owns the overlay: the changes of earlier items of the call, which later items see instead of the values on
+ * disk. `decide` reads and applies everything synchronously and writes nothing; `putPlan` then puts the
+ * result in one transaction; `adoptPlan` updates the mirror after the transaction is on disk. A plan that is
+ * not put has no effect. The rules are elsewhere: `applyItem` decides. Called by store.ts.
  */
 import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/entity/apply.ts';
@@ -15,7 +15,7 @@ import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.t
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
-import type { DecisionsRow, OutboxRow } from './codec.ts';
+import type { DecisionsArray, OutboxArray } from './codec.ts';
 import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
 import {
   toBucket,
@@ -27,13 +27,13 @@ import {
   toVisitorsKey,
   toVoterKey,
 } from './keys.ts';
-import type { ShardMirror, Tables, VotesRow } from './tables.ts';
+import type { ShardMirror, Tables, VotesArray } from './tables.ts';
 import { putMeta, readDecisions } from './tables.ts';
-import { type RecentRows, readStoredSlot } from './writer.ts';
+import { type RecentValues, readStoredSlot } from './writer.ts';
 
 interface OpenSlot {
   readonly shard: Shard;
-  /** As on disk; `since` 0 when clean or unknown. */
+  /** `since` as on disk; 0 when the slot is clean or missing. */
   readonly storedSince: number;
   slot: Slot | null;
   since: number;
@@ -43,136 +43,135 @@ interface PlannedBatch {
   readonly batch: Batch;
   readonly producer: string;
   readonly version: number;
-  readonly mark: number;
-  readonly decisions: DecisionsRow;
+  readonly chainHash: number;
+  readonly decisions: DecisionsArray;
 }
 export interface CommitPlan {
   readonly nowMs: number;
   readonly replies: BatchReply[];
   readonly batches: PlannedBatch[];
   readonly slots: Map<EntityAddress, OpenSlot>;
-  readonly votes: Map<string, VotesRow>;
+  readonly votes: Map<string, VotesArray>;
   readonly visitors: Map<string, Set<string>>;
-  readonly buried: Set<string>;
-  readonly outbox: Map<string, OutboxRow>;
+  /** Keys of the visitors of deleted listings. */
+  readonly removedVisitors: Set<string>;
+  readonly outbox: Map<string, OutboxArray>;
 }
-interface DecisionContext {
+interface Overlay {
   readonly tables: Tables;
-  readonly recent: RecentRows;
+  readonly recent: RecentValues;
   readonly mirror: readonly ShardMirror[];
   readonly rules: CommitRules;
   readonly plan: CommitPlan;
 }
 
-const openSlot = (deciding: DecisionContext, shard: Shard, address: EntityAddress): OpenSlot => {
-  const { plan } = deciding;
-  const known = plan.slots.get(address);
-  if (known) return known;
-  const stored = readStoredSlot(deciding, shard, address);
+const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenSlot => {
+  const { plan } = overlay;
+  const existing = plan.slots.get(address);
+  if (existing) return existing;
+  const stored = readStoredSlot(overlay, shard, address);
   const since = stored?.since ?? 0;
   const opened: OpenSlot = { shard, storedSince: since, slot: stored?.slot ?? null, since, changed: false };
   plan.slots.set(address, opened);
   return opened;
 };
 
-const getVotesRow = (tables: Tables, plan: CommitPlan | null, key: string): VotesRow =>
+const getVotes = (tables: Tables, plan: CommitPlan | null, key: string): VotesArray =>
   plan?.votes.get(key) ?? tables.votes.get(key) ?? [];
 
-/** A voter's votes between two times, from the buckets that hold them. The caller bounds the distance. */
+/** Reads a voter's votes between two times from their buckets. The caller must bound the distance. */
 export const readVotes = (
   tables: Tables,
   plan: CommitPlan | null,
   range: { readonly voter: string; readonly fromMs: number; readonly toMs: number },
 ): readonly LastVote[] => {
-  const found: LastVote[] = [];
+  const votes: LastVote[] = [];
   for (let bucket = toBucket(range.fromMs); bucket <= toBucket(range.toMs); bucket++) {
-    const row = getVotesRow(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
-    for (let index = 0; index < row.length; index += 2) {
-      const atMs = row[index] ?? 0;
-      const flag = lastVoteFlags[row[index + 1] ?? 0] ?? 'cast';
-      if (atMs >= range.fromMs && atMs <= range.toMs) found.push({ atMs, flag });
+    const array = getVotes(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
+    for (let index = 0; index < array.length; index += 2) {
+      const atMs = array[index] ?? 0;
+      const flag = lastVoteFlags[array[index + 1] ?? 0] ?? 'cast';
+      if (atMs >= range.fromMs && atMs <= range.toMs) votes.push({ atMs, flag });
     }
   }
-  return found;
+  return votes;
 };
 
-const createContext = (deciding: DecisionContext, target: EntityRef, batch: BatchContext): ApplyContext => ({
+const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext): ApplyContext => ({
   ...batch,
   votes: (user, fromMs, toMs) => {
-    const { tables, plan } = deciding;
+    const { tables, plan } = overlay;
     const voter = toVoterKey(toVisitorsKey(target.shard, target.address, target.incarnation), user);
     return readVotes(tables, plan, { voter, fromMs, toMs });
   },
   visited: (visitor) => {
     const key = toVisitorsKey(target.shard, target.address, target.incarnation);
-    if (deciding.plan.visitors.get(key)?.has(visitor)) return true;
-    const { tables, recent } = deciding;
+    if (overlay.plan.visitors.get(key)?.has(visitor)) return true;
+    const { tables, recent } = overlay;
     const name = `${key} ${visitor}`;
     if (recent.visitors.get(name) === true) return true;
-    const known = tables.visitors.doesExist(key, packVisitor(visitor));
-    if (known) recent.visitors.set(name, true);
-    return known;
+    const exists = tables.visitors.doesExist(key, packVisitor(visitor));
+    if (exists) recent.visitors.set(name, true);
+    return exists;
   },
 });
 
-const planMark = (
-  deciding: DecisionContext,
-  listing: string,
-  mark: Effect & { readonly kind: 'mark' },
-): void => {
-  const { tables, plan } = deciding;
-  const key = `${toBucketKey(toBucket(mark.atMs))} ${toVoterKey(listing, mark.user)}`;
-  const row = [...getVotesRow(tables, plan, key)];
+const planVote = (overlay: Overlay, listing: string, vote: Effect & { readonly kind: 'mark' }): void => {
+  const { tables, plan } = overlay;
+  const key = `${toBucketKey(toBucket(vote.atMs))} ${toVoterKey(listing, vote.user)}`;
+  const array = [...getVotes(tables, plan, key)];
   let index = 0;
-  while (index < row.length && row[index] !== mark.atMs) index += 2;
-  row[index] = mark.atMs;
-  row[index + 1] = lastVoteFlags.indexOf(mark.flag);
-  plan.votes.set(key, row);
+  while (index < array.length && array[index] !== vote.atMs) index += 2;
+  array[index] = vote.atMs;
+  array[index + 1] = lastVoteFlags.indexOf(vote.flag);
+  plan.votes.set(key, array);
 };
 
-const planEffect = (deciding: DecisionContext, target: EntityRef, effect: Effect): void => {
-  const { plan } = deciding;
+const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void => {
+  const { plan } = overlay;
   const listing = toVisitorsKey(target.shard, target.address, target.incarnation);
-  if (effect.kind === 'mark') planMark(deciding, listing, effect);
+  if (effect.kind === 'mark') planVote(overlay, listing, effect);
   else if (effect.kind === 'visitor') {
     const seen = plan.visitors.get(listing) ?? new Set();
     plan.visitors.set(listing, seen.add(effect.visitor));
   } else if (effect.kind === 'outbox') {
     const { user, upvote, atMs, itags } = effect.vote;
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
-      const row = packOutbox({ ref: target, user, upvote, atMs, voteNumber });
-      plan.outbox.set(toOutboxKey(target.shard, itag), row);
+      const array = packOutbox({ ref: target, user, upvote, atMs, voteNumber });
+      plan.outbox.set(toOutboxKey(target.shard, itag), array);
     }
   } else {
-    // Its last votes stay until swept: no key of a later listing can meet them.
-    const dead = toVisitorsKey(target.shard, target.address, effect.incarnation);
-    plan.visitors.delete(dead);
-    plan.buried.add(dead);
+    // Its last votes stay until swept: keys of a later listing never equal theirs.
+    const deleted = toVisitorsKey(target.shard, target.address, effect.incarnation);
+    plan.visitors.delete(deleted);
+    plan.removedVisitors.add(deleted);
   }
 };
 
-const decideItem = (deciding: DecisionContext, item: Item, context: BatchContext): Decision => {
+const decideItem = (overlay: Overlay, item: Item, context: BatchContext): Decision => {
   const { target } = item;
-  const open = openSlot(deciding, target.shard, target.address);
-  const outcome = applyItem(item, open.slot, createContext(deciding, target, context));
-  for (const effect of outcome.effects) planEffect(deciding, target, effect);
-  if (outcome.slot === open.slot) return outcome.decision;
-  open.slot = outcome.slot;
-  open.changed = true;
-  if (item.kind === 'init' || item.kind === 'forget') open.since = 0;
-  else if (open.since === 0) open.since = context.version;
+  const openedSlot = openSlot(overlay, target.shard, target.address);
+  const outcome = applyItem(item, openedSlot.slot, createContext(overlay, target, context));
+  for (const effect of outcome.effects) planEffect(overlay, target, effect);
+  if (outcome.slot === openedSlot.slot) return outcome.decision;
+  openedSlot.slot = outcome.slot;
+  openedSlot.changed = true;
+  if (item.kind === 'init' || item.kind === 'forget') openedSlot.since = 0;
+  else if (openedSlot.since === 0) openedSlot.since = context.version;
   return outcome.decision;
 };
 
-/** For each item the state of the newest listing named at its address; `null` when that does not live. */
-const listStates = (deciding: DecisionContext, batch: Batch): readonly (LazyState | null)[] => {
+/**
+ * Lists, for each item, the state of the newest listing named at its address; `null` when that has no state.
+ */
+const listStates = (overlay: Overlay, batch: Batch): readonly (LazyState | null)[] => {
   const newest = new Map<EntityAddress, Incarnation>();
   for (const { target } of batch.items) {
-    const known = newest.get(target.address);
-    if (known === undefined || known < target.incarnation) newest.set(target.address, target.incarnation);
+    const current = newest.get(target.address);
+    if (current === undefined || current < target.incarnation) newest.set(target.address, target.incarnation);
   }
   return batch.items.map(({ target: { address } }) => {
-    const { slot } = openSlot(deciding, batch.shard, address);
+    const { slot } = openSlot(overlay, batch.shard, address);
     return slot?.state && slot.incarnation === newest.get(address) ? toLazyState(slot.state) : null;
   });
 };
@@ -180,53 +179,53 @@ const listStates = (deciding: DecisionContext, batch: Batch): readonly (LazyStat
 const hasChanges = (plan: CommitPlan, batch: Batch): boolean =>
   batch.items.some((item) => plan.slots.get(item.target.address)?.changed);
 
-const decideBatch = (deciding: DecisionContext, batch: Batch): BatchReply => {
-  const shard = deciding.mirror[batch.shard];
-  assert(shard, `shard ${batch.shard}`);
+const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
+  const shard = overlay.mirror[batch.shard];
+  assert(shard, `shard ${batch.shard} does not exist`);
   const { generation } = shard;
   const last = shard.producers.get(batch.producer)?.sequence ?? 0;
   const reply = (
     outcome: BatchReply['outcome'],
     decisions: BatchReply['decisions'],
-    now = { last, version: shard.version, mark: shard.mark },
+    position = { last, version: shard.version, chainHash: shard.chainHash },
   ): BatchReply => {
-    const states = listStates(deciding, batch);
-    const { version, mark: chainHash } = now;
-    return { outcome, lastSequence: now.last, version, chainHash, generation, decisions, states };
+    const states = listStates(overlay, batch);
+    const { version, chainHash } = position;
+    return { outcome, lastSequence: position.last, version, chainHash, generation, decisions, states };
   };
   if (generation === 0) return reply('uninitialised', null);
   if (batch.sequence <= last) {
-    const row =
-      batch.sequence === last ? readDecisions(deciding.tables, batch.shard, batch.producer) : undefined;
-    return reply('duplicate', row === undefined ? null : unpackDecisions(row));
+    const stored =
+      batch.sequence === last ? readDecisions(overlay.tables, batch.shard, batch.producer) : undefined;
+    return reply('duplicate', stored === undefined ? null : unpackDecisions(stored));
   }
   if (batch.sequence !== last + 1) return reply('gap', null);
-  const { plan, rules } = deciding;
+  const { plan, rules } = overlay;
   const version = shard.version + 1;
   const context = { nowMs: plan.nowMs, generation, shardVersion: shard.version, version, rules };
   assert(
     batch.items.every(({ target }) => target.shard === batch.shard),
-    'an item of another shard',
+    'an item belongs to another shard',
   );
-  const decisions = batch.items.map((item) => decideItem(deciding, item, context));
+  const decisions = batch.items.map((item) => decideItem(overlay, item, context));
   const changed = hasChanges(plan, batch);
   const after = changed ? version : shard.version;
-  const mark = changed ? extendChainHash(shard.mark, batch) : shard.mark;
-  // Keys are made before the transaction: one that is refused must not leave half of it.
+  const chainHash = changed ? extendChainHash(shard.chainHash, batch) : shard.chainHash;
+  // Keys are built before the transaction: a key that is refused must not leave half of it written.
   const producer = toProducerKey(batch.shard, batch.producer);
-  plan.batches.push({ batch, producer, version: after, mark, decisions: packDecisions(decisions) });
-  return reply('applied', decisions, { last: batch.sequence, version: after, mark });
+  plan.batches.push({ batch, producer, version: after, chainHash, decisions: packDecisions(decisions) });
+  return reply('applied', decisions, { last: batch.sequence, version: after, chainHash });
 };
 
 export interface DecideOptions {
   readonly tables: Tables;
-  readonly recent: RecentRows;
+  readonly recent: RecentValues;
   readonly mirror: readonly ShardMirror[];
   readonly rules: CommitRules;
   readonly nowMs: number;
 }
 
-/** Decides all batches against what is on disk. Synchronous; writes nothing. Throws on a bug in an item. */
+/** Decides all batches against the values on disk. Synchronous; writes nothing. Throws on an invalid item. */
 export const decide = (batches: readonly Batch[], options: DecideOptions): CommitPlan => {
   const plan: CommitPlan = {
     nowMs: options.nowMs,
@@ -235,52 +234,52 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Commi
     slots: new Map(),
     votes: new Map(),
     visitors: new Map(),
-    buried: new Set(),
+    removedVisitors: new Set(),
     outbox: new Map(),
   };
-  const deciding: DecisionContext = { ...options, plan };
-  for (const batch of batches) plan.replies.push(decideBatch(deciding, batch));
+  const overlay: Overlay = { ...options, plan };
+  for (const batch of batches) plan.replies.push(decideBatch(overlay, batch));
   return plan;
 };
 
-const putSlot = (tables: Tables, address: EntityAddress, open: OpenSlot): void => {
-  if (!open.changed || open.slot === null) return;
-  const key = toSlotKey(open.shard, address);
-  tables.slots.put(key, packSlot({ slot: open.slot, since: open.since }));
-  if (open.since === open.storedSince) return;
-  if (open.storedSince > 0) tables.dirty.remove(toDirtyKey(key, open.storedSince));
-  if (open.since > 0) tables.dirty.put(toDirtyKey(key, open.since), 0);
+const putSlot = (tables: Tables, address: EntityAddress, openedSlot: OpenSlot): void => {
+  if (!openedSlot.changed || openedSlot.slot === null) return;
+  const key = toSlotKey(openedSlot.shard, address);
+  tables.slots.put(key, packSlot({ slot: openedSlot.slot, since: openedSlot.since }));
+  if (openedSlot.since === openedSlot.storedSince) return;
+  if (openedSlot.storedSince > 0) tables.dirty.remove(toDirtyKey(key, openedSlot.storedSince));
+  if (openedSlot.since > 0) tables.dirty.put(toDirtyKey(key, openedSlot.since), 0);
 };
 
-/** Puts a plan; to be called inside one transaction. */
+/** Puts a plan. Call inside one transaction. */
 export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: CommitPlan): void => {
-  for (const { batch, producer, version, mark: chainHash, decisions } of plan.batches) {
+  for (const { batch, producer, version, chainHash, decisions } of plan.batches) {
     const { shard, sequence } = batch;
     const { generation, version: before } = mirror[shard] as ShardMirror;
     if (version !== before) putMeta(tables, shard, { generation, version, chainHash });
     tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
   }
-  for (const [address, open] of plan.slots) putSlot(tables, address, open);
-  for (const [key, row] of plan.votes) tables.votes.put(key, row);
-  for (const key of plan.buried) tables.visitors.remove(key);
+  for (const [address, openedSlot] of plan.slots) putSlot(tables, address, openedSlot);
+  for (const [key, array] of plan.votes) tables.votes.put(key, array);
+  for (const key of plan.removedVisitors) tables.visitors.remove(key);
   for (const [key, visitors] of plan.visitors) {
     for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
   }
-  for (const [key, row] of plan.outbox) tables.outbox.put(key, row);
+  for (const [key, array] of plan.outbox) tables.outbox.put(key, array);
 };
 
-/** Moves the mirror and the recent rows to what is on disk now. */
-export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentRows, plan: CommitPlan): void => {
+/** Updates the mirror and the cache after the plan is on disk. */
+export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentValues, plan: CommitPlan): void => {
   for (const [address, { changed, slot, since }] of plan.slots) {
     if (changed && slot !== null) recent.slots.set(address, { slot, since });
   }
   for (const [listing, visitors] of plan.visitors) {
     for (const visitor of visitors) recent.visitors.set(`${listing} ${visitor}`, true);
   }
-  for (const { batch, version, mark } of plan.batches) {
+  for (const { batch, version, chainHash } of plan.batches) {
     const shard = mirror[batch.shard] as ShardMirror;
     shard.version = version;
-    shard.mark = mark;
+    shard.chainHash = chainHash;
     shard.producers.set(batch.producer, { sequence: batch.sequence, seenMs: plan.nowMs });
   }
 };

@@ -1,23 +1,26 @@
 /**
- * The keys of the embedded hot store.
+ * Builds and parses the keys of the embedded hot store.
  *
- * Owns how shard, address, incarnation, version and time stand in a key. Parts are joined by a blank, which
- * sorts below every character of an encoded id, so the keys of one shard or listing are one range. The layout
- * is read by all later versions: change it only together with the format number in `tables.ts`.
+ * Owns the position of shard, address, incarnation, version and time in a key. A blank joins the parts; it
+ * sorts below every character of an encoded id, so the keys of one shard or listing form one range. All later
+ * versions read this layout: change it only together with the format number in `tables.ts`.
  */
 import assert from 'node:assert/strict';
 import type { EntityAddress, Incarnation, Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 
-/** The engine's ids are far shorter; LMDB itself ends at 1,978 bytes. */
+/** The engine's ids are far shorter; LMDB's own limit is 1,978 bytes. */
 const keyCharactersMax = 1_024;
 
 const checkKey = (key: string): string => {
-  assert(key.length <= keyCharactersMax, `a key of ${key.length} characters`);
+  assert(
+    key.length <= keyCharactersMax,
+    `a key has ${key.length} characters; at most ${keyCharactersMax} are allowed`,
+  );
   return key;
 };
 
-/** Nearly all ids encode to themselves, and a test is several times cheaper than encoding. */
+/** Nearly all ids encode to themselves, and this test is several times faster than encoding. */
 const plain = /^[A-Za-z0-9_.-]*$/;
 const encodePart = (part: string): string => (plain.test(part) ? part : encodeURIComponent(part));
 const decodePart = (part: string): string => (part.includes('%') ? decodeURIComponent(part) : part);
@@ -31,7 +34,7 @@ export const toShardRange = (shard: Shard): { start: string; end: string } => ({
 
 export const toSlotKey = (shard: Shard, address: EntityAddress): string => checkKey(`s${shard} ${address}`);
 
-/** The place of a slot in the dirty index. Versions are padded, so that those dirty longest come first. */
+/** The key of a slot in the dirty index. Versions are padded, so that slots dirty for longest come first. */
 export const toDirtyKey = (slot: string, since: number): string => {
   const blank = slot.indexOf(' ');
   return `${slot.slice(0, blank)} ${since.toString(36).padStart(11, '0')}${slot.slice(blank)}`;
@@ -49,14 +52,14 @@ export const parseProducerKey = (key: string): { shard: Shard; producer: string 
 export const toOutboxKey = (shard: Shard, itag: string): string => checkKey(`s${shard} ${encodePart(itag)}`);
 export const parseOutboxKey = (key: string): string => decodePart(key.slice(key.indexOf(' ') + 1));
 
-/** One listing's visitors: one key, all visitors as its values. */
+/** The key of one listing's visitors; each visitor is a value of that key. */
 export const toVisitorsKey = (shard: Shard, address: EntityAddress, incarnation: Incarnation): string =>
   checkKey(`s${shard} ${address} ${incarnation}`);
 
 export const toBucket = (atMs: number): number => Math.max(0, Math.floor(atMs / limits.voteBucketMs));
-/** The bucket comes first, so that the expired ones are one range. */
+/** The bucket comes first in the key, so that expired buckets form one range. */
 export const toBucketKey = (bucket: number): string => bucket.toString(36).padStart(8, '0');
 
-/** Who voted on what: everything of a last vote's key but its bucket. */
+/** Voter and listing: the key of a last vote without its bucket. */
 export const toVoterKey = (visitors: string, user: string): string =>
   checkKey(`${visitors} ${encodePart(user)}`);

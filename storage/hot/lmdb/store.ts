@@ -1,9 +1,9 @@
 /**
- * The embedded hot store: the `HotStore` port on LMDB, in one process.
+ * The embedded hot store: implements the `HotStore` port on LMDB, in one process.
  *
- * Owns the wiring and the checks at the door. Every call that writes goes through one lane and is one or more
- * transactions, each synced to disk before its promise resolves; reads never wait for them. The caller must
- * guard the folder against a second process. Opened by `storage/open.ts`.
+ * Owns the wiring and the checks of arguments. Every call that writes waits in one write queue and runs as
+ * one or more transactions, each synced to disk before its promise resolves; reads never wait for them. The
+ * caller must guard the folder against a second process. Opened by `storage/open.ts`.
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
@@ -22,15 +22,15 @@ import type { Writer } from './writer.ts';
 import { assertRoom, createWriter, runQueued, write } from './writer.ts';
 
 export interface LmdbOptions {
-  /** A folder of its own; made when missing. */
+  /** A folder that holds nothing else; created when missing. */
   readonly path: string;
-  /** Wall time in ms: the store's clock. */
+  /** The store's clock: wall time in ms. */
   readonly clock: () => number;
   /** Address space reserved at start; the file grows beyond it by itself. */
   readonly mapSizeBytes?: number;
-  /** Bytes in use above which commits are refused with reason `full`. */
+  /** Above this many bytes in use, commits are refused with reason `full`. Default 1 TiB. */
   readonly sizeMaxBytes?: number;
-  /** The longest wait of any window ever used; last votes are kept that long. */
+  /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
   readonly voteWaitMaxMs?: number;
 }
 
@@ -47,13 +47,16 @@ const assertOpen = (store: LmdbState, operation: string): void => {
   if (store.writer.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
 };
 
-/** Before anything is written, so the batch had no effect: the sequence number may be used again. */
-const decideOrThrow = (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
+/**
+ * Decides before anything is written: after a failure here the batch had no effect, and its sequence number
+ * is free.
+ */
+const decideOrRefuse = (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
   const { writer, voteWaitMaxMs } = store;
   try {
     assert(
       computeLongestWaitMs(rules.windows) <= voteWaitMaxMs,
-      'a vote window is longer than last votes are kept',
+      'a vote window is longer than last votes are stored',
     );
     const { tables, mirror, recent } = writer;
     return decide(batches, { tables, mirror, recent, rules, nowMs: store.clock() });
@@ -69,7 +72,7 @@ const commitQueued = async (
 ): Promise<readonly BatchReply[]> => {
   const { writer } = store;
   assertRoom(writer, 'commit');
-  const plan = decideOrThrow(store, batches, rules);
+  const plan = decideOrRefuse(store, batches, rules);
   if (plan.batches.length === 0) return plan.replies;
   await write(writer, 'commit', () => putPlan(writer.tables, writer.mirror, plan));
   adoptPlan(writer.mirror, writer.recent, plan);
@@ -106,10 +109,10 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const { tables, mirror } = store.writer;
   const address = toAddress(request.kind, request.id);
   const shard = computeShard(address);
-  const row = tables.slots.get(toSlotKey(shard, address));
+  const packed = tables.slots.get(toSlotKey(shard, address));
   const generation = mirror[shard]?.generation ?? 0;
-  if (!row) return { outcome: 'absent', generation };
-  const { incarnation, state } = unpackSlot(row).slot;
+  if (!packed) return { outcome: 'absent', generation };
+  const { incarnation, state } = unpackSlot(packed).slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const listing = toVisitorsKey(shard, address, incarnation);
   const { voter } = request;
@@ -156,14 +159,16 @@ const createReaders = (
     async readVersions(shards) {
       assertOpen(store, 'versions');
       return shards.map((shard) => {
-        const { generation = 0, version = 0, mark = 0 } = writer.mirror[shard] ?? {};
-        return { generation, version, chainHash: mark };
+        const { generation = 0, version = 0, chainHash = 0 } = writer.mirror[shard] ?? {};
+        return { generation, version, chainHash };
       });
     },
   };
 };
 
-/** Opens or creates the store. Rejects with words for the operator when the folder holds another format. */
+/**
+ * Opens or creates the store. Rejects with a message for the operator when the folder holds another format.
+ */
 export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => {
   const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30);
   const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
@@ -181,10 +186,10 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => 
         await runQueued(writer, () => publishShard(writer, shard, generation));
       }
     },
-    async clear(places) {
+    async clear(positions) {
       assertOpen(store, 'clear');
-      for (const { shard, ...place } of places)
-        await runQueued(writer, () => clearShard(writer, shard, place));
+      for (const { shard, ...position } of positions)
+        await runQueued(writer, () => clearShard(writer, shard, position));
     },
     async markFlushed(receipt) {
       assertOpen(store, 'settled');

@@ -1,10 +1,11 @@
 /**
- * The tables of the embedded hot store, their format number, and the small mirror kept in memory.
+ * The tables of the embedded hot store, their format number, and the mirror of the shards in memory.
  *
- * Owns opening and closing of the LMDB environment. Every write transaction is synced before its promise
- * resolves (`overlappingSync` off: data pages, fdatasync, then the meta page through a synchronous
- * descriptor), and readers see it only after that. The mirror holds generations, versions and last sequence
- * numbers; it is right because one process alone owns the folder, and is read again after every failed write.
+ * Opens the LMDB environment. Every write transaction is synced before its promise resolves
+ * (`overlappingSync` off: data pages, fdatasync, then the meta page through a synchronous descriptor), and
+ * readers see it only after that. The mirror holds generations, versions and last sequence numbers; it agrees
+ * with the disk because one process owns the folder, and it is reloaded after every failed write. Used by the
+ * files of this folder.
  */
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -12,39 +13,39 @@ import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
-import type { DecisionsRow, OutboxRow, SlotRow } from './codec.ts';
+import type { DecisionsArray, OutboxArray, SlotArray } from './codec.ts';
 import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
 
 export const formatNumber = 1;
 
-/** Last sequence number, when it came, what was decided. */
-export type ProducerRow = readonly [sequence: number, seenMs: number, decisions: DecisionsRow];
-/** Times and flags of one voter's votes in one bucket, alternating. */
-export type VotesRow = readonly number[];
+/** A producer's last batch: its sequence number, its arrival time, its decisions. */
+export type ProducerArray = readonly [sequence: number, seenMs: number, decisions: DecisionsArray];
+/** One voter's votes in one bucket: time, flag, time, flag … */
+export type VotesArray = readonly number[];
 
 export interface Tables {
   readonly root: RootDatabase<unknown, string>;
-  /** `format` and, per shard, [generation, version, mark]; early folders have no mark. */
+  /** `format` and, per shard, [generation, version, chainHash]; early folders have no chain hash. */
   readonly meta: Database<unknown, string>;
-  readonly producers: Database<ProducerRow, string>;
-  readonly slots: Database<SlotRow, string>;
+  readonly producers: Database<ProducerArray, string>;
+  readonly slots: Database<SlotArray, string>;
   readonly dirty: Database<number, string>;
-  readonly votes: Database<VotesRow, string>;
+  readonly votes: Database<VotesArray, string>;
   readonly visitors: Database<Buffer, string>;
-  readonly outbox: Database<OutboxRow, string>;
+  readonly outbox: Database<OutboxArray, string>;
 }
 
 export interface ShardMirror {
   generation: number;
   version: number;
-  mark: number;
+  chainHash: number;
   readonly producers: Map<string, { sequence: number; seenMs: number }>;
 }
 
 const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
-  const found = meta.get('format');
-  if (found === formatNumber) return;
-  if (found === undefined && meta.getCount({ limit: 1 }) === 0) {
+  const format = meta.get('format');
+  if (format === formatNumber) return;
+  if (format === undefined && meta.getCount({ limit: 1 }) === 0) {
     await root.batch(() => {
       meta.put('format', formatNumber);
     });
@@ -52,14 +53,14 @@ const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: 
   }
   await root.close();
   const detail =
-    `${path} holds format ${found ?? 'none'}, this version reads format ${formatNumber}; ` +
+    `${path} holds format ${format ?? 'none'}, this version reads format ${formatNumber}; ` +
     'use the version that wrote it, or another folder';
   throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
 };
 
 /**
- * Opens or creates the store in the folder `path`. Throws a `StorageError` in the operator's words on a
- * foreign format.
+ * Opens or creates the store in the folder `path`. Rejects with a `StorageError` for the operator if the
+ * folder holds another format.
  */
 export const openTables = async (path: string, mapSizeBytes: number): Promise<Tables> => {
   mkdirSync(path, { recursive: true });
@@ -85,12 +86,15 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
   return tables;
 };
 
-/** Reads the mirror from disk. Takes time in the number of shards and known producers, not of entities. */
+/**
+ * Reads the mirror from disk. Its time grows with the number of shards and producers, not with that of
+ * entities.
+ */
 export const readMirror = (tables: Tables): ShardMirror[] => {
   const mirror = Array.from({ length: shardCount }, (_, index): ShardMirror => {
-    const row = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | undefined;
-    const [generation = 0, version = 0, mark = 0] = row ?? [];
-    return { generation, version, mark, producers: new Map() };
+    const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | undefined;
+    const [generation = 0, version = 0, chainHash = 0] = stored ?? [];
+    return { generation, version, chainHash, producers: new Map() };
   });
   for (const { key, value } of tables.producers.getRange({})) {
     const { shard, producer } = parseProducerKey(key);
@@ -99,17 +103,19 @@ export const readMirror = (tables: Tables): ShardMirror[] => {
   return mirror;
 };
 
-export const putMeta = (tables: Tables, shard: Shard, row: ShardVersion): void => {
-  tables.meta.put(toShardKey(shard), [row.generation, row.version, row.chainHash]);
+/** Writes a shard's generation, version and chain hash. Call inside a transaction. */
+export const putMeta = (tables: Tables, shard: Shard, state: ShardVersion): void => {
+  tables.meta.put(toShardKey(shard), [state.generation, state.version, state.chainHash]);
 };
 
-export const readDecisions = (tables: Tables, shard: Shard, producer: string): DecisionsRow | undefined =>
+/** Reads the decisions on a producer's last batch. */
+export const readDecisions = (tables: Tables, shard: Shard, producer: string): DecisionsArray | undefined =>
   tables.producers.get(toProducerKey(shard, producer))?.[2];
 
-/** LMDB's statistics leave out the trees of a key's values: a visitor takes about this much there. */
+/** LMDB's statistics omit the trees of duplicate values; a visitor takes about this many bytes there. */
 const visitorBytes = 32;
 
-/** Bytes in use, free pages not counted. */
+/** Measures the bytes in use, without free pages. */
 export const measureUsedBytes = (tables: Tables): number => {
   const { meta, producers, slots, dirty, votes, visitors, outbox } = tables;
   const visitorsCount = (visitors.getStats() as { entryCount: number }).entryCount;

@@ -1,9 +1,10 @@
 /**
- * The only writer of the embedded hot store: one transaction at a time, in order, synced before it counts.
+ * The only writer of the embedded hot store: one transaction at a time, in order, each synced to disk.
  *
- * Owns the write lane, the room check and the translation of LMDB's failures. A task decides (synchronous
- * reads) and hands back one function that only puts; that function runs as one transaction, so all of it is
- * on disk or none. After a failed write the mirror is read from disk again, whatever the failure was.
+ * Owns the write queue, the check of free space and the translation of LMDB's failures. A task decides with
+ * synchronous reads and passes one function that only puts; that function runs as one transaction, so either
+ * all of it is on disk or none. After every failed write the mirror is read from disk again. Used by store.ts
+ * and backlog.ts.
  */
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
@@ -15,34 +16,36 @@ import type { ShardMirror, Tables } from './tables.ts';
 import { measureUsedBytes, readMirror } from './tables.ts';
 
 /**
- * What is on disk, of what was used lately, read and unpacked already. Right because one process alone owns
- * the folder: whoever writes such a row puts it here once it is on disk, and a failed write empties it.
+ * A cache of recently used values in unpacked form. It agrees with the disk because one process owns the
+ * folder: a writer updates it after its transaction is on disk, and a failed write empties it.
  */
-export interface RecentRows {
+export interface RecentValues {
   readonly slots: TwoGenerationCache<StoredSlot>;
-  /** Visitors that are known, as `<listing> <visitor>`. They stay known as long as their listing lives. */
+  /** Visitors already counted, as `<listing> <visitor>`. They stay valid until their listing is deleted. */
   readonly visitors: TwoGenerationCache<true>;
 }
 
-/** Held at least; twice as many at most. */
+/** The caches hold at least this many values, and at most twice as many. */
 const recentSlotsMax = 20_000;
 const recentVisitorsMax = 50_000;
 
 export interface Writer {
   readonly tables: Tables;
-  /** Where the store lies. */
+  /** The folder of the store. */
   readonly folder: string;
   mirror: ShardMirror[];
-  readonly recent: RecentRows;
+  readonly recent: RecentValues;
   readonly sizeMaxBytes: number;
-  /** Settles when the last task in the lane is over. */
+  /** Settles when the last task of the write queue ends. */
   tail: Promise<unknown>;
   usedBytes: number;
   writesUntilMeasured: number;
   closed: boolean;
 }
 
-/** How often the room in use is measured, in transactions. One of them writes far less than the reserve. */
+/**
+ * The used space is measured once per this many transactions; one of them writes far less than the reserve.
+ */
 const measureEveryWrites = 64;
 const reserveShare = 1 / 16;
 
@@ -61,19 +64,19 @@ export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: numbe
   closed: false,
 });
 
-/** The slot on disk at an address, `null` when there is none. */
+/** Reads the slot stored at an address; `null` when there is none. */
 export const readStoredSlot = (
   { tables, recent }: Pick<Writer, 'tables' | 'recent'>,
   shard: Shard,
   address: EntityAddress,
 ): StoredSlot | null => {
-  const known = recent.slots.get(address);
-  if (known !== undefined) return known;
-  const row = tables.slots.get(toSlotKey(shard, address));
-  return row ? unpackSlot(row) : null;
+  const cached = recent.slots.get(address);
+  if (cached !== undefined) return cached;
+  const packed = tables.slots.get(toSlotKey(shard, address));
+  return packed ? unpackSlot(packed) : null;
 };
 
-/** Runs `task` after all earlier ones, alone. */
+/** Runs `task` alone, after all earlier tasks. Settles as the task does. */
 export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
   const result = writer.tail.then(task);
   writer.tail = result.catch(() => undefined);
@@ -81,15 +84,16 @@ export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): 
 };
 
 /**
- * No space, quota, file size limit, a write cut short (LMDB calls it 5); the map, transaction or page is
- * full.
+ * Codes that mean `full`: no space, quota, file size limit, a short write (5 in LMDB), and a full map,
+ * transaction or page.
  */
 const fullCodes = new Set([28, 122, 27, 5, -30792, -30788, -30786]);
 
 /**
- * Reads the mirror again; false when LMDB gave up, which it does only when its meta page may be half written.
+ * Reloads the mirror. Returns false if LMDB cannot be read, which happens only when its meta page may be
+ * half written.
  */
-const readAgain = (writer: Writer): boolean => {
+const reloadMirror = (writer: Writer): boolean => {
   try {
     writer.recent.slots.clear();
     writer.recent.visitors.clear();
@@ -103,24 +107,25 @@ const readAgain = (writer: Writer): boolean => {
 };
 
 /**
- * As long as LMDB can be read, the meta page of the failed transaction was not written: it never happened.
+ * Wraps a failed write. While LMDB can be read, the failed transaction's meta page was not written, so the
+ * transaction had no effect; otherwise the outcome is unknown.
  */
 const toStorageError = async (writer: Writer, operation: string, failure: unknown): Promise<StorageError> => {
   const { commitError } = failure as { commitError?: Promise<never> };
   const cause = await (commitError ?? Promise.reject(failure)).catch((reason: unknown) => reason);
-  const readable = readAgain(writer);
+  const readable = reloadMirror(writer);
   const full = fullCodes.has(Number((cause as { code?: unknown }).code));
   return new StorageError(operation, {
     outcome: readable ? 'not_applied' : 'unknown',
     reason: full ? 'full' : 'bug',
     cause,
-    detail: `${cause}${readable ? '' : '; the store cannot go on, start it again'}`,
+    detail: `${cause}${readable ? '' : '; the store cannot continue, restart the process'}`,
   });
 };
 
 /**
- * Left free on the disk: below the first, nothing new is counted; below the second, nothing is written at
- * all. LMDB must not meet a full disk: after some dozen failed writes its native side ends the process.
+ * Free space to leave on the disk: below the first limit commits are refused; below the second all writes
+ * are. LMDB must not meet a full disk: after a few dozen failed writes its native code ends the process.
  */
 const diskBytesForCommits = 32 * 2 ** 20;
 const diskBytesForWrites = 8 * 2 ** 20;
@@ -130,7 +135,7 @@ const measureFreeBytes = (folder: string): number => {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
-    // Not every file system tells. LMDB says itself when it is full.
+    // Some file systems do not report free space. LMDB itself reports when it is full.
     return Number.POSITIVE_INFINITY;
   }
 };
@@ -141,7 +146,7 @@ const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): vo
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
 
-/** Refuses early what would not fit: LMDB grows its file without asking. */
+/** Throws `full` before a write that might not fit, because LMDB grows its file without a limit. */
 export const assertRoom = (writer: Writer, operation: string): void => {
   assertDiskRoom(writer, operation, diskBytesForCommits);
   if (--writer.writesUntilMeasured <= 0) {
@@ -149,14 +154,14 @@ export const assertRoom = (writer: Writer, operation: string): void => {
     writer.usedBytes = measureUsedBytes(writer.tables);
   }
   if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
-  // Measured again at once while full, so that removals are noticed.
+  // While full, measure every time, so that removals take effect at once.
   writer.usedBytes = measureUsedBytes(writer.tables);
   if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
   const detail = `${writer.usedBytes} of ${writer.sizeMaxBytes} bytes used`;
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
 
-/** Runs `puts` as one transaction; synced to disk when it resolves. Only inside the lane. */
+/** Runs `puts` as one transaction, synced to disk when it resolves. Call only inside the write queue. */
 export const write = async (writer: Writer, operation: string, puts: () => void): Promise<void> => {
   assertDiskRoom(writer, operation, diskBytesForWrites);
   try {

@@ -1,9 +1,9 @@
 /**
- * What waits for the ledger, seen through the functions: heads, peek, settled.
+ * Reads the backlog for the ledger and marks it flushed, through the functions heads, peek and settled.
  *
- * Owns how much is asked of Redis in one call, because a call holds up everybody. Peeking first asks how much
- * there is, then for that much of each shard and a little more, in the order given. All of it may be
- * repeated. Called by the adapter.
+ * Owns how much one call handles, because Redis serves nothing else during a call. `peek` first reads how
+ * much each shard has, then reads that much and a little more, in the order given. Every operation is safe to
+ * repeat. Called by store.ts.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';
@@ -13,22 +13,22 @@ import { createVoteReader } from './codec.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
-import { type ByteCursor, createCursor, takeNumber, takeRow, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, takeNumber, takeArray, takeText } from './unpack.ts';
 
-/** Entities and votes handled in one call. */
+/** Entities and votes that one call handles. */
 const stepEntries = 1_000;
-/** What may come in between the two looks at a shard, and is read with the rest. */
+/** Entries that may arrive between the two reads of a shard, and are read with the rest. */
 const lateEntries = 100;
 
 export interface ShardHead {
   readonly generation: number;
   readonly version: number;
-  readonly mark: number;
+  readonly chainHash: number;
   readonly entities: number;
   readonly votes: number;
 }
 
-/** Heads in the order of the shards asked for. */
+/** Reads version, chain hash and backlog size of each shard, in the order given. */
 export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
   const parts = await Promise.all(link.groupShards(shards).map((group) => link.call('heads', group, group)));
   return parts.flatMap((part) => takeHeads(createCursor(part)));
@@ -36,11 +36,11 @@ export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<r
 
 const takeHeads = (cursor: ByteCursor): readonly ShardHead[] => {
   const heads: ShardHead[] = [];
-  for (let left = takeRow(cursor); left > 0; left -= 5) {
+  for (let left = takeArray(cursor); left > 0; left -= 5) {
     heads.push({
       generation: takeNumber(cursor),
       version: takeNumber(cursor),
-      mark: takeNumber(cursor),
+      chainHash: takeNumber(cursor),
       entities: takeNumber(cursor),
       votes: takeNumber(cursor),
     });
@@ -48,7 +48,7 @@ const takeHeads = (cursor: ByteCursor): readonly ShardHead[] => {
   return heads;
 };
 
-/** Of all shards together; none of a kind that is not wanted. */
+/** Maxima over all shards together; 0 excludes a kind. */
 interface PeekLimit {
   readonly entities: number;
   readonly votes: number;
@@ -58,37 +58,37 @@ interface ShardRequest {
   readonly shard: Shard;
   readonly entities: number;
   readonly votes: number;
-  /** How much there was of both when it was asked. */
-  readonly known: number;
+  /** Entities and votes the shard had at the first read. */
+  readonly available: number;
 }
 
 const addLateEntries = (count = 0): number => count + lateEntries;
 
 /**
- * How many of each shard, when they are taken in order until there is no more room. What comes late is beyond
- * the room, by a little.
+ * Divides the limit among the shards in order, until it is used up. Allowance for late entries may exceed the
+ * limit a little.
  */
-const shareRoom = (
+const divideLimit = (
   shards: readonly Shard[],
   heads: readonly ShardHead[],
   limit: PeekLimit,
 ): readonly ShardRequest[] => {
   let { entities, votes } = limit;
-  const wanted: ShardRequest[] = [];
+  const requests: ShardRequest[] = [];
   for (const [index, shard] of shards.entries()) {
     const head = heads[index];
     const part = {
       shard,
       entities: Math.min(entities, addLateEntries(head?.entities)),
       votes: Math.min(votes, addLateEntries(head?.votes)),
-      known: (head?.entities ?? 0) + (head?.votes ?? 0),
+      available: (head?.entities ?? 0) + (head?.votes ?? 0),
     };
-    if (part.known === 0) continue;
+    if (part.available === 0) continue;
     entities -= Math.min(entities, head?.entities ?? 0);
     votes -= Math.min(votes, head?.votes ?? 0);
-    if (part.entities + part.votes > 0) wanted.push(part);
+    if (part.entities + part.votes > 0) requests.push(part);
   }
-  return wanted;
+  return requests;
 };
 
 const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
@@ -100,10 +100,10 @@ const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
     : null;
 };
 
-/** As much of a shard as was wanted is taken for a part of it: the next round sees the rest. */
+/** Reads one shard's part of the reply. More entries than requested mean that the shard has more. */
 const readShard = (
   cursor: ByteCursor,
-  wanted: ShardRequest,
+  request: ShardRequest,
   { limit, readVote }: { readonly limit: PeekLimit; readonly readVote: (text: string) => OutboxVote },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
@@ -114,35 +114,35 @@ const readShard = (
     if (entity) entities.push(entity);
   }
   for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(readVote(takeText(cursor)));
-  const moreEntities = addresses > wanted.entities;
-  const moreVotes = votes.length > wanted.votes;
-  entities.length = Math.min(entities.length, wanted.entities);
-  votes.length = Math.min(votes.length, wanted.votes);
+  const moreEntities = addresses > request.entities;
+  const moreVotes = votes.length > request.votes;
+  entities.length = Math.min(entities.length, request.entities);
+  votes.length = Math.min(votes.length, request.votes);
   return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
-const readPart = (buffer: Buffer, wanted: readonly ShardRequest[], limit: PeekLimit): Backlog => {
+const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: PeekLimit): Backlog => {
   const cursor = createCursor(buffer);
-  const how = { limit, readVote: createVoteReader() };
-  const parts = wanted.map((one) => readShard(cursor, one, how));
+  const options = { limit, readVote: createVoteReader() };
+  const parts = requests.map((request) => readShard(cursor, request, options));
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
 };
 
-/** Cuts what is wanted into calls: of one group each, and none much larger than a step. */
+/** Splits the requests into calls: each for shards of one group, and none much larger than a step. */
 const groupIntoCalls = (
   link: Link,
-  wanted: readonly ShardRequest[],
+  requests: readonly ShardRequest[],
 ): readonly (readonly ShardRequest[])[] => {
-  const byShard = new Map(wanted.map((part) => [part.shard, part]));
+  const byShard = new Map(requests.map((part) => [part.shard, part]));
   const calls: ShardRequest[][] = [];
-  for (const group of link.groupShards(wanted.map(({ shard }) => shard))) {
+  for (const group of link.groupShards(requests.map(({ shard }) => shard))) {
     let call: ShardRequest[] = [];
     let entries = 0;
     for (const shard of group) {
       const part = byShard.get(shard);
       if (!part) continue;
       call.push(part);
-      entries += part.known;
+      entries += part.available;
       if (entries < stepEntries) continue;
       calls.push(call);
       call = [];
@@ -155,22 +155,22 @@ const groupIntoCalls = (
 
 const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : count + 1);
 
-/** Oldest first within each shard, shards in the order given. */
+/** Reads the backlog: oldest first within each shard, shards in the order given. */
 export const peek = async (
   link: Link,
   limit: PeekLimit & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
-  const wanted = shareRoom(limit.shards, await readHeads(link, limit.shards), limit);
+  const requests = divideLimit(limit.shards, await readHeads(link, limit.shards), limit);
   const parts = await Promise.all(
-    groupIntoCalls(link, wanted).map(async (call) => {
+    groupIntoCalls(link, requests).map(async (call) => {
       const shards = call.map(({ shard }) => shard);
-      // One more than wanted: if it comes, there is more.
-      const words = call.flatMap(({ shard, entities, votes }) => [
+      // Requests one entry more: if it arrives, the shard has more.
+      const args = call.flatMap(({ shard, entities, votes }) => [
         shard,
         addOneMore(entities, limit.entities),
         addOneMore(votes, limit.votes),
       ]);
-      return readPart(await link.call('peek', shards, words), call, limit);
+      return readPart(await link.call('peek', shards, args), call, limit);
     }),
   );
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
@@ -183,52 +183,55 @@ interface FlushedShard {
 }
 
 const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
-  const settling = new Map<Shard, FlushedShard>();
+  const receipts = new Map<Shard, FlushedShard>();
   const at = (shard: Shard): FlushedShard => {
-    const known = settling.get(shard);
-    if (known) return known;
+    const existing = receipts.get(shard);
+    if (existing) return existing;
     const opened: FlushedShard = { entities: [], itags: [] };
-    settling.set(shard, opened);
+    receipts.set(shard, opened);
     return opened;
   };
   for (const { ref, generation, version, flushedVotes } of receipt.entities) {
     at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes, generation]);
   }
   for (const { itag, shard } of receipt.votes) at(shard).itags.push(itag);
-  return settling;
+  return receipts;
 };
 
-/** Rows for `settled`, none larger than a step. */
-const packFlushed = (shard: Shard, { entities, itags }: FlushedShard): { row: Buffer; entries: number }[] => {
-  const rows: { row: Buffer; entries: number }[] = [];
+/** Packs the receipt of a shard for `settled`, in parts no larger than a step. */
+const packFlushed = (
+  shard: Shard,
+  { entities, itags }: FlushedShard,
+): { packed: Buffer; entries: number }[] => {
+  const parts: { packed: Buffer; entries: number }[] = [];
   for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
-    const these = entities.slice(first, first + stepEntries);
-    const tags = itags.slice(first, first + stepEntries);
-    const row = packValue([shard, these.length, ...these.flat(), ...tags]);
-    rows.push({ row, entries: these.length + tags.length });
+    const someEntities = entities.slice(first, first + stepEntries);
+    const someItags = itags.slice(first, first + stepEntries);
+    const packed = packValue([shard, someEntities.length, ...someEntities.flat(), ...someItags]);
+    parts.push({ packed, entries: someEntities.length + someItags.length });
   }
-  return rows;
+  return parts;
 };
 
-/** Records what was flushed. The steps of a shard go in order, one after the other. */
+/** Records a flush receipt. The steps of a shard run one after the other. *Hot* when it resolves. */
 export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<void> => {
-  const settling = groupByShard(receipt);
-  const settleGroup = async (group: readonly Shard[]): Promise<void> => {
-    let rows: Buffer[] = [];
+  const receipts = groupByShard(receipt);
+  const sendGroup = async (group: readonly Shard[]): Promise<void> => {
+    let parts: Buffer[] = [];
     let entries = 0;
     const send = async (): Promise<void> => {
-      if (rows.length > 0) await link.call('settled', group, rows);
-      rows = [];
+      if (parts.length > 0) await link.call('settled', group, parts);
+      parts = [];
       entries = 0;
     };
     for (const shard of group) {
-      for (const step of packFlushed(shard, settling.get(shard) ?? { entities: [], itags: [] })) {
+      for (const step of packFlushed(shard, receipts.get(shard) ?? { entities: [], itags: [] })) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
-        rows.push(step.row);
+        parts.push(step.packed);
         entries += step.entries;
       }
     }
     await send();
   };
-  await Promise.all(link.groupShards([...settling.keys()]).map(settleGroup));
+  await Promise.all(link.groupShards([...receipts.keys()]).map(sendGroup));
 };

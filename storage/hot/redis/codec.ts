@@ -1,10 +1,10 @@
 /**
- * How batches, slots and outbox votes cross to the functions and back.
+ * Packs batches for the Redis functions, and reads their replies and outbox votes.
  *
- * Owns the order of the arguments, the counterpart of `functions/*.lua`. A batch is one flat MessagePack
- * array, a reply one buffer of values in a row; both are written and read in place, for every post passes
- * here. Unsigned 64-bit values are text on both sides. What Lua cannot check cheaply is checked here, before
- * anything is sent. No I/O.
+ * Owns the order of the arguments, which must match `functions/*.lua`. A batch is one flat MessagePack array,
+ * a reply is one buffer of consecutive values; both are written and read without intermediate objects,
+ * because every post passes here. Unsigned 64-bit values are text on both sides. Checks that would be slow in
+ * Lua run here, before anything is sent. No I/O. Called by store.ts and backlog.ts.
  */
 import assert from 'node:assert/strict';
 import type {
@@ -28,23 +28,23 @@ import type { OutboxVote } from '../../../engine/ports.ts';
 import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
-import { type ByteCursor, createCursor, isNumber, isRow, skip, takeNumber, takeRow } from './unpack.ts';
+import { type ByteCursor, createCursor, isNumber, isArray, skip, takeNumber, takeArray } from './unpack.ts';
 
 const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
   castVotes.flatMap(({ user, atMs }) => [user, atMs]);
 
-const packInit = (packer: Packer, { target, facts, totals, row: known, readUnder }: InitItem): void => {
+const packInit = (packer: Packer, { target, facts, totals, row: sqlRow, readUnder }: InitItem): void => {
   checkTotals(totals);
   checkFacts(facts);
   const flushedVotes = totals.upvotes - totals.downvotes;
   const state: HotState = { ...totals, facts, flushedVotes, version: 0 };
   const [first, rest] = packState(target.incarnation, state);
-  packer.number(known.generation);
-  packer.number(known.version);
+  packer.number(sqlRow.generation);
+  packer.number(sqlRow.version);
   packer.value(readUnder ?? false);
   packer.value(first);
-  // After the state's own values, where nothing but `isInRow` looks: the row it comes from.
-  packer.value([...rest, known.generation, known.version]);
+  // After the state's own values: the SQL row it comes from, which only `isInBaseRow` in Lua reads.
+  packer.value([...rest, sqlRow.generation, sqlRow.version]);
 };
 
 const packFacts = (packer: Packer, { atMs, facts }: FactsItem): void => {
@@ -75,7 +75,7 @@ const visitorPattern = /^(0|-?[1-9]\d{0,18})$/;
 
 const checkItags = ({ itags }: VoteItem): readonly string[] => {
   for (const itag of itags)
-    if (!/^[^\0]{1,200}$/.test(itag)) assert.fail(`an itag of ${itag.length} characters`);
+    if (!/^[^\0]{1,200}$/.test(itag)) assert.fail(`an itag has ${itag.length} characters or contains NUL`);
   return itags;
 };
 
@@ -86,7 +86,7 @@ const packVote = (packer: Packer, item: VoteItem): void => {
   packer.value(checkItags(item));
 };
 
-/** The number of each kind in `3-items.lua`, and how many arguments it has there. */
+/** The number of each item kind in `3-items.lua`, and its number of arguments there. */
 const kinds = {
   init: { number: 1, arguments: 5 },
   stats: { number: 2, arguments: 6 },
@@ -99,14 +99,15 @@ const kinds = {
   remember: { number: 10, arguments: 3 },
 } as const;
 
-/** Stands before an item that was lost, with the place where it was applied. */
+/** Precedes an item that the store lost; the position at which it was applied follows. */
 const lostNumber = 9;
 
 const packArguments = (packer: Packer, item: Item): void => {
   if (item.kind === 'stats') packStats(packer, item);
   else if (item.kind === 'click') {
-    // The words are built only for what is wrong, here and below.
-    if (!visitorPattern.test(item.visitor)) assert.fail(`a visitor is ${item.visitor}`);
+    // The message is built only on failure, here and below.
+    if (!visitorPattern.test(item.visitor))
+      assert.fail(`a visitor must be a signed 64-bit number, not ${item.visitor}`);
     packer.text(item.visitor);
   } else if (item.kind === 'vote') packVote(packer, item);
   else if (item.kind === 'adjust') {
@@ -125,8 +126,10 @@ const packArguments = (packer: Packer, item: Item): void => {
   }
 };
 
-/** Packs an item; returns the number of values. */
-const packItem = (packer: Packer, item: Item, place: number): number => {
+/**
+ * Packs an item; returns the number of values written. `addressNumber` is the number of its address, from 1.
+ */
+const packItem = (packer: Packer, item: Item, addressNumber: number): number => {
   const { lostAt } = item;
   if (lostAt !== undefined) {
     packer.number(lostNumber);
@@ -135,7 +138,7 @@ const packItem = (packer: Packer, item: Item, place: number): number => {
   }
   const kind = kinds[item.kind];
   packer.number(kind.number);
-  packer.number(place);
+  packer.number(addressNumber);
   packer.number(item.target.incarnation);
   packArguments(packer, item);
   return (lostAt === undefined ? 3 : 6) + kind.arguments;
@@ -143,33 +146,35 @@ const packItem = (packer: Packer, item: Item, place: number): number => {
 
 const keyCharactersMax = 1_024;
 
-/** Addresses of one batch: they are one inner call's arguments, and Lua's stack ends near 8,000. */
+/** Addresses of one batch: they are arguments of one `redis.call`, and Lua's stack holds about 8,000. */
 const addressesMax = 4_000;
 
-/** Nearly every batch names a few addresses, and so many are found sooner one by one than in a map. */
+/** Nearly every batch names few addresses. Up to this many, a scan is faster than a map. */
 const scannedMax = 16;
 
-/** The addresses of the batch being packed, in the order of their first mention. One for all batches. */
+/**
+ * The addresses of the batch being packed, in the order of their first use. One instance serves all batches.
+ */
 class Addresses {
   readonly list: EntityAddress[] = [];
   count = 0;
-  private readonly places = new Map<EntityAddress, number>();
+  private readonly numbers = new Map<EntityAddress, number>();
 
   clear(): void {
-    if (this.count > scannedMax) this.places.clear();
+    if (this.count > scannedMax) this.numbers.clear();
     this.count = 0;
   }
 
-  /** The place of an address, from 1, which it gets when it has none. */
-  placeOf(address: EntityAddress): number {
-    const known = this.count > scannedMax ? (this.places.get(address) ?? 0) : this.scan(address);
+  /** Returns the number of an address, from 1; adds the address if it is new. */
+  getNumber(address: EntityAddress): number {
+    const known = this.count > scannedMax ? (this.numbers.get(address) ?? 0) : this.scan(address);
     return known > 0 ? known : this.add(address);
   }
 
   private scan(address: EntityAddress): number {
-    let place = this.count;
-    while (place > 0 && this.list[place - 1] !== address) place -= 1;
-    return place;
+    let addressNumber = this.count;
+    while (addressNumber > 0 && this.list[addressNumber - 1] !== address) addressNumber -= 1;
+    return addressNumber;
   }
 
   private add(address: EntityAddress): number {
@@ -177,33 +182,36 @@ class Addresses {
     assert(this.count < addressesMax, 'too many addresses in a batch');
     this.list[this.count++] = address;
     if (this.count === scannedMax + 1)
-      for (let place = 1; place < this.count; place++)
-        this.places.set(this.list[place - 1] as EntityAddress, place);
-    if (this.count > scannedMax) this.places.set(address, this.count);
+      for (let addressNumber = 1; addressNumber < this.count; addressNumber++)
+        this.numbers.set(this.list[addressNumber - 1] as EntityAddress, addressNumber);
+    if (this.count > scannedMax) this.numbers.set(address, this.count);
     return this.count;
   }
 }
 
 const addresses = new Addresses();
 
-/** The batches of a call as they are sent, and what reading the reply needs to know of them. */
+/** The packed batches of a call, and what reading the reply needs. */
 export interface PackedCall {
   readonly batches: readonly Batch[];
   readonly packed: Buffer;
-  /** Of every item of every batch, in order, the place of its address in its batch, from 1. */
-  readonly places: readonly number[];
+  /** For every item of every batch, in order: the number of its address within its batch, from 1. */
+  readonly addressNumbers: readonly number[];
 }
 
-/** See the head of `4-commit.lua`. Adds the places of the batch's items to `places`. */
-const packBatch = (packer: Packer, batch: Batch, places: number[]): void => {
+/**
+ * Packs one batch as the head of `4-commit.lua` says. Appends the address numbers of its items to
+ * `addressNumbers`.
+ */
+const packBatch = (packer: Packer, batch: Batch, addressNumbers: number[]): void => {
   const { shard, producer, sequence, items } = batch;
   assert(producer.length <= keyCharactersMax, 'a producer name is too long');
-  const before = places.length;
+  const before = addressNumbers.length;
   addresses.clear();
   for (let index = 0; index < items.length; index++) {
     const { target } = items[index] as Item;
-    if (target.shard !== shard) assert.fail('an item of another shard');
-    places.push(addresses.placeOf(target.address));
+    if (target.shard !== shard) assert.fail('an item belongs to another shard');
+    addressNumbers.push(addresses.getNumber(target.address));
   }
   const opened = packer.open();
   packer.number(shard);
@@ -213,21 +221,21 @@ const packBatch = (packer: Packer, batch: Batch, places: number[]): void => {
   for (let index = 0; index < addresses.count; index++) packer.text(addresses.list[index] as EntityAddress);
   let count = 4 + addresses.count;
   for (let index = 0; index < items.length; index++)
-    count += packItem(packer, items[index] as Item, places[before + index] as number);
+    count += packItem(packer, items[index] as Item, addressNumbers[before + index] as number);
   packer.close(opened, count);
 };
 
 const batchPacker = new Packer();
 
-/** Throws on a bug in an item: then nothing was sent. */
+/** Packs the batches of one call. Throws on an invalid item; nothing was sent then. */
 export const packCall = (batches: readonly Batch[]): PackedCall => {
-  const places: number[] = [];
+  const addressNumbers: number[] = [];
   batchPacker.reset();
-  for (const batch of batches) packBatch(batchPacker, batch, places);
-  return { batches, packed: batchPacker.finish(), places };
+  for (const batch of batches) packBatch(batchPacker, batch, addressNumbers);
+  return { batches, packed: batchPacker.finish(), addressNumbers };
 };
 
-/** Positions as in `rulesOf` of `2-rules.lua`. */
+/** Packs the rules in the order of `unpackRules` of `2-rules.lua`. */
 export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWaitMaxMs: number): Buffer => {
   const { standard, premium, weekend } = windows;
   return packValue([
@@ -242,73 +250,78 @@ export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWai
 
 const outcomes = ['applied', 'duplicate', 'gap', 'uninitialised'] as const;
 
-/** A count of plain decisions, a row of any, or false for those that are not known. */
+/**
+ * Reads a count of `applied` decisions, an array of any decisions, or false if the store has forgotten them.
+ */
 const takeDecisions = (cursor: ByteCursor): readonly Decision[] | null => {
   if (isNumber(cursor)) return new Array<Decision>(takeNumber(cursor)).fill(toPlainDecision(0));
-  if (!isRow(cursor)) {
+  if (!isArray(cursor)) {
     skip(cursor, 1);
     return null;
   }
   const decisions: Decision[] = [];
-  for (let left = takeRow(cursor); left > 0; left--) {
+  for (let remaining = takeArray(cursor); remaining > 0; remaining--) {
     if (isNumber(cursor)) decisions.push(toPlainDecision(takeNumber(cursor)));
-    else if (takeRow(cursor) === 1) decisions.push({ kind: 'voted', count: takeNumber(cursor) });
+    else if (takeArray(cursor) === 1) decisions.push({ kind: 'voted', count: takeNumber(cursor) });
     else decisions.push(toRefusedDecision(takeNumber(cursor), takeNumber(cursor)));
   }
   return decisions;
 };
 
-/** For each place the newest listing that the batch being read names there, and its state. Used again. */
+/** By address number: the newest listing that the current batch names there, and its state. Reused. */
 const newest: Incarnation[] = [];
-const found: (LazyState | null)[] = [];
+const newestStates: (LazyState | null)[] = [];
 
-/** For each item of a batch the state of the newest listing named at its address. */
+/** Reads, for each item of a batch, the state of the newest listing named at its address. */
 const takeStates = (
   cursor: ByteCursor,
   { items }: Batch,
-  { places, first }: { readonly places: readonly number[]; readonly first: number },
+  { addressNumbers, first }: { readonly addressNumbers: readonly number[]; readonly first: number },
 ): readonly (LazyState | null)[] => {
   let count = 0;
   for (let index = 0; index < items.length; index++) {
     const { incarnation } = (items[index] as Item).target;
-    const place = places[first + index] as number;
-    if (place > count) {
-      count = place;
-      newest[place] = incarnation;
-    } else if ((newest[place] as number) < incarnation) newest[place] = incarnation;
+    const addressNumber = addressNumbers[first + index] as number;
+    if (addressNumber > count) {
+      count = addressNumber;
+      newest[addressNumber] = incarnation;
+    } else if ((newest[addressNumber] as number) < incarnation) newest[addressNumber] = incarnation;
   }
-  for (let place = 1; place <= count; place++)
-    found[place] = takeLazyState(cursor, newest[place] as Incarnation);
-  return items.map((_, index) => found[places[first + index] as number] as LazyState | null);
+  for (let addressNumber = 1; addressNumber <= count; addressNumber++)
+    newestStates[addressNumber] = takeLazyState(cursor, newest[addressNumber] as Incarnation);
+  return items.map((_, index) => newestStates[addressNumbers[first + index] as number] as LazyState | null);
 };
 
-/** The replies to a call, batch by batch. */
-export const takeReplies = (reply: Buffer, { batches, places }: PackedCall): readonly BatchReply[] => {
+/** Reads the replies to a call, one per batch. */
+export const takeReplies = (
+  reply: Buffer,
+  { batches, addressNumbers }: PackedCall,
+): readonly BatchReply[] => {
   const cursor = createCursor(reply);
   let first = 0;
   const replies = batches.map((batch): BatchReply => {
-    takeRow(cursor);
+    takeArray(cursor);
     const outcome = outcomes[takeNumber(cursor)] as BatchReply['outcome'];
     const lastSequence = takeNumber(cursor);
     const version = takeNumber(cursor);
     const chainHash = takeNumber(cursor);
     const generation = takeNumber(cursor);
     const decisions = takeDecisions(cursor);
-    const states = takeStates(cursor, batch, { places, first });
+    const states = takeStates(cursor, batch, { addressNumbers, first });
     first += batch.items.length;
     return { outcome, lastSequence, version, chainHash, generation, decisions, states };
   });
-  found.length = 0;
+  newestStates.length = 0;
   return replies;
 };
 
 /**
- * Reads votes of the outbox. The user comes last, because only there any character may stand. A listing is
- * named by many votes, and its reference made once.
+ * Creates a reader of packed outbox votes. The user is the last field because it may contain any character.
+ * Many votes name one listing, so its reference is created once.
  */
 export const createVoteReader = (): ((text: string) => OutboxVote) => {
   const refs = new Map<string, EntityRef>();
-  const refOf = (listing: string): EntityRef => {
+  const getRef = (listing: string): EntityRef => {
     const known = refs.get(listing);
     if (known !== undefined) return known;
     const [address = '', incarnation] = listing.split('\0');
@@ -323,7 +336,7 @@ export const createVoteReader = (): ((text: string) => OutboxVote) => {
     const numberEnd = text.indexOf('\0', atEnd + 1);
     return {
       itag: text.slice(0, itagEnd),
-      ref: refOf(text.slice(itagEnd + 1, listingEnd)),
+      ref: getRef(text.slice(itagEnd + 1, listingEnd)),
       user: text.slice(numberEnd + 1),
       upvote: text[listingEnd + 1] === '1',
       atMs: Number(text.slice(listingEnd + 3, atEnd)),

@@ -1,9 +1,10 @@
 /**
- * What a failed call to Redis means: had it an effect, and why did it fail.
+ * Classifies a failed call to Redis: whether it may have had an effect, and why it failed.
  *
- * An error *answer* is definite: our functions check everything before their first write and Redis refuses
- * before it runs them, with one exception they report themselves (`HALFWRITTEN`). A lost connection or a
- * time-out after the command may have been sent is unknown. The table is tested word by word.
+ * An error *answer* is definite: Redis refuses before it runs our functions, and the functions check
+ * everything before their first write. The one exception they report themselves (`HALFWRITTEN`). After a lost
+ * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
+ * of the tables. Called by store.ts and link.ts.
  */
 import type { StorageOutcome, StorageReason } from '../../../engine/errors.ts';
 import { StorageError } from '../../../engine/errors.ts';
@@ -17,9 +18,9 @@ const toRefused = (reason: StorageReason): ErrorMeaning => ({ outcome: 'not_appl
 const toUnknown = (reason: StorageReason): ErrorMeaning => ({ outcome: 'unknown', reason });
 
 /**
- * By the first word of an error answer. What is not here but is an answer is a `bug`, and definite as well.
+ * Meanings by the first word of an error answer. An answer with another first word is a `bug`, and definite.
  */
-const answers: Readonly<Record<string, ErrorMeaning>> = {
+const meanings: Readonly<Record<string, ErrorMeaning>> = {
   LOADING: toRefused('busy'),
   READONLY: toRefused('busy'),
   MASTERDOWN: toRefused('busy'),
@@ -37,10 +38,10 @@ const answers: Readonly<Record<string, ErrorMeaning>> = {
   HALFWRITTEN: toUnknown('bug'),
 };
 
-/** Said by the client itself before anything was written to a socket. */
+/** Messages of the client itself, given before anything is written to a socket. */
 const notSent =
   /isn't writeable and enableOfflineQueue|isn't ready and enableOfflineQueue|Failed to refresh slots/;
-const lostWords = [
+const lostMessages = [
   'Connection is closed',
   'Connection is ended',
   'max retries per request',
@@ -51,35 +52,36 @@ const lostWords = [
   'EPIPE',
   'ETIMEDOUT',
 ];
-const lost = new RegExp(lostWords.join('|'), 'i');
+const lost = new RegExp(lostMessages.join('|'), 'i');
 const redirectedTooOften = /^Too many Cluster redirections\. Last error: (?:\w*Error: )?(.*)$/s;
 
+/** The server does not know the function: our library is not loaded there. */
 export const isFunctionMissing = (error: Error): boolean => /^ERR Function not found/i.test(error.message);
 
-/** Sent from node to node until the client gave up: each of them refused, so nothing was done. */
+/** Redirected from node to node until the client gave up: each node refused, so the call had no effect. */
 export const isRedirectedTooOften = (error: Error): boolean => redirectedTooOften.test(error.message);
 
-/** The meaning of one error of the client. */
+/** Classifies one error of the client. */
 export const classifyError = (error: Error): ErrorMeaning => {
   const { message } = error;
   const last = redirectedTooOften.exec(message)?.[1];
   if (last !== undefined) return classifyError({ name: 'ReplyError', message: last });
   if (error.name === 'ReplyError') {
     if (isFunctionMissing(error)) return toRefused('busy');
-    return answers[message.slice(0, message.search(/ |$/))] ?? toRefused('bug');
+    return meanings[message.slice(0, message.search(/ |$/))] ?? toRefused('bug');
   }
   if (notSent.test(message)) return toRefused('unreachable');
   return toUnknown(lost.test(message) ? 'unreachable' : 'bug');
 };
 
-/** Wraps a rejection of the client. */
+/** Wraps a rejection of the client; a `StorageError` passes through. */
 export const toStorageError = (operation: string, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause;
   const error = cause instanceof Error ? cause : new Error(String(cause));
   return new StorageError(operation, { ...classifyError(error), cause, detail: error.message });
 };
 
-/** Wraps the failure to open: whatever it was, nothing was written. */
+/** Wraps a failure to open the store: the outcome is definite, because opening writes no data. */
 export const toOpenError = (cause: unknown): StorageError => {
   const { reason, message } = toStorageError('open', cause);
   return new StorageError('open', { outcome: 'not_applied', reason, cause, detail: message });

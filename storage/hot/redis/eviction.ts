@@ -1,8 +1,8 @@
 /**
- * Whether Redis may throw counters away to make room: what each primary says of its memory settings.
+ * Reads each primary's memory settings, which say whether Redis may evict counters to make room.
  *
- * Asked of `INFO memory`, which servers allow that forbid `CONFIG`; `CONFIG GET` is asked where they forbid
- * that one instead. Reads and never changes them. Called by the adapter; ops/eviction-watch.ts judges.
+ * Reads `INFO memory` first, which servers allow that forbid `CONFIG`; falls back to `CONFIG GET` where
+ * `INFO` is refused. Never changes a setting. Called by store.ts; ops/eviction-watch.ts judges the result.
  */
 import type { Redis } from 'ioredis';
 import type { Link } from './link.ts';
@@ -10,45 +10,45 @@ import type { Link } from './link.ts';
 export interface MemorySettings {
   /** `host:port`. */
   readonly server: string;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxmemoryBytes: number;
-  /** `maxmemory-policy`, such as `noeviction`; `''` where the server does not tell. */
+  /** `maxmemory-policy`, such as `noeviction`; `''` where the server does not show it. */
   readonly policy: string;
 }
 
-/** Refused is an answer, too; without a connection there is none. */
-const unlessRefused = async <Answer>(asked: Promise<Answer>, none: Answer): Promise<Answer> => {
+/** Resolves to `none` if the server refuses the question. Rejects if there is no answer at all. */
+const unlessRefused = async <Answer>(question: Promise<Answer>, none: Answer): Promise<Answer> => {
   try {
-    return await asked;
+    return await question;
   } catch (error) {
     if (error instanceof Error && error.name === 'ReplyError') return none;
     throw error;
   }
 };
 
-const settingOf = async (redis: Redis, name: string): Promise<string> => {
-  const row = (await unlessRefused(redis.config('GET', name), [])) as readonly string[];
-  return row[1] ?? '';
+const readSetting = async (redis: Redis, name: string): Promise<string> => {
+  const pair = (await unlessRefused(redis.config('GET', name), [])) as readonly string[];
+  return pair[1] ?? '';
 };
 
-const settingsOf = async (redis: Redis): Promise<Omit<MemorySettings, 'server'>> => {
+const readSettings = async (redis: Redis): Promise<Omit<MemorySettings, 'server'>> => {
   const info = await unlessRefused(redis.info('memory'), '');
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   const bytes = /^maxmemory:(\d+)/m.exec(info)?.[1];
   if (policy !== undefined && bytes !== undefined) return { policy, maxmemoryBytes: Number(bytes) };
   return {
-    policy: await settingOf(redis, 'maxmemory-policy'),
-    maxmemoryBytes: Number(await settingOf(redis, 'maxmemory')),
+    policy: await readSetting(redis, 'maxmemory-policy'),
+    maxmemoryBytes: Number(await readSetting(redis, 'maxmemory')),
   };
 };
 
-/** Of every primary that has a connection now. Rejects when one of them does not answer. */
+/** Reads the settings of every connected primary. Rejects when one of them does not answer. */
 export const readMemorySettings = async (link: Link): Promise<readonly MemorySettings[]> => {
   const all = await Promise.all(
     link
-      .named()
+      .listSlotOwners()
       .map(async ({ name, redis }) =>
-        redis === null ? [] : [{ server: name, ...(await settingsOf(redis)) }],
+        redis === null ? [] : [{ server: name, ...(await readSettings(redis)) }],
       ),
   );
   return all.flat();

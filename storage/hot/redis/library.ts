@@ -1,9 +1,10 @@
 /**
- * The function library that decides inside Redis: its text, its version, how it gets there and leaves.
+ * The function library that decides inside Redis: reads its source, computes its version, loads it and drops
+ * old versions.
  *
  * The version is a hash of the source and part of every function's name, so that a node of a new version
- * never changes the rules under a node of an old one. Loading is repeatable. An old library is dropped only
- * by `dropLibraries`, by somebody who knows which versions are still in use.
+ * never changes the rules under a node of an old one. Loading is safe to repeat. Only `dropLibraries` removes
+ * an old library; its caller must know which versions are still in use. Called by store.ts and link.ts.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ export interface Library {
   readonly name: string;
   readonly version: string;
   readonly code: string;
-  /** Names of the functions as they are called. */
+  /** Function names as `FCALL` expects them. */
   readonly functions: Readonly<Record<Verb, string>>;
 }
 
@@ -30,7 +31,7 @@ const readSource = (folder: string): string => {
     .join('\n');
 };
 
-/** Reads the library of this version of the program. */
+/** Reads this program's library from its folder. Throws when a file cannot be read. */
 export const readLibrary = (folder = join(import.meta.dirname, 'functions')): Library => {
   const source = readSource(folder);
   const version = createHash('sha256').update(source).digest('hex').slice(0, 12);
@@ -48,12 +49,15 @@ const ignoreMessage = (pattern: RegExp) => (error: Error) => {
   if (!pattern.test(error.message)) throw error;
 };
 
-/** Loads it on one primary, unless it is there. Hot when it resolves: Redis keeps libraries with its data. */
+/**
+ * Loads the library on one primary, unless it is loaded. *Hot* when it resolves: Redis stores libraries with
+ * its data.
+ */
 export const loadLibrary = async (primary: Redis, library: Library): Promise<void> => {
   await primary.function('LOAD', library.code).catch(ignoreMessage(/already exists/i));
 };
 
-/** Versions of our library that a primary knows. */
+/** Lists the versions of our library that a primary has loaded. */
 export const listVersions = async (primary: Redis): Promise<readonly string[]> => {
   const rows = (await primary.function('LIST', 'LIBRARYNAME', `${prefix}*`)) as string[][];
   return rows
@@ -62,7 +66,10 @@ export const listVersions = async (primary: Redis): Promise<readonly string[]> =
     .map((name) => name.slice(prefix.length));
 };
 
-/** Drops all versions but those named, and says which. A node that still needs one loads it again. */
+/**
+ * Drops all versions except those in `keep`; resolves to the dropped ones. A node that needs one loads it
+ * again.
+ */
 export const dropLibraries = async (
   primary: Redis,
   keep: ReadonlySet<string>,

@@ -1,12 +1,12 @@
 /**
- * The connection to Redis, one server or a Cluster, as the adapter sees it: call a function for some shards.
+ * The connection to Redis, one server or a Cluster: calls a function for a group of shards.
  *
- * Owns the client's settings: nothing waits for a connection, nothing is sent twice by the client. On one
- * server all shards go into one call; on a Cluster each shard is a call and a lane of its own, because shards
- * fail and move singly. MOVED, ASK and TRYAGAIN are answers, so the Cluster client follows them, and where
- * they lead nowhere the call is made again after a pause, for a while: two nodes may name each other. Every
- * Cluster call names, beside the shard's entities, a key that never exists: while a slot moves Redis then
- * answers TRYAGAIN for all of it, and never runs a function that sees half of a shard's keys.
+ * Owns the client's settings: no command waits for a connection, and the client sends no command twice. On
+ * one server one call carries all shards; on a Cluster each shard has its own call and commit queue, because
+ * shards fail and move one by one. MOVED, ASK and TRYAGAIN are definite answers, so the Cluster client
+ * follows them. Redirects in a circle (two nodes name each other) are retried after a pause, for a limited
+ * time. Every Cluster call names, beside the shard's entities, a key that never exists: while a hash slot
+ * moves, Redis then answers TRYAGAIN and never runs a function that sees only half of a shard's keys.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -21,15 +21,15 @@ export interface LinkOptions {
   readonly urls: readonly string[];
   readonly prefix: string;
   readonly library: Library;
-  /** A connection that says nothing for so long while an answer is due is given up. */
+  /** The client closes a connection that sends nothing for this long while an answer is due. */
   readonly silenceMaxMs: number;
-  /** Told about connection errors; they are repaired without help. */
+  /** Receives connection errors; the client reconnects by itself. */
   readonly onError: (error: Error) => void;
 }
 
 type Argument = string | number | Buffer;
 
-/** A server that has to answer, and the connection to it; `null` while there is none. */
+/** A server that owns hash slots, and the connection to it; `null` while there is none. */
 export interface Primary {
   /** `host:port`. */
   readonly name: string;
@@ -39,32 +39,35 @@ export interface Primary {
 export interface Link {
   readonly prefix: string;
   toCommitQueue(shard: Shard): number;
-  /** Splits shards into sets that one call may carry, in order. */
+  /** Splits shards into groups that one call may carry, in order. */
   groupShards(shards: readonly Shard[]): readonly (readonly Shard[])[];
-  /** Calls a function for one such set. Rejects with the client's error. */
-  call(verb: Verb, shards: readonly Shard[], words: readonly Argument[]): Promise<Buffer>;
+  /** Calls a function for one such group. Rejects with the client's error. */
+  call(verb: Verb, shards: readonly Shard[], args: readonly Argument[]): Promise<Buffer>;
   listPrimaries(): readonly Redis[];
-  /** Every primary with slots, also those that are away. */
-  named(): readonly Primary[];
-  /** Looks for primaries that have no connection, in the background. */
+  /** Every primary that owns hash slots, connected or not. */
+  listSlotOwners(): readonly Primary[];
+  /** Asks the Cluster in the background which primaries exist. Does nothing on one server. */
   findPrimaries(): void;
-  /** When a call was last answered, by the steady clock; `null` on a Cluster, where that says little. */
+  /**
+   * Steady time (ms) of the last answered call; `null` on a Cluster, where one answer says little about the
+   * other primaries.
+   */
   lastAnswerMs(): number | null;
   close(): void;
 }
 
-/** A Redis that is back is used again within a second. */
+/** A Redis that returns is used again within a second. */
 const reconnectMaxMs = 500;
 const tryAgainMs = 5;
 const redirectionsMax = 16;
-/** How long redirects are followed: what is refused then is still answered before its deadline. */
+/** How long redirects are followed: a request refused after this is still answered before its deadline. */
 const redirectedMaxMs = limits.requestDeadlineMs * 0.75;
 const redirectedPauseMinMs = 10;
 const redirectedPauseMaxMs = 200;
-/** A Cluster is asked who owns what so often, and while calls fail. */
+/** How often the client asks a Cluster which node owns which slots: regularly, and while calls fail. */
 const slotsRefreshMs = 5_000;
 const slotsRefreshFailedMs = 200;
-/** A node that does not tell within so long is passed over for the next. */
+/** If a node does not answer that question within this time, the client asks the next node. */
 const slotsRefreshTimeoutMs = 1_000;
 
 const computeRetryDelayMs = (attempts: number): number =>
@@ -76,7 +79,7 @@ const buildConnectionOptions = (options: LinkOptions): RedisOptions => ({
   maxRetriesPerRequest: 0,
   socketTimeout: options.silenceMaxMs,
   connectTimeout: options.silenceMaxMs,
-  // A Redis that loads is asked again so soon, and not when its own guess of the end has passed.
+  // While Redis loads its data, retry after this time instead of the time that Redis estimates.
   maxLoadingRetryTime: reconnectMaxMs,
   connectionName: 'rollcall',
 });
@@ -87,8 +90,8 @@ const listKeys = (prefix: string, shard: Shard): readonly string[] => [
 ];
 
 /**
- * Calls again after loading the library where it was missing: that refusal is definite. When it cannot be
- * loaded the second call says so once more.
+ * Loads the library and calls again if the server did not know the function: that refusal is definite. If
+ * loading fails, the second call rejects with the same refusal.
  */
 const runWithLibrary = async (call: () => Promise<Buffer>, load: () => Promise<unknown>): Promise<Buffer> => {
   try {
@@ -100,14 +103,20 @@ const runWithLibrary = async (call: () => Promise<Buffer>, load: () => Promise<u
   return await call();
 };
 
-/** Makes a call again that was redirected to and fro: nobody has run it. Rejects when that does not end. */
-const retryWhileRedirected = async (call: () => Promise<unknown>, failed: () => void): Promise<unknown> => {
+/**
+ * Retries a call that was redirected in a circle: no node has run it. Rejects when the time for retries is
+ * over.
+ */
+const retryWhileRedirected = async (
+  call: () => Promise<unknown>,
+  onFailure: () => void,
+): Promise<unknown> => {
   const endMs = performance.now() + redirectedMaxMs;
   for (let pauseMs = redirectedPauseMinMs; ; pauseMs = Math.min(pauseMs * 2, redirectedPauseMaxMs)) {
     try {
       return await call();
     } catch (error) {
-      failed();
+      onFailure();
       const isLast = performance.now() + pauseMs > endMs;
       if (isLast || !(error instanceof Error && isRedirectedTooOften(error))) throw error;
     }
@@ -126,10 +135,10 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   });
   const load = () => loadLibrary(redis, library).catch(options.onError);
   const { host, port } = redis.options;
-  const named = [{ name: `${host}:${port}`, redis }];
+  const owners = [{ name: `${host}:${port}`, redis }];
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
-  const once = async (verb: Verb, words: readonly Argument[]): Promise<Buffer> => {
-    const answer = await redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...words);
+  const callOnce = async (verb: Verb, args: readonly Argument[]): Promise<Buffer> => {
+    const answer = await redis.callBuffer('FCALL', library.functions[verb], 0, prefix, ...args);
     lastAnswerMs = performance.now();
     return answer as Buffer;
   };
@@ -137,9 +146,9 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
     prefix,
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
-    call: (verb, _shards, words) => runWithLibrary(() => once(verb, words), load),
+    call: (verb, _shards, args) => runWithLibrary(() => callOnce(verb, args), load),
     listPrimaries: () => [redis],
-    named: () => named,
+    listSlotOwners: () => owners,
     findPrimaries: () => {},
     lastAnswerMs: () => lastAnswerMs,
     close: () => redis.disconnect(),
@@ -158,7 +167,7 @@ const waitForCluster = (cluster: Cluster): Promise<void> =>
     cluster.connect().catch(reject);
   });
 
-/** Lets all that is called in one turn of the event loop leave in one write per primary. */
+/** Batches the calls of one event-loop turn into one socket write per primary. */
 const createCork = (primaries: () => readonly Redis[]): (() => void) => {
   let corked = false;
   return () => {
@@ -174,20 +183,20 @@ const createCork = (primaries: () => readonly Redis[]): (() => void) => {
 };
 
 /**
- * After a failed call: who owns the slot now? Without this a call to a dead primary whose connection is being
- * made would ask nobody else until the next regular look.
+ * Reloads the slot table after a failed call. Without this, calls to a dead primary would wait for the next
+ * regular reload before they reach its replacement.
  */
 const createRefresh = (cluster: Cluster): (() => void) => {
-  let askedMs = Number.NEGATIVE_INFINITY;
+  let refreshedMs = Number.NEGATIVE_INFINITY;
   return () => {
-    if (cluster.status !== 'ready' || performance.now() - askedMs < slotsRefreshFailedMs) return;
-    askedMs = performance.now();
+    if (cluster.status !== 'ready' || performance.now() - refreshedMs < slotsRefreshFailedMs) return;
+    refreshedMs = performance.now();
     cluster.refreshSlotsCache();
   };
 };
 
-/** Who has slots, as far as is known. Slots of one range share their entry, which makes this quick. */
-const namedOf = (cluster: Cluster): readonly Primary[] => {
+/** Lists the known owners of hash slots. Slots of one range share their entry, which makes this fast. */
+const listClusterSlotOwners = (cluster: Cluster): readonly Primary[] => {
   const names = new Set<string>();
   let last: readonly string[] | undefined;
   for (const owners of cluster.slots) {
@@ -209,7 +218,7 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
     enableOfflineQueue: false,
     maxRedirections: redirectionsMax,
     retryDelayOnTryAgain: tryAgainMs,
-    // A closed connection leaves the outcome unknown: that is the caller's to repeat.
+    // A closed connection leaves the outcome unknown: the caller decides whether to repeat the call.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: Math.min(slotsRefreshTimeoutMs, options.silenceMaxMs),
@@ -239,15 +248,15 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
     prefix,
     toCommitQueue: (shard) => shard,
     groupShards: (shards) => shards.map((shard) => [shard]),
-    call(verb, shards, words) {
+    call(verb, shards, args) {
       cork();
-      const named = shards.flatMap((shard) => keys[shard] ?? []);
+      const callKeys = shards.flatMap((shard) => keys[shard] ?? []);
       const name = library.functions[verb];
-      const once = () => cluster.callBuffer('FCALL', name, named.length, ...named, prefix, ...words);
-      return runWithLibrary(() => retryWhileRedirected(once, refresh) as Promise<Buffer>, load);
+      const callOnce = () => cluster.callBuffer('FCALL', name, callKeys.length, ...callKeys, prefix, ...args);
+      return runWithLibrary(() => retryWhileRedirected(callOnce, refresh) as Promise<Buffer>, load);
     },
     listPrimaries,
-    named: () => namedOf(cluster),
+    listSlotOwners: () => listClusterSlotOwners(cluster),
     findPrimaries: refresh,
     lastAnswerMs: () => null,
     close: () => cluster.disconnect(),
@@ -257,9 +266,9 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
 const connect = async (options: LinkOptions): Promise<Link> => {
   const [first] = options.urls;
   if (first === undefined) throw new Error('no address of a Redis server');
-  let said: Error | undefined;
+  let lastError: Error | undefined;
   const onError = (error: Error): void => {
-    said = error;
+    lastError = error;
     options.onError(error);
   };
   try {
@@ -267,12 +276,12 @@ const connect = async (options: LinkOptions): Promise<Link> => {
       ? createServerLink({ ...options, onError }, first)
       : createClusterLink({ ...options, onError }));
   } catch (error) {
-    // The client rejects with "Connection is closed" and tells the reason in an event.
-    throw said ?? error;
+    // The client rejects with "Connection is closed" and reports the reason in an event.
+    throw lastError ?? error;
   }
 };
 
-/** Connects and loads the library. Rejects when no server answers or it refuses us. */
+/** Connects and loads the library. Rejects when no server answers or the server refuses the connection. */
 export const openLink = async (options: LinkOptions): Promise<Link> => {
   const link = await connect(options);
   try {

@@ -1,32 +1,33 @@
 /**
- * Writing MessagePack: as much of it as crosses to the functions, straight into one buffer.
+ * Writes the subset of MessagePack that is sent to the Redis functions, straight into one buffer.
  *
- * Every stats post passes here, so nothing is gathered in arrays first. Numbers that are no small natural go
- * as doubles, which is what Lua makes of all. A row's length is written when it is known. No I/O.
+ * Every stats post passes here, so values are not collected in arrays first. Numbers other than integers
+ * below 2^32 are written as doubles, which is what Lua makes of all numbers. An array's length is written
+ * when it is known. No I/O. Used by codec.ts and backlog.ts.
  */
 
 export type Value = string | number | boolean | readonly Value[];
 
-/** Bytes a value may need beside those of its text. */
+/** Bytes that a value needs at most beside those of its text. */
 const headMax = 9;
-const wordMax = 2 ** 32;
-/** Characters of text up to which a loop is quicker than a call. */
-const shortText = 48;
+const uint32Range = 2 ** 32;
+/** Up to this many characters of text a loop is faster than a native call. */
+const shortTextMax = 48;
 
 export class Packer {
   private bytes = Buffer.allocUnsafeSlow(65_536);
-  /** The length of `bytes`: asking them is no plain load. */
+  /** The length of `bytes`, copied here because reading `bytes.length` is slower. */
   private room = 65_536;
   private at = 0;
 
-  /** A copy of what was packed since the last call. */
+  /** Returns a copy of what was packed since the last `finish` or `reset`. */
   finish(): Buffer {
     const packed = Buffer.from(this.bytes.subarray(0, this.at));
     this.at = 0;
     return packed;
   }
 
-  /** Forgets what was packed since `finish`. */
+  /** Discards what was packed since the last `finish`. */
   reset(): void {
     this.at = 0;
   }
@@ -34,7 +35,7 @@ export class Packer {
   number(value: number): void {
     this.reserve(headMax);
     const { bytes } = this;
-    if (!(value >= 0 && value < wordMax && Number.isInteger(value))) {
+    if (!(value >= 0 && value < uint32Range && Number.isInteger(value))) {
       bytes[this.at] = 0xcb;
       this.at = bytes.writeDoubleBE(value, this.at + 1);
     } else if (value < 0x80) {
@@ -58,10 +59,10 @@ export class Packer {
   text(value: string): void {
     // At most three bytes for each character.
     this.reserve(headMax + value.length * 3);
-    if (value.length >= shortText || !this.shortText(value)) this.longText(value);
+    if (value.length >= shortTextMax || !this.shortText(value)) this.longText(value);
   }
 
-  /** Begins a row whose length is not known yet; returns where `close` writes it. */
+  /** Begins an array of unknown length; returns the offset at which `close` writes the length. */
   open(): number {
     this.reserve(3);
     this.bytes[this.at] = 0xdc;
@@ -69,7 +70,7 @@ export class Packer {
     return this.at - 2;
   }
 
-  /** At most 65,535 values. */
+  /** Ends an array of `count` values, at most 65,535. */
   close(opened: number, count: number): void {
     this.bytes.writeUInt16BE(count, opened);
   }
@@ -85,7 +86,7 @@ export class Packer {
     }
   }
 
-  /** Text of plain characters. False, with nothing written, when it has others. */
+  /** Writes a text of ASCII characters. Returns false, with nothing written, if the text has others. */
   private shortText(value: string): boolean {
     const { bytes } = this;
     const { length } = value;
@@ -124,7 +125,7 @@ export class Packer {
   }
 }
 
-/** One value by itself. */
+/** Packs one value into a buffer of its own. */
 export const packValue = (value: Value): Buffer => {
   single.value(value);
   return single.finish();

@@ -1,72 +1,71 @@
 /**
- * Whether every primary of Redis answers, known without traffic.
+ * Checks whether every primary of Redis answers, even when there is no traffic.
  *
- * Once a second each primary is asked (PING), unless a call of the store was answered just before; while
- * one is away, four times a second. One question per connection is out at a time, so a silent Redis costs
- * nothing. A primary counts as away when its last answer is `silenceMsMax` old and the question since is not
- * answered.
- * Decides nothing and repairs nothing: the link makes its connections again. Started by redis.ts.
+ * Pings each primary once a second, unless the store got an answer just before; four times a second while a
+ * primary fails. At most one PING per connection is pending, so a silent Redis costs nothing. A primary
+ * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer.
+ * Only observes: the link reconnects by itself. Started by store.ts; `health` shows the result.
  */
 import type { Redis } from 'ioredis';
 import type { Pulse } from '../../../engine/ports.ts';
 import type { Link, Primary } from './link.ts';
 
-const askEveryMs = 1_000;
-const askAgainMs = 250;
-/** A call answered so lately is as good as a question. */
-const youngMs = 500;
-/** With the time until the next question this is less than the 3 s that docs/operating.md names. */
+const pingEveryMs = 1_000;
+const pingFailedEveryMs = 250;
+/** A call that was answered this recently replaces a PING. */
+const recentAnswerMs = 500;
+/** Together with the time until the next PING this stays below the 3 s that docs/operating.md promises. */
 const silenceMsMax = 2_000;
-/** A question is given so long before its silence says something. */
-const patienceMs = 500;
+/** A PING without an answer counts as unanswered after this time. */
+const unansweredAfterMs = 500;
 
-interface State {
+interface PrimaryState {
   answeredMs: number;
-  /** Where the question that is out went; `null` while none is. */
-  asking: Redis | null;
-  askedMs: number;
-  /** The last question came to nothing: no connection, or a refusal. */
+  /** The connection that the pending PING was sent to; `null` while none is pending. */
+  pendingOn: Redis | null;
+  pingedMs: number;
+  /** The last PING failed: no connection, or a refusal. */
   failed: boolean;
-  /** Why Redis refuses, in words; `''` where it is only silent. */
+  /** Why Redis refuses, for operators; `''` if it only stays silent. */
   refusal: string;
 }
 
-/** By the first word of an error answer. */
+/** Explanations by the first word of an error answer. */
 const refusals: Readonly<Record<string, string>> = {
   LOADING: 'it is loading its data',
   BUSY: 'a script keeps it busy',
   MISCONF: 'it cannot write to its disk',
   MASTERDOWN: 'it is a replica without its primary',
-  NOAUTH: 'it wants another password',
-  WRONGPASS: 'it wants another password',
+  NOAUTH: 'it requires another password',
+  WRONGPASS: 'it requires another password',
   NOPERM: 'the user of REDIS_URL may not do this',
 };
 
-const refusalOf = (error: Error): string => {
+const describeRefusal = (error: Error): string => {
   if (error.name !== 'ReplyError') return '';
-  return refusals[/^[A-Z]+/.exec(error.message)?.[0] ?? ''] ?? 'its log tells why';
+  return refusals[/^[A-Z]+/.exec(error.message)?.[0] ?? ''] ?? 'its log says why';
 };
 
 export interface RunningPulse extends Pulse {
   stop(): void;
 }
 
-/** Starts to ask. */
+/** Starts the checks. They run until `stop`. */
 export const startPulse = (link: Link): RunningPulse => {
-  const states = new Map<string, State>();
+  const states = new Map<string, PrimaryState>();
   let timer: NodeJS.Timeout;
-  const turn = (): void => {
-    const primaries = link.named();
-    forgetOthers(states, primaries);
-    for (const primary of primaries) look(link, stateOf(states, primary), primary);
-    const troubled = [...states.values()].some(({ failed }) => failed);
-    timer = setTimeout(turn, troubled ? askAgainMs : askEveryMs);
+  const checkAll = (): void => {
+    const primaries = link.listSlotOwners();
+    forgetRemoved(states, primaries);
+    for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
+    const anyFailed = [...states.values()].some(({ failed }) => failed);
+    timer = setTimeout(checkAll, anyFailed ? pingFailedEveryMs : pingEveryMs);
     timer.unref();
   };
-  turn();
+  checkAll();
   const oneServer = link.lastAnswerMs() !== null;
   return {
-    listSilent: () => wordsOf(states, oneServer ? link.lastAnswerMs() : null),
+    listSilent: () => describeSilent(states, oneServer ? link.lastAnswerMs() : null),
     getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);
       return Math.max(link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));
@@ -75,65 +74,69 @@ export const startPulse = (link: Link): RunningPulse => {
   };
 };
 
-/** A primary that lost its slots to another one does not have to answer. */
-const forgetOthers = (states: Map<string, State>, primaries: readonly Primary[]): void => {
+/** Forgets primaries that no longer own slots: they need not answer. */
+const forgetRemoved = (states: Map<string, PrimaryState>, primaries: readonly Primary[]): void => {
   const names = new Set(primaries.map(({ name }) => name));
   for (const name of states.keys()) if (!names.has(name)) states.delete(name);
 };
 
-const stateOf = (states: Map<string, State>, { name }: Primary): State => {
+const getState = (states: Map<string, PrimaryState>, { name }: Primary): PrimaryState => {
   let state = states.get(name);
   if (state === undefined) {
-    state = { answeredMs: performance.now(), asking: null, askedMs: 0, failed: false, refusal: '' };
+    state = { answeredMs: performance.now(), pendingOn: null, pingedMs: 0, failed: false, refusal: '' };
     states.set(name, state);
   }
   return state;
 };
 
-const look = (link: Link, state: State, { redis }: Primary): void => {
+const checkPrimary = (link: Link, state: PrimaryState, { redis }: Primary): void => {
   const nowMs = performance.now();
   const lastAnswerMs = link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY;
-  if (nowMs - lastAnswerMs < youngMs) {
-    answered(state, lastAnswerMs);
+  if (nowMs - lastAnswerMs < recentAnswerMs) {
+    recordAnswer(state, lastAnswerMs);
   } else if (redis === null) {
     state.failed = true;
     link.findPrimaries();
-  } else if (state.asking !== redis) {
-    state.asking = redis;
-    state.askedMs = nowMs;
+  } else if (state.pendingOn !== redis) {
+    state.pendingOn = redis;
+    state.pingedMs = nowMs;
     redis.ping().then(
       () => {
-        if (state.asking === redis) answered(state, performance.now());
+        if (state.pendingOn === redis) recordAnswer(state, performance.now());
       },
       (error: Error) => {
-        if (state.asking !== redis) return;
-        state.asking = null;
+        if (state.pendingOn !== redis) return;
+        state.pendingOn = null;
         state.failed = true;
-        state.refusal = refusalOf(error);
+        state.refusal = describeRefusal(error);
         link.findPrimaries();
       },
     );
   }
 };
 
-const answered = (state: State, atMs: number): void => {
+const recordAnswer = (state: PrimaryState, atMs: number): void => {
   state.answeredMs = atMs;
-  state.asking = null;
+  state.pendingOn = null;
   state.failed = false;
   state.refusal = '';
 };
 
-const wordsOf = (states: ReadonlyMap<string, State>, lastAnswerMs: number | null): readonly string[] => {
+const describeSilent = (
+  states: ReadonlyMap<string, PrimaryState>,
+  lastAnswerMs: number | null,
+): readonly string[] => {
   const nowMs = performance.now();
-  const words: string[] = [];
+  const descriptions: string[] = [];
   for (const [name, state] of states) {
     const silentMs = nowMs - Math.max(state.answeredMs, lastAnswerMs ?? Number.NEGATIVE_INFINITY);
-    const unanswered = state.failed || (state.asking !== null && nowMs - state.askedMs >= patienceMs);
+    const unanswered =
+      state.failed || (state.pendingOn !== null && nowMs - state.pingedMs >= unansweredAfterMs);
     if (silentMs < silenceMsMax || !unanswered) continue;
-    const who = lastAnswerMs === null ? `Redis at ${name}` : 'Redis';
+    const server = lastAnswerMs === null ? `Redis at ${name}` : 'Redis';
     const seconds = Math.floor(silentMs / 1_000);
-    if (state.refusal === '') words.push(`${who} has not answered for ${seconds} s`);
-    else words.push(`${who} has refused everything for ${seconds} s: ${state.refusal}`);
+    if (state.refusal === '') descriptions.push(`${server} has not answered for ${seconds} s`);
+    else descriptions.push(`${server} has refused everything for ${seconds} s: ${state.refusal}`);
   }
-  return words;
+  return descriptions;
 };

@@ -1,9 +1,10 @@
 /**
- * How a slot rests in Redis: two packed rows in one value, so that a stats post reads and writes the first
- * only.
+ * The form of a slot in Redis: two packed arrays in one value, so that a stats post reads and writes only the
+ * first.
  *
- * Owns the order of the fields, the counterpart of the positions in `functions/1-slots.lua`, and the reading
- * of a reply value by value. Unsigned 64-bit values are text and stay text. No I/O.
+ * Owns the order of the fields, which must match the positions in `functions/1-slots.lua`, and reads the
+ * slots of a reply. Unsigned 64-bit values are text and stay text. No I/O. Used by codec.ts, store.ts and
+ * backlog.ts.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import type { LazyState } from '../../../engine/entity/lazy-state.ts';
@@ -11,9 +12,9 @@ import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
-import { type ByteCursor, createCursor, skip, takeFlag, takeNumber, takeRow, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, skip, takeFlag, takeNumber, takeArray, takeText } from './unpack.ts';
 
-type FirstRow = readonly [
+type FirstArray = readonly [
   incarnation: Incarnation,
   since: number,
   version: number,
@@ -29,7 +30,7 @@ type FirstRow = readonly [
   totalUptime: number,
   uptimeCheckedMs: number,
 ];
-type RestRow = readonly [
+type RestArray = readonly [
   flushedVotes: number,
   revision: number,
   voteBanned: boolean,
@@ -43,13 +44,13 @@ type RestRow = readonly [
   adjustment: number,
 ];
 
-/** Values of the rest; what may follow is the functions' own. */
+/** Values of the rest that this program reads; further ones belong to the Lua functions. */
 const restLength = 11;
 
-/** The two rows of a state that is clean. */
+/** Packs a clean state into its two arrays. */
 export const packState = (incarnation: Incarnation, state: HotState): [first: Value[], rest: Value[]] => {
   const { facts } = state;
-  const first: FirstRow = [
+  const first: FirstArray = [
     incarnation,
     0,
     state.version,
@@ -65,7 +66,7 @@ export const packState = (incarnation: Incarnation, state: HotState): [first: Va
     state.totalUptime,
     state.uptimeCheckedMs,
   ];
-  const rest: RestRow = [
+  const rest: RestArray = [
     state.flushedVotes,
     facts.revision,
     facts.voteBanned,
@@ -81,7 +82,7 @@ export const packState = (incarnation: Incarnation, state: HotState): [first: Va
   return [[...first], [...rest]];
 };
 
-/** What follows the incarnation in a living slot. Throws on a state that cannot be. */
+/** Reads what follows the incarnation in a slot with a state. Throws on an invalid state. */
 const takeState = (cursor: ByteCursor): HotState => {
   skip(cursor, 1);
   const version = takeNumber(cursor);
@@ -96,7 +97,7 @@ const takeState = (cursor: ByteCursor): HotState => {
   const uptime = takeNumber(cursor);
   const totalUptime = takeNumber(cursor);
   const uptimeCheckedMs = takeNumber(cursor);
-  const length = takeRow(cursor);
+  const length = takeArray(cursor);
   const flushedVotes = takeNumber(cursor);
   const revision = takeNumber(cursor);
   const voteBanned = takeFlag(cursor);
@@ -122,21 +123,24 @@ const takeState = (cursor: ByteCursor): HotState => {
     flushedVotes,
     version,
   };
-  // The row it was initialised from is for the functions alone.
+  // The SQL row it was initialised from follows; only the Lua functions use it.
   skip(cursor, length - restLength);
   checkState(state);
   return state;
 };
 
-/** The next slot of a reply, `null` where there is none. Throws on a state that cannot be. */
+/** Reads the next slot of a reply; `null` for an empty one. Throws on an invalid state. */
 export const takeSlot = (cursor: ByteCursor): Slot | null => {
-  const length = takeRow(cursor);
+  const length = takeArray(cursor);
   if (length < 0) return null;
   const incarnation = takeNumber(cursor) as Incarnation;
   return { incarnation, state: length === 1 ? null : takeState(cursor) };
 };
 
-/** A state still packed. Its bytes are kept as text: a view of them would keep the whole reply in memory. */
+/**
+ * A state that is unpacked at first use. Stores its bytes as text: a view would keep the whole reply in
+ * memory.
+ */
 class PackedState implements LazyState {
   readonly version: number;
   readonly votes: number;
@@ -166,21 +170,24 @@ interface Votes {
   readonly flushedVotes: number;
 }
 
-/** The state of one listing in the next slot of a reply, left packed; `null` when another or none lives. */
+/**
+ * Reads the next slot of a reply without unpacking its state; `null` if it does not hold this listing's
+ * state.
+ */
 export const takeLazyState = (cursor: ByteCursor, incarnation: Incarnation): LazyState | null => {
   const start = cursor.at;
-  const length = takeRow(cursor);
+  const length = takeArray(cursor);
   if (length < 0) return null;
-  const named = takeNumber(cursor);
+  const storedIncarnation = takeNumber(cursor);
   if (length === 1) return null;
   skip(cursor, 1);
   const version = takeNumber(cursor);
   skip(cursor, length - 3);
-  const left = takeRow(cursor);
+  const restValues = takeArray(cursor);
   const flushedVotes = takeNumber(cursor);
   skip(cursor, 6);
   const votes = takeNumber(cursor) - takeNumber(cursor);
-  skip(cursor, left - 9);
-  if (named !== incarnation) return null;
+  skip(cursor, restValues - 9);
+  if (storedIncarnation !== incarnation) return null;
   return new PackedState(cursor.bytes.toString('latin1', start, cursor.at), version, { votes, flushedVotes });
 };

@@ -1,10 +1,11 @@
 /**
- * The hot store on Redis: the `HotStore` port over versioned functions that decide inside the server.
+ * The hot store on Redis: implements the `HotStore` port with versioned functions that decide inside the
+ * server.
  *
- * Owns the wiring and the checks at the door. On one server a whole tick is one call; on a Cluster every
- * shard is a call and a lane of its own. Any number of nodes may use the same Redis: it decides, nobody owns.
- * It never repeats a commit by itself, except where Redis said that it did nothing (a redirect, a missing
- * library). Opened by `storage/open.ts`.
+ * Owns the wiring and the checks of arguments. On one server a whole tick is one call; on a Cluster every
+ * shard has its own call and commit queue. Any number of nodes may use the same Redis: Redis decides, and no
+ * node owns an entity. A commit is repeated only after Redis answered that it did nothing (a redirect, a
+ * missing library). Opened by `storage/open.ts`.
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
@@ -31,25 +32,31 @@ import { takeSlot } from './slots.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
 
 export interface RedisOptions {
-  /** `redis://` or `rediss://` addresses: one is a server, several are nodes of one Cluster. */
+  /** `redis://` or `rediss://` URLs: one names a server, several name nodes of one Cluster. */
   readonly urls: readonly string[];
-  /** Before every key, for a Redis that others use too. Must not contain braces. */
+  /** Prefix of every key, for a Redis that other programs use too. Must not contain braces. */
   readonly prefix?: string;
-  /** The store's clock in ms instead of Redis' own: for tests only. */
+  /** Replaces the clock of Redis, in ms. For tests only. */
   readonly clock?: () => number;
-  /** The longest wait of any window ever used; last votes are kept that long. */
+  /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
   readonly voteWaitMaxMs?: number;
-  /** A connection silent for so long while an answer is due is closed and made again. */
+  /**
+   * The client closes a connection that is silent for this long while an answer is due, and reconnects.
+   * Default 3 s.
+   */
   readonly silenceMaxMs?: number;
-  /** Told about connection errors, which the adapter repairs by itself. */
+  /** Receives connection errors; the adapter reconnects by itself. */
   readonly onError?: (error: Error) => void;
 }
 
-/** Versions of the function library: nodes of several may use one Redis. */
+/** Versions of the function library: nodes of several versions may share one Redis. */
 export interface RedisLibraries {
-  /** The one this node calls. */
+  /** The version this node calls. */
   readonly version: string;
-  /** Drops all but this node's and those named. Whoever still needs a dropped one loads it again. */
+  /**
+   * Drops all versions except this node's and those in `keep`. A node that needs a dropped one loads it
+   * again.
+   */
   dropOthers(keep: ReadonlySet<string>): Promise<void>;
 }
 
@@ -69,7 +76,7 @@ interface RedisState {
 /** Requests looked up in one call. */
 const loadStep = 500;
 
-/** Runs one verb: refused when closed, awaited by `close`, its failures translated. */
+/** Runs one operation: rejects when the store is closed, makes `close` wait for it, wraps its failures. */
 const runOperation = async <Result>(
   store: RedisState,
   operation: string,
@@ -89,12 +96,15 @@ const runOperation = async <Result>(
 
 const formatNow = (store: RedisState): string => (store.clock ? String(store.clock()) : '');
 
-/** Before anything is sent, so the batch had no effect: the sequence number may be used again. */
-const packOrThrow = (store: RedisState, batches: readonly Batch[], rules: CommitRules): PackedCall => {
+/**
+ * Packs before anything is sent: after a failure here the batch had no effect, and its sequence number is
+ * free.
+ */
+const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: CommitRules): PackedCall => {
   try {
     assert(
       computeLongestWaitMs(rules.windows) <= store.voteWaitMaxMs,
-      'a vote window is longer than last votes are kept',
+      'a vote window is longer than last votes are stored',
     );
     if (store.rules !== rules) {
       store.rulesPacked = packRules(rules, store.voteWaitMaxMs);
@@ -111,39 +121,39 @@ const commit = async (
   batches: readonly Batch[],
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
-  const call = packOrThrow(store, batches, rules);
+  const call = packOrRefuse(store, batches, rules);
   const shards = batches.map(({ shard }) => shard);
-  const words = [formatNow(store), store.rulesPacked, call.packed];
-  return takeReplies(await store.link.call('commit', shards, words), call);
+  const args = [formatNow(store), store.rulesPacked, call.packed];
+  return takeReplies(await store.link.call('commit', shards, args), call);
 };
 
-const assertOnce = ({ link }: RedisState, batches: readonly Batch[], lane: number): void => {
-  const seen = new Uint8Array(shardCount);
+const assertDistinctShards = ({ link }: RedisState, batches: readonly Batch[], commitQueue: number): void => {
+  const seenShards = new Uint8Array(shardCount);
   for (const { shard } of batches) {
-    assert(seen[shard] === 0, 'one batch per shard');
-    assert(link.toCommitQueue(shard) === lane, 'batches of one lane');
-    seen[shard] = 1;
+    assert(seenShards[shard] === 0, 'one batch per shard');
+    assert(link.toCommitQueue(shard) === commitQueue, 'batches of one commit queue');
+    seenShards[shard] = 1;
   }
 };
 
 const commitQueued = async (store: RedisState, batches: readonly Batch[], rules: CommitRules) => {
   const [first] = batches;
   if (first === undefined) return [];
-  const lane = store.link.toCommitQueue(first.shard);
-  assert(!store.committing.has(lane), 'one commit at a time in each lane');
-  assertOnce(store, batches, lane);
-  store.committing.add(lane);
+  const commitQueue = store.link.toCommitQueue(first.shard);
+  assert(!store.committing.has(commitQueue), 'one commit at a time in each commit queue');
+  assertDistinctShards(store, batches, commitQueue);
+  store.committing.add(commitQueue);
   try {
     return await runOperation(store, 'commit', () => commit(store, batches, rules));
   } finally {
-    store.committing.delete(lane);
+    store.committing.delete(commitQueue);
   }
 };
 
 interface PendingLoad {
   readonly request: LoadRequest;
   readonly shard: Shard;
-  readonly place: number;
+  readonly index: number;
 }
 
 const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
@@ -157,35 +167,35 @@ const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
   return { outcome: 'found', ref, state, generation, votedAtMs };
 };
 
-const loadSome = async (
+const loadPending = async (
   store: RedisState,
-  asked: readonly PendingLoad[],
+  pendingLoads: readonly PendingLoad[],
   replies: LoadReply[],
 ): Promise<void> => {
-  const shards = [...new Set(asked.map(({ shard }) => shard))];
-  const words = asked.flatMap(({ request, shard }) => [
+  const shards = [...new Set(pendingLoads.map(({ shard }) => shard))];
+  const args = pendingLoads.flatMap(({ request, shard }) => [
     shard,
     toAddress(request.kind, request.id),
     request.voter ?? '',
   ]);
   const cursor = createCursor(
-    await store.link.call('load', shards, [formatNow(store), store.voteWaitMaxMs, ...words]),
+    await store.link.call('load', shards, [formatNow(store), store.voteWaitMaxMs, ...args]),
   );
-  for (const one of asked) replies[one.place] = takeLoad(cursor, one);
+  for (const pending of pendingLoads) replies[pending.index] = takeLoad(cursor, pending);
 };
 
 const load = async (store: RedisState, requests: readonly LoadRequest[]): Promise<readonly LoadReply[]> => {
-  const asked = requests.map((request, place): PendingLoad => {
-    return { request, shard: computeShard(toAddress(request.kind, request.id)), place };
+  const pendingLoads = requests.map((request, index): PendingLoad => {
+    return { request, shard: computeShard(toAddress(request.kind, request.id)), index };
   });
-  const shards = [...new Set(asked.map(({ shard }) => shard))];
+  const shards = [...new Set(pendingLoads.map(({ shard }) => shard))];
   const replies = new Array<LoadReply>(requests.length);
   const calls: Promise<void>[] = [];
   for (const group of store.link.groupShards(shards)) {
     const members = new Set(group);
-    const these = asked.filter(({ shard }) => members.has(shard));
-    for (let first = 0; first < these.length; first += loadStep) {
-      calls.push(loadSome(store, these.slice(first, first + loadStep), replies));
+    const ofGroup = pendingLoads.filter(({ shard }) => members.has(shard));
+    for (let first = 0; first < ofGroup.length; first += loadStep) {
+      calls.push(loadPending(store, ofGroup.slice(first, first + loadStep), replies));
     }
   }
   await Promise.all(calls);
@@ -232,10 +242,10 @@ const createReaders = (
       }),
     readVersions: (shards) =>
       runOperation(store, 'versions', async () =>
-        (await readHeads(link, shards)).map(({ generation, version, mark }) => ({
+        (await readHeads(link, shards)).map(({ generation, version, chainHash }) => ({
           generation,
           version,
-          chainHash: mark,
+          chainHash,
         })),
       ),
   };
@@ -244,9 +254,9 @@ const createReaders = (
 export interface RedisHotStore extends HotStore {
   readonly libraries: RedisLibraries;
   readonly pulse: Pulse;
-  /** Wall time of each primary, ms. */
+  /** Reads the wall time of each primary, ms. */
   readClocks(): Promise<readonly number[]>;
-  /** What each primary says of its memory: whether it may evict what is counted. */
+  /** Reads each primary's memory settings, which say whether it may evict counters. */
   memorySettings(): Promise<readonly MemorySettings[]>;
 }
 
@@ -258,10 +268,10 @@ const readClocks = (link: Link): Promise<readonly number[]> =>
     }),
   );
 
-/** Connects, loads the functions and reads how durable the server is. Rejects with a `StorageError`. */
+/** Connects, loads the functions and reads the durability settings. Rejects with a `StorageError`. */
 export const openRedisStore = async (options: RedisOptions): Promise<RedisHotStore> => {
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
-  assert(!/[{}]/.test(prefix), 'a prefix of keys has no braces');
+  assert(!/[{}]/.test(prefix), 'a key prefix must not contain braces');
   const library = readLibrary();
   const { link, durability, mayLoseTail } = await openLink({
     urls: options.urls,
@@ -306,9 +316,9 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
           await link.call('publish', [shard], [shard, generation]);
       }),
     markFlushed: (receipt) => runOperation(store, 'settled', () => markFlushed(link, receipt)),
-    clear: (places) =>
+    clear: (positions) =>
       runOperation(store, 'clear', async () => {
-        for (const { shard, generation, version } of places)
+        for (const { shard, generation, version } of positions)
           await link.call('clear', [shard], [shard, generation, version]);
       }),
     sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(store, nowMs)),

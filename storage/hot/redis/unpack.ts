@@ -1,11 +1,12 @@
 /**
- * Reading MessagePack: as much of it as the functions answer with, value by value.
+ * Reads the subset of MessagePack that the Redis functions answer with, value by value.
  *
- * A value may be stepped over without being made: most of a reply's states are replaced before anybody looks
- * at them. Whole numbers above 2^53 do not occur. No I/O.
+ * A value can be skipped without being decoded: most states of a reply are replaced before any caller reads
+ * them. Integers above 2^53 do not occur. Every reader throws at bytes it does not expect. No I/O. Used by
+ * codec.ts, slots.ts and backlog.ts.
  */
 
-/** A reply, and where in it the next value begins. */
+/** A reply and the offset of its next value. */
 export interface ByteCursor {
   readonly bytes: Buffer;
   at: number;
@@ -13,9 +14,12 @@ export interface ByteCursor {
 
 export const createCursor = (bytes: Buffer): ByteCursor => ({ bytes, at: 0 });
 
-const word = 2 ** 32;
+const uint32Range = 2 ** 32;
 
-/** The length of a value with its head, by its first byte; 0 where more bytes say it, and for rows. */
+/**
+ * Bytes of a value including its head, by its first byte; 0 where further bytes give the length, and for
+ * arrays.
+ */
 const lengths = Uint8Array.from({ length: 256 }, (_, first) => {
   if (first < 0x80 || first >= 0xe0) return 1;
   if (first >= 0xa0 && first < 0xc0) return 1 + (first & 0x1f);
@@ -27,9 +31,9 @@ const lengths = Uint8Array.from({ length: 256 }, (_, first) => {
 });
 
 const createUnreadableError = (cursor: ByteCursor): Error =>
-  new Error(`a reply is unreadable at byte ${cursor.at} of ${cursor.bytes.length}`);
+  new Error(`cannot read a reply at byte ${cursor.at} of ${cursor.bytes.length}`);
 
-/** The next value, a number. */
+/** Reads the next value, a number. */
 export const takeNumber = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
@@ -41,7 +45,7 @@ export const takeNumber = (cursor: ByteCursor): number => {
   if (at + length > bytes.length) throw createUnreadableError(cursor);
   cursor.at = at + length;
   if (first === 0xcb) return bytes.readDoubleBE(at + 1);
-  if (first === 0xcf) return bytes.readUInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
+  if (first === 0xcf) return bytes.readUInt32BE(at + 1) * uint32Range + bytes.readUInt32BE(at + 5);
   if (first === 0xce) return bytes.readUInt32BE(at + 1);
   if (first === 0xcd) return bytes.readUInt16BE(at + 1);
   if (first === 0xcc) return bytes[at + 1] as number;
@@ -49,23 +53,23 @@ export const takeNumber = (cursor: ByteCursor): number => {
   if (first === 0xd0) return bytes.readInt8(at + 1);
   if (first === 0xd1) return bytes.readInt16BE(at + 1);
   if (first === 0xd2) return bytes.readInt32BE(at + 1);
-  if (first === 0xd3) return bytes.readInt32BE(at + 1) * word + bytes.readUInt32BE(at + 5);
+  if (first === 0xd3) return bytes.readInt32BE(at + 1) * uint32Range + bytes.readUInt32BE(at + 5);
   if (first === 0xca) return bytes.readFloatBE(at + 1);
   cursor.at = at;
   throw createUnreadableError(cursor);
 };
 
-/** The next value, a text. */
+/** Reads the next value, a text. */
 export const takeText = (cursor: ByteCursor): string => {
   const { bytes } = cursor;
-  const end = endOfText(cursor);
+  const end = findTextEnd(cursor);
   const text = bytes.toString('utf8', cursor.at, end);
   cursor.at = end;
   return text;
 };
 
-/** Moves to the characters of a text, and says where they end. */
-const endOfText = (cursor: ByteCursor): number => {
+/** Moves to the first byte of a text; returns the offset of its end. */
+const findTextEnd = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
   let start = at + 1;
@@ -83,7 +87,7 @@ const endOfText = (cursor: ByteCursor): number => {
   return start + length;
 };
 
-/** The next value, true or false. */
+/** Reads the next value, true or false. */
 export const takeFlag = (cursor: ByteCursor): boolean => {
   const first = cursor.bytes[cursor.at];
   if (first !== 0xc2 && first !== 0xc3) throw createUnreadableError(cursor);
@@ -91,8 +95,8 @@ export const takeFlag = (cursor: ByteCursor): boolean => {
   return first === 0xc3;
 };
 
-/** The length of the row that comes next, to be followed by its values; -1 where a row is missing (nil). */
-export const takeRow = (cursor: ByteCursor): number => {
+/** Reads the head of the next array: its length, or -1 for nil. Its values follow. */
+export const takeArray = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;
   const first = bytes[at] ?? 0xc1;
   cursor.at = at + 1;
@@ -105,8 +109,8 @@ export const takeRow = (cursor: ByteCursor): number => {
   throw createUnreadableError(cursor);
 };
 
-/** Whether the next value is a row. */
-export const isRow = ({ bytes, at }: ByteCursor): boolean => {
+/** Whether the next value is an array. */
+export const isArray = ({ bytes, at }: ByteCursor): boolean => {
   const first = bytes[at] ?? 0xc1;
   return (first >= 0x90 && first < 0xa0) || first === 0xdc || first === 0xdd;
 };
@@ -117,11 +121,11 @@ export const isNumber = ({ bytes, at }: ByteCursor): boolean => {
   return first < 0x80 || first >= 0xe0 || (first >= 0xca && first <= 0xd3);
 };
 
-/** Steps over so many values that are no rows. */
+/** Skips `count` values, none of which may be an array. */
 export const skip = (cursor: ByteCursor, count: number): void => {
   for (let left = count; left > 0; left--) {
     const length = lengths[cursor.bytes[cursor.at] ?? 0xc1] as number;
-    cursor.at = length > 0 ? cursor.at + length : endOfText(cursor);
+    cursor.at = length > 0 ? cursor.at + length : findTextEnd(cursor);
   }
   if (cursor.at > cursor.bytes.length) throw createUnreadableError(cursor);
 };

@@ -12,11 +12,11 @@ import { packState, takeLazyState, takeSlot } from '../../../storage/hot/redis/s
 import {
   createCursor,
   isNumber,
-  isRow,
+  isArray,
   skip,
   takeFlag,
   takeNumber,
-  takeRow,
+  takeArray,
   takeText,
 } from '../../../storage/hot/redis/unpack.ts';
 
@@ -74,8 +74,8 @@ test('what others packed is read, or stepped over, value by value', () => {
     fc.property(fc.array(plain, { maxLength: 40 }), fc.nat(39), (values, count) => {
       const bytes = Buffer.from(judge.pack(values));
       const cursor = createCursor(bytes);
-      assert.ok(isRow(cursor));
-      assert.is(takeRow(cursor), values.length);
+      assert.ok(isArray(cursor));
+      assert.is(takeArray(cursor), values.length);
       const stepped = Math.min(count, values.length);
       skip(cursor, stepped);
       for (const value of values.slice(stepped)) {

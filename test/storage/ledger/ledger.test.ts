@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { cutChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
+import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
 import { claimLineages } from './lineages.ts';
@@ -149,7 +149,7 @@ test('an adjustment with many marks becomes several: holds first, counts last', 
   const marks = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({ user: `${name}${index}`, atMs: index }));
   const max = limits.adjustmentVotersMax;
-  const rows = cutChange(
+  const rows = splitChange(
     { upvotes: -3, releaseBeforeMs: 9, hold: marks('h', max + 1), release: marks('r', max) },
     max,
   );
@@ -163,7 +163,7 @@ test('an adjustment with many marks becomes several: holds first, counts last', 
     ],
   );
   assert.is(rows[2]?.releaseBeforeMs, 9);
-  assert.equal(cutChange({ upvotes: -1 }, max), [{ hold: [], release: [], upvotes: -1 }]);
+  assert.equal(splitChange({ upvotes: -1 }, max), [{ hold: [], release: [], upvotes: -1 }]);
 });
 
 test('a reset of all spares immutable votes, and they hold their voters still', async () => {

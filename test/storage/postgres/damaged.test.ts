@@ -18,7 +18,7 @@ test('damage is a definite failure, reported in /readyz and in one log line', as
   const url = await server.database('damaged');
   const reported: string[] = [];
   const { sql, getLastError, close } = await openServerSql(url, {
-    onTrouble: (message) => reported.push(message),
+    onDamage: (message) => reported.push(message),
   });
   await sql`create table numbers (number bigint primary key)`;
   await sql`insert into numbers values (1)`;
@@ -27,7 +27,7 @@ test('damage is a definite failure, reported in /readyz and in one log line', as
   await server.stop('fast');
   truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
   await server.start();
-  const again = await openServerSql(url, { onTrouble: (message) => reported.push(message) });
+  const again = await openServerSql(url, { onDamage: (message) => reported.push(message) });
   assert.is(again.getLastError(), null);
 
   const failures: unknown[] = [];

@@ -1,54 +1,56 @@
--- The rules of uptime and voting, as in `engine/entity/uptime.ts` and `votes.ts`: the conformance suite holds both
--- against the same model. A change here is a change there. Pure: no inner calls.
+-- The rules of uptime and voting, the same as in `engine/entity/uptime.ts` and `votes.ts`. A change here
+-- needs the same change there: the conformance suite checks both against one model. Pure: calls no Redis
+-- command.
 
 local WAIT, NOT_LISTED, VOTE_BANNED, CLOCK_AHEAD, CLOCK_BEHIND = 0, 1, 2, 3, 4
-local CAST, RELEASED_FLAG, HELD = 0, 1, 2
+local CAST, RELEASED_FLAG, PINNED = 0, 1, 2
 local dayMs = 86400000
 
--- The rules come as one packed value; they hardly ever change, so the last ones are kept.
-local rulesText, rulesKept
+-- The rules arrive as one packed value. They rarely change, so the last ones are cached.
+local rulesText, cachedRules
 
--- Positions: 1 check, 2 fresh, 3 visitors, 4–5 standard, 6–7 premium, 8–9 weekend, 10 keeping, 11 outages.
-local function rulesOf(text)
+-- Positions: 1 check interval, 2 freshness of a post, 3 visitors' maximum, 4–5 standard, 6–7 premium and 8–9
+-- weekend window (wait, votes per user), 10 how long votes are stored, 11 downtimes.
+local function unpackRules(text)
   if text ~= rulesText then
-    local row = unpackValue(text)
-    rulesKept = {
-      checkMs = row[1],
-      freshMs = row[2],
-      visitorsMax = row[3],
-      standard = { row[4], row[5] },
-      premium = { row[6], row[7] },
-      weekend = { row[8], row[9] },
-      longestWaitMs = max(row[4], row[6], row[8]),
-      keptMs = row[10],
-      outages = row[11],
+    local values = unpackValue(text)
+    cachedRules = {
+      checkMs = values[1],
+      freshMs = values[2],
+      visitorsMax = values[3],
+      standard = { values[4], values[5] },
+      premium = { values[6], values[7] },
+      weekend = { values[8], values[9] },
+      longestWaitMs = max(values[4], values[6], values[8]),
+      storedMs = values[10],
+      downtimes = values[11],
     }
     rulesText = text
   end
-  return rulesKept
+  return cachedRules
 end
 
-local function checksBetween(fromMs, toMs, checkMs)
+local function countChecks(fromMs, toMs, checkMs)
   if toMs <= fromMs then
     return 0
   end
   return floor(toMs / checkMs) - floor(fromMs / checkMs)
 end
 
--- Checks in (fromMs, toMs] outside outages, which are from, to, from, to, oldest first.
-local function countedBetween(fromMs, toMs, rules)
-  local outages = rules.outages
-  local count = checksBetween(fromMs, toMs, rules.checkMs)
-  local index = #outages
-  while index > 1 and count > 0 and outages[index] > fromMs do
-    local lostFromMs = max(fromMs, outages[index - 1] - 1)
-    count = count - checksBetween(lostFromMs, min(toMs, outages[index] - 1), rules.checkMs)
+-- Counts the checks in (fromMs, toMs] outside downtimes, which are from, to, from, to, oldest first.
+local function countChecksOutsideDowntimes(fromMs, toMs, rules)
+  local downtimes = rules.downtimes
+  local count = countChecks(fromMs, toMs, rules.checkMs)
+  local index = #downtimes
+  while index > 1 and count > 0 and downtimes[index] > fromMs do
+    local lostFromMs = max(fromMs, downtimes[index - 1] - 1)
+    count = count - countChecks(lostFromMs, min(toMs, downtimes[index] - 1), rules.checkMs)
     index = index - 2
   end
   return count
 end
 
--- Folds all checks up to `nowMs` into the slot. Before any change of facts, status or last post.
+-- Adds all checks up to `nowMs` to the slot's uptime. Must run before facts, status or last post change.
 local function foldUptime(slot, nowMs, rules)
   local checkMs = rules.checkMs
   local lastCheckMs = nowMs - nowMs % checkMs
@@ -63,10 +65,10 @@ local function foldUptime(slot, nowMs, rules)
   if sinceMs == 0 then
     return
   end
-  slot[TOTAL_UPTIME] = slot[TOTAL_UPTIME] + countedBetween(sinceMs, lastCheckMs, rules)
+  slot[TOTAL_UPTIME] = slot[TOTAL_UPTIME] + countChecksOutsideDowntimes(sinceMs, lastCheckMs, rules)
   if slot[LAST_POST] > 0 and slot[STATUS] ~= 'offline' then
     local freshUntilMs = slot[LAST_POST] + rules.freshMs
-    slot[UPTIME] = slot[UPTIME] + countedBetween(sinceMs, min(lastCheckMs, freshUntilMs), rules)
+    slot[UPTIME] = slot[UPTIME] + countChecksOutsideDowntimes(sinceMs, min(lastCheckMs, freshUntilMs), rules)
   end
 end
 
@@ -75,19 +77,20 @@ local function isWeekend(atMs)
   return day >= 1 and day <= 3
 end
 
-local function windowInForce(rest, atMs, rules)
+local function findWindow(rest, atMs, rules)
   if rest[PREMIUM_UNTIL] > atMs then
     return rules.premium
   end
   return isWeekend(atMs) and rules.weekend or rules.standard
 end
 
--- Time of the newest of `votes` (time, flag, time, flag …) in [fromMs, toMs] that holds its voter back.
-local function holdingSince(votes, range, releasedBeforeMs)
+-- Time of the newest of `votes` (time, flag, time, flag …) within `range` whose voter still has to wait; 0 if
+-- there is none.
+local function findHoldingSince(votes, range, releasedBeforeMs)
   local sinceMs = 0
   for index = 1, #votes, 2 do
     local atMs, flag = votes[index], votes[index + 1]
-    local holds = flag == HELD or (flag == CAST and atMs >= releasedBeforeMs)
+    local holds = flag == PINNED or (flag == CAST and atMs >= releasedBeforeMs)
     if holds and atMs > sinceMs and atMs >= range.fromMs and atMs <= range.toMs then
       sinceMs = atMs
     end

@@ -1,12 +1,13 @@
--- Applying one item to one slot, as in `engine/entity/apply.ts`. Reads through the batch's overlay, writes to it only:
--- nothing reaches the store before every batch of the call is decided (functions do not roll back).
+-- Applies one item to one slot, as `engine/entity/apply.ts` does. Reads through the batch's overlay and
+-- writes only to the overlay: nothing is written to the store before every batch of the call is decided
+-- (functions do not roll back).
 --
--- Every `applyX(work, slot, at)` finds its arguments in `work.items` from `at` on, and returns a decision. `open.slot` is
--- changed in place, and `touch` called, only when nothing can be refused any more.
+-- Every `applyX(work, slot, at)` reads its arguments from `work.items`, beginning at index `at`, and returns
+-- a decision. It changes `slot` and calls `touch` only after the last check that may refuse the item.
 
 local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
 
--- The store's time and the rules in force, for the call that runs.
+-- The store's time and the rules of the current call.
 local nowMs, rules
 
 local function touch(work, slot)
@@ -18,87 +19,90 @@ local function touch(work, slot)
   end
 end
 
--- The listing of a slot, as it stands in key names.
-local function listingIn(slot)
+-- The listing of a slot in the form that key names contain.
+local function getListing(slot)
   local listing = slot[LISTING]
   if not listing then
-    listing = listingOf(slot[ADDRESS], slot[INCARNATION])
+    listing = toListing(slot[ADDRESS], slot[INCARNATION])
     slot[LISTING] = listing
   end
   return listing
 end
 
--- A voter's votes in the bucket of `key`, as the batch sees them; nothing where he has none.
-local function votesOf(work, key, user)
+-- A voter's votes in the bucket of `key`, as the batch sees them; nil or false if there are none.
+local function readVotes(work, key, user)
   local written = work.votes and work.votes[key]
-  local row = written and written[user]
-  if row then
-    return row
+  local votes = written and written[user]
+  if votes then
+    return votes
   end
   local stored = call('HGET', key, user)
   return stored and unpackValue(stored)
 end
 
--- Gives a voter's votes in a bucket one more, or another flag to one that is there. `row`: as `votesOf` gave it.
-local function writeMark(work, key, user, row, atMs, flag)
-  row = row or {}
+-- Adds a cast vote to a voter's votes in a bucket, or sets another flag on an existing one. `votes` comes
+-- from `readVotes`.
+local function writeVote(work, key, user, votes, atMs, flag)
+  votes = votes or {}
   local index = 1
-  while row[index] and row[index] ~= atMs do
+  while votes[index] and votes[index] ~= atMs do
     index = index + 2
   end
-  row[index], row[index + 1] = atMs, flag
+  votes[index], votes[index + 1] = atMs, flag
   work.votes = work.votes or {}
   local written = work.votes[key]
   if not written then
     written = {}
     work.votes[key] = written
   end
-  written[user] = row
+  written[user] = votes
 end
 
-local function remark(work, slot, user, atMs, flag)
-  local key = votesKey(work.stem, listingIn(slot), bucketOf(atMs))
-  local row = votesOf(work, key, user)
-  for index = 1, row and #row or 0, 2 do
-    if row[index] == atMs then
-      writeMark(work, key, user, row, atMs, flag)
+local function setVoteFlag(work, slot, user, atMs, flag)
+  local key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
+  local votes = readVotes(work, key, user)
+  for index = 1, votes and #votes or 0, 2 do
+    if votes[index] == atMs then
+      writeVote(work, key, user, votes, atMs, flag)
       return
     end
   end
 end
 
--- Since when a voter is held back; then, of the bucket of `atMs`, the key and his votes, if it was looked at.
-local function holdingSinceOf(work, slot, user, range, atMs)
-  local sinceMs, listing, releasedMs = 0, listingIn(slot), restOf(slot)[RELEASED]
-  local castBucket, castKey, castRow = bucketOf(atMs), nil, nil
-  for bucket = bucketOf(range.fromMs), bucketOf(range.toMs) do
-    local key = votesKey(work.stem, listing, bucket)
-    local row = votesOf(work, key, user)
-    if row then
-      sinceMs = max(sinceMs, holdingSince(row, range, releasedMs))
+-- The time of the vote that makes a voter wait (0: none). Then the key and the voter's votes of the bucket of
+-- `atMs`, if that bucket was read.
+local function findHoldingVote(work, slot, user, range, atMs)
+  local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED]
+  local castBucket, castKey, castVotes = toBucket(atMs), nil, nil
+  for bucket = toBucket(range.fromMs), toBucket(range.toMs) do
+    local key = toVotesKey(work.stem, listing, bucket)
+    local votes = readVotes(work, key, user)
+    if votes then
+      sinceMs = max(sinceMs, findHoldingSince(votes, range, releasedMs))
     end
     if bucket == castBucket then
-      castKey, castRow = key, row
+      castKey, castVotes = key, votes
     end
   end
-  return sinceMs, castKey, castRow
+  return sinceMs, castKey, castVotes
 end
 
--- The place where the item to be applied was applied once, before it was lost: a generation and a version, or nothing.
+-- The position at which the store applied the current item before it lost it: a generation and a version; nil
+-- if not lost.
 local lostGeneration, lostVersion
 
--- A lost item that came back with the row its listing was initialised from.
-local function inRow(slot)
-  local generation = lostGeneration and restOf(slot)[BASE_GENERATION]
+-- Whether a lost item is contained in the SQL row that its listing was initialised from.
+local function isInBaseRow(slot)
+  local generation = lostGeneration and openRest(slot)[BASE_GENERATION]
   if not generation or generation ~= lostGeneration then
     return generation and generation > lostGeneration
   end
-  return restOf(slot)[BASE_VERSION] >= lostVersion
+  return openRest(slot)[BASE_VERSION] >= lostVersion
 end
 
 -- user, upvote, atMs, itags
 local function applyVote(work, slot, at)
-  local items, rest = work.items, restOf(slot)
+  local items, rest = work.items, openRest(slot)
   local user, upvote, atMs, itags = items[at], items[at + 1], items[at + 2], items[at + 3]
   if rest[BANNED] then
     return { VOTE_BANNED, 0 }
@@ -111,8 +115,8 @@ local function applyVote(work, slot, at)
   end
   local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
   local range = { fromMs = fromMs, toMs = max(nowMs, atMs) + clockAheadMaxMs }
-  local window = windowInForce(rest, atMs, rules)
-  local sinceMs, key, row = holdingSinceOf(work, slot, user, range, atMs)
+  local window = findWindow(rest, atMs, rules)
+  local sinceMs, key, votes = findHoldingVote(work, slot, user, range, atMs)
   if sinceMs > 0 and atMs < sinceMs + window[1] then
     return { WAIT, sinceMs + window[1] }
   end
@@ -122,15 +126,15 @@ local function applyVote(work, slot, at)
   if rest[position] > counterMax - count then
     return OVERFLOW
   end
-  if not inRow(slot) then
+  if not isInBaseRow(slot) then
     rest[position] = rest[position] + count
   end
   touch(work, slot)
   if not key then
-    key = votesKey(work.stem, listingIn(slot), bucketOf(atMs))
-    row = votesOf(work, key, user)
+    key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
+    votes = readVotes(work, key, user)
   end
-  writeMark(work, key, user, row, atMs, CAST)
+  writeVote(work, key, user, votes, atMs, CAST)
   local tail = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
   tail = tail .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
   local outbox = work.outbox or {}
@@ -143,9 +147,9 @@ local function applyVote(work, slot, at)
   return { count }
 end
 
--- Decides now whether a visitor is new.
+-- Checks at once whether a visitor is new, and counts them.
 local function countVisitor(work, slot, rest, visitor)
-  local key = work.stem .. 'u:' .. listingIn(slot)
+  local key = work.stem .. 'u:' .. getListing(slot)
   work.visitors = work.visitors or {}
   local new = work.visitors[key] or {}
   if not new[visitor] and call('SISMEMBER', key, visitor) == 0 then
@@ -155,8 +159,8 @@ local function countVisitor(work, slot, rest, visitor)
   end
 end
 
--- Visitors wait until they are written: then Redis says how many were new. Only where the cap is near must each be
--- known before the next.
+-- Collects visitors for one SADD, whose answer says how many were new. Only near the maximum is each visitor
+-- checked before the next.
 local function addVisitor(work, slot, rest, visitor)
   local waiting = slot[VISITORS] or {}
   slot[VISITORS] = waiting
@@ -175,7 +179,7 @@ end
 
 -- visitor
 local function applyClick(work, slot, at)
-  local rest = restOf(slot)
+  local rest = openRest(slot)
   local clicks, unique = rest[CLICKS], rest[UNIQUE]
   if clicks >= counterMax then
     return OVERFLOW
@@ -189,7 +193,7 @@ local function applyClick(work, slot, at)
 end
 
 local function applyInvite(work, slot)
-  local rest = restOf(slot)
+  local rest = openRest(slot)
   if rest[INVITES] >= counterMax then
     return OVERFLOW
   end
@@ -198,7 +202,7 @@ local function applyInvite(work, slot)
   return APPLIED
 end
 
-local function fold(slot, atMs)
+local function foldIfBot(slot, atMs)
   if byte(slot[ADDRESS]) == 98 then
     foldUptime(slot, atMs < nowMs and atMs or nowMs, rules)
   end
@@ -208,7 +212,7 @@ end
 local function applyStats(work, slot, at)
   local items = work.items
   local atMs = items[at]
-  fold(slot, atMs)
+  foldIfBot(slot, atMs)
   slot[SERVERS] = items[at + 1] or slot[SERVERS]
   slot[SHARDS] = items[at + 2] or slot[SHARDS]
   slot[USERS] = items[at + 3] or slot[USERS]
@@ -224,20 +228,21 @@ end
 
 -- atMs, revision, listed, banned, premium until, listed since
 local function applyFacts(work, slot, at)
-  local items, rest = work.items, restOf(slot)
+  local items, rest = work.items, openRest(slot)
   if items[at + 1] <= rest[REVISION] then
     return APPLIED
   end
-  fold(slot, items[at])
+  foldIfBot(slot, items[at])
   rest[REVISION], slot[LISTED], rest[BANNED] = items[at + 1], items[at + 2], items[at + 3]
   rest[PREMIUM_UNTIL], slot[LISTED_SINCE] = items[at + 4], items[at + 5]
   touch(work, slot)
   return APPLIED
 end
 
--- sequence, upvotes, downvotes, release before, released marks, held marks (user, time, user, time …)
+-- sequence, upvotes, downvotes, release before, released cast votes, pinned cast votes (user, time, user,
+-- time …)
 local function applyAdjust(work, slot, at)
-  local items, rest = work.items, restOf(slot)
+  local items, rest = work.items, openRest(slot)
   local sequence = items[at]
   if sequence <= rest[ADJUSTMENT] then
     return APPLIED
@@ -253,32 +258,33 @@ local function applyAdjust(work, slot, at)
   rest[RELEASED] = max(rest[RELEASED], items[at + 3])
   touch(work, slot)
   for offset = 4, 5 do
-    local marks = items[at + offset]
-    local flag = offset == 4 and RELEASED_FLAG or HELD
-    for index = 1, #marks, 2 do
-      remark(work, slot, marks[index], marks[index + 1], flag)
+    local castVotes = items[at + offset]
+    local flag = offset == 4 and RELEASED_FLAG or PINNED
+    for index = 1, #castVotes, 2 do
+      setVoteFlag(work, slot, castVotes[index], castVotes[index + 1], flag)
     end
   end
   return APPLIED
 end
 
--- Forgets the visitors of a listing that is dead now. Its last votes expire: no key of a later one can meet them.
-local function bury(work, slot)
-  if not slot[LIVING] then
+-- Marks the visitors of a deleted listing for removal. Its last votes expire: keys of a later listing never
+-- equal theirs.
+local function removeVisitors(work, slot)
+  if not slot[EXISTS] then
     return
   end
-  local key = work.stem .. 'u:' .. listingIn(slot)
+  local key = work.stem .. 'u:' .. getListing(slot)
   if work.visitors then
     work.visitors[key] = nil
   end
-  work.buried = work.buried or {}
-  work.buried[#work.buried + 1] = key
+  work.removedVisitors = work.removedVisitors or {}
+  work.removedVisitors[#work.removedVisitors + 1] = key
 end
 
--- Begins another listing in a slot: a living one with a first row and a rest, or a dead one.
-local function replace(work, slot, incarnation, first, rest)
-  bury(work, slot)
-  slot[LIVING], slot[REST], slot[LISTING], slot[VISITORS] = first ~= nil, rest or false, false, false
+-- Puts another listing in a slot: with a first array and a rest, or a tombstone without them.
+local function replaceListing(work, slot, incarnation, first, rest)
+  removeVisitors(work, slot)
+  slot[EXISTS], slot[REST], slot[LISTING], slot[VISITORS] = first ~= nil, rest or false, false, false
   for index = 2, first and firstLength or 0 do
     slot[INCARNATION - 1 + index] = first[index]
   end
@@ -286,7 +292,8 @@ local function replace(work, slot, incarnation, first, rest)
   slot[CHANGED], work.changed = true, true
 end
 
--- row generation, row version, the shard's generation before the row was read or false, slot, its rest
+-- SQL row's generation and version, the shard's generation before the row was read or false, first array,
+-- rest
 local function applyInit(work, slot, at)
   local items = work.items
   local generation, version, readUnder, first = items[at], items[at + 1], items[at + 2], items[at + 3]
@@ -296,25 +303,25 @@ local function applyInit(work, slot, at)
   if generation > work.generation or (generation == work.generation and version > work.before) then
     return BEHIND
   end
-  replace(work, slot, first[1], first, items[at + 4])
+  replaceListing(work, slot, first[1], first, items[at + 4])
   return APPLIED
 end
 
--- The shard's generation before the rows were read, marks that were cast, held ones (user, time, user, time …). The listing
--- is not there yet: only its voters are written down.
+-- The shard's generation before the SQL rows were read, cast votes, pinned cast votes (user, time, user, time
+-- …). The listing does not exist in the store yet: only its voters are written.
 local function applyRemember(work, slot, at)
   local items = work.items
   if items[at] ~= work.generation then
     return ABSENT
   end
-  local listing = listingOf(slot[ADDRESS], items[at - 1])
+  local listing = toListing(slot[ADDRESS], items[at - 1])
   for offset = 1, 2 do
-    local marks = items[at + offset]
-    local flag = offset == 1 and CAST or HELD
-    for index = 1, #marks, 2 do
-      local user, atMs = marks[index], marks[index + 1]
-      local key = votesKey(work.stem, listing, bucketOf(atMs))
-      writeMark(work, key, user, votesOf(work, key, user), atMs, flag)
+    local castVotes = items[at + offset]
+    local flag = offset == 1 and CAST or PINNED
+    for index = 1, #castVotes, 2 do
+      local user, atMs = castVotes[index], castVotes[index + 1]
+      local key = toVotesKey(work.stem, listing, toBucket(atMs))
+      writeVote(work, key, user, readVotes(work, key, user), atMs, flag)
     end
   end
   return APPLIED
@@ -325,28 +332,29 @@ local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdj
 -- Arguments of each kind, beside kind, address and incarnation.
 local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0, 0, 3 }
 
--- Sent again, but there already, or overtaken by a newer post. The other kinds cannot count twice.
-local function isSettled(slot, kind, atMs)
+-- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds
+-- cannot count twice.
+local function isContained(slot, kind, atMs)
   if kind == STATS then
     return atMs < slot[LAST_POST]
   end
-  return (kind == CLICK or kind == INVITE) and inRow(slot)
+  return (kind == CLICK or kind == INVITE) and isInBaseRow(slot)
 end
 
--- `at` is the place of the item's first argument.
+-- `at` is the index of the item's first argument.
 local function applyItem(work, slot, at)
   local items = work.items
   local kind, incarnation = items[at - 3], items[at - 1]
-  local known, living = slot[INCARNATION], slot[LIVING]
-  if known > incarnation or (known == incarnation and not living) then
+  local current, exists = slot[INCARNATION], slot[EXISTS]
+  if current > incarnation or (current == incarnation and not exists) then
     return kind == FORGET and APPLIED or FORGOTTEN
   end
   if kind == FORGET then
-    replace(work, slot, incarnation)
+    replaceListing(work, slot, incarnation)
     return APPLIED
   end
-  if living and known == incarnation then
-    if kind == INIT or kind == REMEMBER or (lostGeneration and isSettled(slot, kind, items[at])) then
+  if exists and current == incarnation then
+    if kind == INIT or kind == REMEMBER or (lostGeneration and isContained(slot, kind, items[at])) then
       return APPLIED
     end
     return appliers[kind](work, slot, at)

@@ -1,18 +1,19 @@
 -- `commit`: decides all batches of a call, then writes them.
 --
--- A batch is one flat row: shard, producer, sequence, number of addresses, the addresses, then the items; an item is kind,
--- place of its address, incarnation and its arguments; before one that was lost stand `LOST` and where it was applied. The
--- reply is, per batch, a head and the slots of its addresses in their order. Arguments: prefix, the test's clock or '', rules,
--- then the batches, packed one after the other.
+-- A batch is one flat array: shard, producer, sequence, number of addresses, the addresses, then the items.
+-- An item is its kind, the index of its address, its incarnation and its arguments. `LOST`, a generation and
+-- a version precede an item that was applied there and lost. The reply is, per batch, a head and the slots of
+-- its addresses in their order. Arguments: prefix, the test's clock or '', rules, the packed batches one
+-- after the other.
 
 local LOST = 9
 local DONE, DUPLICATE, SEQUENCE_GAP, UNINITIALISED = 0, 1, 2, 3
--- Where the addresses begin in a batch, and the slots in what is read for it.
-local addressesAt, rowsAt = 4, 3
+-- Addresses follow this index in a batch, slots follow this index in the values read for it.
+local addressesAt, slotsAt = 4, 3
 
--- A count when every decision is plain, as in the embedded store.
+-- Returns the decisions, or their count when all are `applied`, as in the embedded store.
 local function decideItems(work)
-  local items, slots = work.items, work.rows
+  local items, slots = work.items, work.values
   local decisions, count = nil, 0
   local at, last = addressesAt + items[addressesAt] + 1, #items
   while at <= last do
@@ -23,7 +24,7 @@ local function decideItems(work)
       at = at + 3
       kind = items[at]
     end
-    local decision = applyItem(work, slots[rowsAt + items[at + 1]], at + 3)
+    local decision = applyItem(work, slots[slotsAt + items[at + 1]], at + 3)
     count = count + 1
     if decision ~= APPLIED and not decisions then
       decisions = {}
@@ -39,35 +40,35 @@ local function decideItems(work)
   return decisions or count
 end
 
--- Batches at work, used again by the next call: there are at most as many as shards, and making them is dear.
-local worksKept = {}
+-- Work tables, reused by the next call: there are at most as many as shards, and creating them is expensive.
+local reusedWorks = {}
 
-local function workAt(index)
-  local work = worksKept[index]
+local function getWork(index)
+  local work = reusedWorks[index]
   if not work then
     work = {}
-    worksKept[index] = work
+    reusedWorks[index] = work
   end
   return work
 end
 
--- The rows of `work` are what is read for the batch; once it is decided, opened slots stand in the places of theirs.
+-- Reads what the batch needs into `work.values`; `openSlots` then replaces packed slots by open ones.
 local function openWork(work, prefix, items)
-  local stem, field = stemOf(prefix, items[1]), (producerOf(items[2]))
-  local key = entitiesKey(stem)
+  local stem, field = getStem(prefix, items[1]), (parseProducer(items[2]))
+  local key = getEntitiesKey(stem)
   local final = addressesAt + items[addressesAt]
-  local rows = call('HMGET', key, GENERATION_FIELD, VERSION_FIELD, field, unpack(items, addressesAt + 1, final))
-  local before, mark = unpackVersion(rows[2])
-  work.stem, work.key, work.field, work.items, work.rows = stem, key, field, items, rows
-  work.generation, work.before, work.version, work.mark = generationOf(rows[1]), before, before + 1, mark
-  work.last, work.outcome, work.decisions, work.changed = rows[3] and lastOf(rows[3]) or 0, DONE, false, false
-  work.votes, work.visitors, work.buried, work.outbox = nil, nil, nil, nil
+  local values = call('HMGET', key, GENERATION_FIELD, VERSION_FIELD, field, unpack(items, addressesAt + 1, final))
+  local before, chainHash = unpackVersion(values[2])
+  work.stem, work.key, work.field, work.items, work.values = stem, key, field, items, values
+  work.generation, work.before, work.version, work.chainHash = parseGeneration(values[1]), before, before + 1, chainHash
+  work.last, work.outcome, work.decisions, work.changed = values[3] and unpackLastSequence(values[3]) or 0, DONE, false, false
+  work.votes, work.visitors, work.removedVisitors, work.outbox = nil, nil, nil, nil
 end
 
 local function openSlots(work)
-  local items, rows = work.items, work.rows
+  local items, values = work.items, work.values
   for place = 1, items[addressesAt] do
-    rows[rowsAt + place] = openSlot(items[addressesAt + place], rows[rowsAt + place])
+    values[slotsAt + place] = openSlot(items[addressesAt + place], values[slotsAt + place])
   end
 end
 
@@ -78,7 +79,7 @@ local function decideBatch(work, prefix, items)
     work.outcome = UNINITIALISED
   elseif sequence <= work.last then
     work.outcome = DUPLICATE
-    work.decisions = sequence == work.last and work.rows[3] and decidedOf(work.rows[3]) or false
+    work.decisions = sequence == work.last and work.values[3] and unpackDecisions(work.values[3]) or false
   elseif sequence ~= work.last + 1 then
     work.outcome = SEQUENCE_GAP
   else
@@ -86,20 +87,20 @@ local function decideBatch(work, prefix, items)
     openSlots(work)
     work.decisions = decideItems(work)
     if work.changed then
-      work.mark = markAfter(work.mark, items[2], sequence)
+      work.chainHash = extendChainHash(work.chainHash, items[2], sequence)
     end
   end
 end
 
--- A bucket expires when no window can reach its votes any more. As long as it has none but those just written, nobody has
--- said so yet.
+-- A bucket expires when no window reaches its votes. The expiry is set while the bucket holds only the votes
+-- just written.
 local function writeVotes(work)
   for key, written in pairs(work.votes) do
     local fields, endMs = {}, 0
-    for user, row in pairs(written) do
+    for user, votes in pairs(written) do
       fields[#fields + 1] = user
-      fields[#fields + 1] = pack(row)
-      endMs = (bucketOf(row[1]) + 2) * bucketMs + rules.keptMs
+      fields[#fields + 1] = pack(votes)
+      endMs = (toBucket(votes[1]) + 2) * bucketMs + rules.storedMs
     end
     callChunked('HSET', key, fields)
     if call('HLEN', key) * 2 <= #fields then
@@ -109,7 +110,7 @@ local function writeVotes(work)
 end
 
 local function writeVisitors(work)
-  for _, key in ipairs(work.buried or {}) do
+  for _, key in ipairs(work.removedVisitors or {}) do
     call('UNLINK', key)
   end
   for key, new in pairs(work.visitors or {}) do
@@ -121,44 +122,44 @@ local function writeVisitors(work)
   end
 end
 
--- The visitors of a slot that waited: as many as are new count.
-local function writeWaiting(work, slot)
-  local rest = restOf(slot)
-  rest[UNIQUE] = rest[UNIQUE] + callChunked('SADD', work.stem .. 'u:' .. listingIn(slot), slot[VISITORS])
+-- Writes the collected visitors of a slot and counts the new ones.
+local function writeCollectedVisitors(work, slot)
+  local rest = openRest(slot)
+  rest[UNIQUE] = rest[UNIQUE] + callChunked('SADD', work.stem .. 'u:' .. getListing(slot), slot[VISITORS])
 end
 
--- The marks of slots that became dirty or clean.
-local function writeMarks(work, moved)
-  local marks, cleaned = {}, {}
+-- Updates the dirty index for slots that became dirty or clean.
+local function writeDirtyIndex(work, moved)
+  local dirty, cleaned = {}, {}
   for _, slot in ipairs(moved) do
     if slot[SINCE] > 0 then
-      marks[#marks + 1] = slot[SINCE]
-      marks[#marks + 1] = slot[ADDRESS]
+      dirty[#dirty + 1] = slot[SINCE]
+      dirty[#dirty + 1] = slot[ADDRESS]
     else
       cleaned[#cleaned + 1] = slot[ADDRESS]
     end
   end
-  callChunked('ZADD', work.stem .. 'd', marks)
+  callChunked('ZADD', work.stem .. 'd', dirty)
   callChunked('ZREM', work.stem .. 'd', cleaned)
 end
 
--- What one HSET carries, used again by the next.
+-- The arguments of one HSET; the table is reused by the next.
 local fields = {}
 
--- The shard's fields and those of every changed slot.
+-- Writes the shard's fields and every changed slot.
 local function writeSlots(work)
-  local slots, count, moved = work.rows, 4, nil
+  local slots, count, moved = work.values, 4, nil
   fields[1], fields[2] = work.field, packNewest(work.last, nowMs, work.decisions)
-  fields[3], fields[4] = VERSION_FIELD, packVersion(work.version, work.mark)
-  for place = rowsAt + 1, rowsAt + work.items[addressesAt] do
+  fields[3], fields[4] = VERSION_FIELD, packVersion(work.version, work.chainHash)
+  for place = slotsAt + 1, slotsAt + work.items[addressesAt] do
     local slot = slots[place]
     if slot[CHANGED] then
       if slot[VISITORS] then
-        writeWaiting(work, slot)
+        writeCollectedVisitors(work, slot)
       end
-      local row = packSlot(slot)
-      slot[ROW] = row
-      fields[count + 1], fields[count + 2] = slot[ADDRESS], row
+      local packed = packSlot(slot)
+      slot[PACKED] = packed
+      fields[count + 1], fields[count + 2] = slot[ADDRESS], packed
       count = count + 2
       if slot[SINCE] ~= slot[STORED_SINCE] then
         moved = moved or {}
@@ -174,12 +175,12 @@ local function writeSlots(work)
     call('HSET', work.key, unpack(fields, 1, count))
   end
   if moved then
-    writeMarks(work, moved)
+    writeDirtyIndex(work, moved)
   end
 end
 
 local function writeBatch(work)
-  if not work.rows[3] then
+  if not work.values[3] then
     call('SADD', work.stem .. 'p', work.field)
   end
   if not work.changed then
@@ -190,7 +191,7 @@ local function writeBatch(work)
     end
     return
   end
-  if work.visitors or work.buried then
+  if work.visitors or work.removedVisitors then
     writeVisitors(work)
   end
   writeSlots(work)
@@ -202,30 +203,31 @@ local function writeBatch(work)
   end
 end
 
--- An array of six, as `pack` would make it; for a plain count of decisions its bytes are laid down directly.
-local function packHead(work, version)
+-- An array of six values, as `pack` writes it. With a count of decisions its bytes are written directly,
+-- which is faster.
+local function packReplyHead(work, version)
   local outcome, last, generation, decisions = work.outcome, work.last, work.generation, work.decisions
   if type(decisions) ~= 'number' then
-    return pack({ outcome, last, version, work.mark, generation, decisions })
+    return pack({ outcome, last, version, work.chainHash, generation, decisions })
   end
   local head, double = 0x9600 + outcome, 0xcb
-  local mark = work.mark
-  return packFixed('>HBdBdBdBdBd', head, double, last, double, version, double, mark, double, generation, double, decisions)
+  local chainHash = work.chainHash
+  return packFixed('>HBdBdBdBdBd', head, double, last, double, version, double, chainHash, double, generation, double, decisions)
 end
 
-local function replyTo(works)
+local function packReply(works)
   local parts, count = {}, 0
   for _, work in ipairs(works) do
-    local done, rows = work.outcome == DONE, work.rows
+    local done, values = work.outcome == DONE, work.values
     count = count + 1
-    parts[count] = packHead(work, done and work.version or work.before)
-    for place = rowsAt + 1, rowsAt + work.items[addressesAt] do
-      local row = rows[place]
+    parts[count] = packReplyHead(work, done and work.version or work.before)
+    for place = slotsAt + 1, slotsAt + work.items[addressesAt] do
+      local slot = values[place]
       if done then
-        row = row[ROW]
+        slot = slot[PACKED]
       end
       count = count + 1
-      parts[count] = row or none
+      parts[count] = slot or none
     end
   end
   return concat(parts)
@@ -239,31 +241,32 @@ local function writeAll(works)
   end
 end
 
--- Lets go of what the call has read.
-local function release(works)
+-- Drops the values of this call from the reused work tables.
+local function dropReferences(works)
   for _, work in ipairs(works) do
-    work.items, work.rows, work.votes, work.visitors, work.outbox = nil, nil, nil, nil, nil
+    work.items, work.values, work.votes, work.visitors, work.outbox = nil, nil, nil, nil, nil
   end
 end
 
 local function commit(keys, arguments)
   local prefix = arguments[1]
-  nowMs, rules = clock(arguments[2]), rulesOf(arguments[3])
+  nowMs, rules = readClock(arguments[2]), unpackRules(arguments[3])
   local works, count = {}, 0
   local text, offset = arguments[4], 0
   repeat
     local items
-    offset, items = unpackRow(text, offset)
+    offset, items = unpackArray(text, offset)
     count = count + 1
-    works[count] = workAt(count)
+    works[count] = getWork(count)
     decideBatch(works[count], prefix, items)
   until offset < 0
   local written, failure = pcall(writeAll, works)
   if not written then
-    -- Only a bug, or a foreign value under a key of ours, comes here: the caller must not take it for a refusal.
+    -- Only a bug, or another program's value under one of our keys, leads here: the caller must not treat it
+    -- as a refusal.
     return redis.error_reply('HALFWRITTEN ' .. tostring(type(failure) == 'table' and failure.err or failure))
   end
-  local reply = replyTo(works)
-  release(works)
+  local reply = packReply(works)
+  dropReferences(works)
   return reply
 end

@@ -1,17 +1,19 @@
--- `settled`, `publish` and `sweep`: what changes without being counted. Each may be repeated.
+-- `settled` (mark flushed), `publish`, `clear` and `sweep`: changes other than commits. Each is safe to
+-- repeat.
 
 local producerIdleMs = 7 * 86400000
 
--- What moved on since it was flushed goes to the end of the queue, so that it cannot keep others waiting.
--- `row`: incarnation, version, flushed votes and generation of the flush, then the shard's generation.
-local function settleSlot(stem, address, row)
+-- Marks a slot as flushed. A slot that changed since the flush moves to the end of the dirty index, so that
+-- others get their turn. `flushed`: incarnation, version, flushed votes and generation of the flush, then the
+-- shard's current generation.
+local function markSlotFlushed(stem, address, flushed)
   local slot = openSlot(address, call('HGET', stem .. 'e', address))
-  if not slot[LIVING] or slot[INCARNATION] ~= row[1] or slot[SINCE] == 0 then
+  if not slot[EXISTS] or slot[INCARNATION] ~= flushed[1] or slot[SINCE] == 0 then
     return
   end
-  restOf(slot)[FLUSHED] = row[3]
+  openRest(slot)[FLUSHED] = flushed[3]
   local since = slot[SINCE]
-  slot[SINCE] = slot[VERSION] == row[2] and row[4] == row[5] and 0 or slot[VERSION]
+  slot[SINCE] = slot[VERSION] == flushed[2] and flushed[4] == flushed[5] and 0 or slot[VERSION]
   call('HSET', stem .. 'e', address, packSlot(slot))
   if slot[SINCE] == since then
     return
@@ -22,66 +24,68 @@ local function settleSlot(stem, address, row)
   end
 end
 
-local function isTagged(vote, itag)
+local function hasItag(vote, itag)
   return vote and sub(vote, 1, #itag + 1) == itag .. '\0'
 end
 
--- Removes votes by the itags in `row` from `at` on. They mostly are the oldest in their order, and then leave in one command.
-local function settleVotes(key, row, at)
-  local count, same = #row - at + 1, 0
+-- Removes the votes whose itags stand in `receipt` from `at` on. Usually they are the oldest ones in order;
+-- then one command removes them.
+local function removeVotes(key, receipt, at)
+  local count, same = #receipt - at + 1, 0
   local oldest = count > 0 and call('ZRANGE', key, 0, count) or {}
-  while same < count and isTagged(oldest[same + 1], row[at + same]) do
+  while same < count and hasItag(oldest[same + 1], receipt[at + same]) do
     same = same + 1
   end
-  if same > 0 and not isTagged(oldest[same + 1], row[at + same - 1]) then
+  if same > 0 and not hasItag(oldest[same + 1], receipt[at + same - 1]) then
     call('ZREMRANGEBYRANK', key, 0, same - 1)
     at = at + same
   end
-  for position = at, #row do
-    call('ZREMRANGEBYLEX', key, '[' .. row[position] .. '\0', '(' .. row[position] .. '\1')
+  for position = at, #receipt do
+    call('ZREMRANGEBYLEX', key, '[' .. receipt[position] .. '\0', '(' .. receipt[position] .. '\1')
   end
 end
 
--- Arguments: prefix, then per shard a packed row: shard, number of entities, address, incarnation, version, flushed votes
--- and generation of each, then itags.
+-- Arguments: prefix, then per shard a packed flush receipt: shard, number of entities, then address,
+-- incarnation, version, flushed votes and generation of each entity, then the itags of flushed votes.
 local function settled(keys, arguments)
   for index = 2, #arguments do
-    local row = unpackValue(arguments[index])
-    local stem = stemOf(arguments[1], row[1])
+    local receipt = unpackValue(arguments[index])
+    local stem = getStem(arguments[1], receipt[1])
     local generation = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
     local at = 3
-    for _ = 1, row[2] do
-      settleSlot(stem, row[at], { row[at + 1], row[at + 2], row[at + 3], row[at + 4], generation })
+    for _ = 1, receipt[2] do
+      markSlotFlushed(stem, receipt[at], { receipt[at + 1], receipt[at + 2], receipt[at + 3], receipt[at + 4], generation })
       at = at + 5
     end
-    settleVotes(stem .. 'o', row, at)
+    removeVotes(stem .. 'o', receipt, at)
   end
   return #arguments - 1
 end
 
--- Marks the clean ones of some addresses and rows (address, row, address, row …).
-local function markDirty(stem, found)
-  local fields, marks = {}, {}
-  for index = 1, #found, 2 do
-    local slot = openSlot(found[index], byte(found[index]) ~= 33 and found[index + 1])
-    if slot[LIVING] and slot[SINCE] == 0 then
+-- Marks the clean slots among `fields` (address, packed slot, address, packed slot …) as dirty. Field names
+-- that begin with `!` belong to the shard.
+local function markDirty(stem, fields)
+  local changed, dirty = {}, {}
+  for index = 1, #fields, 2 do
+    local slot = openSlot(fields[index], byte(fields[index]) ~= 33 and fields[index + 1])
+    if slot[EXISTS] and slot[SINCE] == 0 then
       slot[SINCE] = slot[VERSION]
-      fields[#fields + 1] = found[index]
-      fields[#fields + 1] = packSlot(slot)
-      marks[#marks + 1] = slot[SINCE]
-      marks[#marks + 1] = found[index]
+      changed[#changed + 1] = fields[index]
+      changed[#changed + 1] = packSlot(slot)
+      dirty[#dirty + 1] = slot[SINCE]
+      dirty[#dirty + 1] = fields[index]
     end
   end
-  callChunked('HSET', stem .. 'e', fields)
-  callChunked('ZADD', stem .. 'd', marks)
+  callChunked('HSET', stem .. 'e', changed)
+  callChunked('ZADD', stem .. 'd', dirty)
 end
 
--- Raises one generation and marks every living entity, in one go: an entity flushed under the old generation between two
--- steps would be clean under the new one. Arguments: prefix, shard, generation.
+-- Raises one generation and marks every entity dirty, in one call: an entity flushed under the old generation
+-- between two calls would be clean under the new one. Arguments: prefix, shard, generation.
 local function publish(keys, arguments)
-  local stem = stemOf(arguments[1], tonumber(arguments[2]))
-  local known = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
-  if tonumber(arguments[3]) <= known then
+  local stem = getStem(arguments[1], tonumber(arguments[2]))
+  local current = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
+  if tonumber(arguments[3]) <= current then
     return 0
   end
   local cursor = '0'
@@ -94,10 +98,10 @@ local function publish(keys, arguments)
   return 1
 end
 
--- Empties a shard that still stands at a place. Visitors and last votes stay: they are true of any past. Arguments: prefix,
--- shard, generation, version.
+-- Empties a shard if it is still at the given position. Visitors and last votes stay: they are valid for any
+-- history. Arguments: prefix, shard, generation, version.
 local function clear(keys, arguments)
-  local stem = stemOf(arguments[1], tonumber(arguments[2]))
+  local stem = getStem(arguments[1], tonumber(arguments[2]))
   local meta = call('HMGET', stem .. 'e', GENERATION_FIELD, VERSION_FIELD)
   if tonumber(meta[1] or 0) ~= tonumber(arguments[3]) or unpackVersion(meta[2]) ~= tonumber(arguments[4]) then
     return 0
@@ -108,15 +112,16 @@ local function clear(keys, arguments)
   return 1
 end
 
--- Removes producers long idle; last votes expire by themselves. Arguments: prefix, now, shards.
+-- Removes producers that have been idle for long; last votes expire by themselves. Arguments: prefix, now,
+-- shards.
 local function sweep(keys, arguments)
   local nowMs = tonumber(arguments[2])
   for index = 3, #arguments do
-    local stem = stemOf(arguments[1], tonumber(arguments[index]))
+    local stem = getStem(arguments[1], tonumber(arguments[index]))
     local idle = {}
     for _, field in ipairs(call('SMEMBERS', stem .. 'p')) do
-      local row = call('HGET', stem .. 'e', field)
-      local _, seenMs = unpackNewest(row or packNewest(0, 0, 0))
+      local newest = call('HGET', stem .. 'e', field)
+      local _, seenMs = unpackNewest(newest or packNewest(0, 0, 0))
       if nowMs - seenMs > producerIdleMs then
         idle[#idle + 1] = field
       end

@@ -1,4 +1,4 @@
--- Names of the functions end in the hash of this library's source (@), so that versions live side by side.
+-- Function names end in the hash of this library's source (@), so that several versions exist side by side.
 
 local function register(name, callback, flags)
   redis.register_function({

@@ -3,9 +3,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { limits } from '../../engine/limits.ts';
-import { getOrCreateSecret, getOrCreateSetting, openMembership } from '../../storage/nodes/membership.ts';
-import { openTemporarySql } from './ledger/world.ts';
+import { limits } from '../../../engine/limits.ts';
+import { getOrCreateSecret, getOrCreateSetting, openMembership } from '../../../storage/nodes/membership.ts';
+import { openTemporarySql } from '../ledger/world.ts';
 
 const test = suite('fleet');
 const { sql, close } = await openTemporarySql();
