@@ -1,5 +1,5 @@
 /**
- * The words of `npm run bench -- …` as options, or as a complaint that a person can act on.
+ * Parses the arguments of `npm run bench -- …` into options, or throws a message that says what to correct.
  */
 import { parseArgs } from 'node:util';
 import { type Placement, placements } from './measure/places.ts';
@@ -8,12 +8,12 @@ import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 export interface Options {
   readonly scenarios: readonly ScenarioName[];
   readonly stores: 'redis' | 'embedded';
-  /** With which peers to compare: in all scenarios, in `stats` alone, or not at all. */
+  /** The peers to compare with: in all scenarios, in `stats` alone, or none. */
   readonly peers: 'all' | 'stats' | 'none';
   readonly quick: boolean;
   readonly races: boolean;
   readonly rounds: number;
-  /** Rounds are left out when a run would take longer; 0: no limit. */
+  /** A run that would take longer has fewer rounds; 0: no limit. */
   readonly secondsMax: number;
   readonly connections: number;
   readonly rate: number;
@@ -27,7 +27,7 @@ export interface Options {
   readonly outFolder: string | null;
   readonly profileDir: string | null;
   readonly help: boolean;
-  /** A server that already runs; `null`: servers of our own. */
+  /** A server that already runs; `null`: the suite starts its servers. */
   readonly target: TargetOptions | null;
 }
 
@@ -150,7 +150,7 @@ interface TargetWords {
   readonly 'i-own-this': boolean;
 }
 
-/** A server that is not on this machine must be said to be one's own. */
+/** A server on another machine needs `--i-own-this`. */
 const targetOf = (given: TargetWords): TargetOptions | null => {
   if (given.url === undefined) {
     if (given.tokens === undefined) return null;

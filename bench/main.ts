@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures, prints the report, leaves it as JSON, Markdown and HTML.
+ * `npm run bench`: measures, prints the report, writes it as JSON, Markdown and HTML.
  *
- * The first Ctrl-C ends the round under way, drains the servers and reports what there is; a second one ends
- * everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood, 130
- * interrupted.
+ * The first Ctrl-C ends the current round, drains the servers and reports what was measured; a second one
+ * ends everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood,
+ * 130 interrupted.
  */
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
@@ -87,10 +87,10 @@ const main = async (words: readonly string[]): Promise<number> => {
   }
 };
 
-// Whatever ends this process, a bug too, ends what it started.
+// However this process ends, also by a bug, it ends what it started.
 process.on('exit', killAll);
 
 const exitCode = await main(process.argv.slice(2));
-// An interrupted start may still be under way.
+// An interrupted start may still be in progress.
 if (exitCode === interruptedCode) process.exit(exitCode);
 process.exitCode = exitCode;

@@ -2,8 +2,8 @@
  * One bench run: starts stores and servers, gives all servers the same load in turn, round after round, and
  * ends them.
  *
- * Servers, load and suite are processes of their own. Invariant: whatever happens, everything that was
- * started is ended and the folder removed; what was measured until then is returned. Called by main.ts.
+ * Servers, load and suite are processes of their own. Invariant: however the run ends, it ends everything it
+ * started, removes the folder, and returns what was measured until then. Called by main.ts.
  */
 import type { Options } from './arguments.ts';
 import { openLoad } from './load/load.ts';
@@ -51,7 +51,7 @@ interface Run {
   readonly live: Live;
   readonly begunMs: number;
   readonly signal: AbortSignal;
-  /** What of the wanted ones this machine allows; `null`: cannot place. */
+  /** The requested placements that this machine allows; `null`: it allows none. */
   readonly placements: readonly (Placement | null)[];
   readonly directory: Directory;
   readonly load: Load;
@@ -62,7 +62,7 @@ interface Run {
   betweenMs: number;
 }
 
-/** Measures everything, or as much as `signal` leaves time for. Rejects when a server cannot start. */
+/** Measures everything, or what it can before `signal` aborts. Rejects when a server cannot start. */
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
   const users = usersPerConnection(options) * options.connections;
@@ -83,7 +83,7 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     betweenMs: 0,
   };
   try {
-    // The load ends before its servers do, also when it is interrupted in the middle.
+    // The load ends before its servers, also when it is interrupted.
     await withServers(run, (servers, stores) => measureAll(run, servers, stores).finally(load.close));
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -134,7 +134,7 @@ const withServers = async (
     live.keep(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
   } finally {
-    // Only a profile needs an orderly end: the stores go too.
+    // Only a profile needs an orderly end, because the stores are removed too.
     if (options.profileDir === null) for (const server of started.values()) server.child.kill('SIGKILL');
     await Promise.all([...started.values()].map((server) => server.stop()));
     await stores.close();
@@ -189,7 +189,7 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
   }
 };
 
-/** How far the run is, in turns: `rounds` of this scenario are done, warm-up counting as one more. */
+/** The progress of the run in turns: `rounds` of this scenario are done; warm-up counts as one more. */
 const stepTo = ({ options, placements, live }: Run, name: LoadScenarioName, rounds: number): void => {
   const turnsIn = (one: LoadScenarioName): number =>
     turnsOf(options, placements, { name: one, round: 1 }).length;
@@ -223,7 +223,7 @@ const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn
   live.keep(lineOf(sample));
 };
 
-/** What a turn takes beside what it measures: a generator is started, requests are made. */
+/** The time of a turn beside its measured time: starting a generator, building requests. */
 const betweenSecondsOf = ({ betweenMs, samples }: Run): number =>
   betweenMs / 1_000 / Math.max(1, samples.length);
 
@@ -242,14 +242,14 @@ interface Cold {
   readonly name: LoadScenarioName;
   readonly server: ServerName;
   readonly world: World;
-  /** From then on each server gets one warm-up round only: the machine is slow. */
+  /** After this time each server gets one warm-up round only: the machine is slow. */
   readonly untilMs: number;
 }
 
 /**
- * Rounds that do not count: entities become live, sessions and profiles are read, code is compiled. As many
- * as it takes for so many requests, but few: a slow server is not waited for. Their requests are others than
- * those that are measured, as a repeated visit costs less than a new one.
+ * Warm-up rounds, which do not count: entities are activated, sessions and profiles are read, code is
+ * compiled. As many as a number of requests takes, up to a maximum for a slow server. They send other
+ * requests than the measured rounds, because a repeated visit costs less than a new one.
  */
 const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): Promise<void> => {
   const process = world.servers.get(server);
@@ -277,7 +277,7 @@ const lineOf = ({ round, placement, server, load, cpuUs }: Sample): string =>
   ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
   `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
 
-/** Ten thousand open connections that say nothing. A machine that does not allow them is told about. */
+/** Measures ten thousand silent connections. Reports when the machine does not allow them. */
 const measureIdleOnes = async (
   { live, directory, idle, signal }: Run,
   servers: Contestants,
@@ -297,7 +297,7 @@ const measureIdleOnes = async (
   }
 };
 
-/** A thousand simultaneous votes of one user for one bot: how many come through? */
+/** Sends a thousand simultaneous votes of one user for one bot and counts the accepted ones. */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {
   const through: Partial<Record<ServerName, number>> = {};
   for (const name of ['rollcall', 'fastify-redis', 'express-sql'] as const) {
@@ -309,7 +309,7 @@ const measureRaces = async ({ live, directory }: Run, servers: Contestants): Pro
   return { atOnce: racesAtOnce, through };
 };
 
-/** Rejects on the signal, or gives what the task gives. What the task started ends with the process. */
+/** Resolves as the task does, or rejects on the signal. What the task started ends with the process. */
 const untilAborted = async <Value>(signal: AbortSignal, task: Promise<Value>): Promise<Value> => {
   let stop = (): void => {};
   const stopped = new Promise<never>((_, reject) => {
@@ -322,7 +322,7 @@ const untilAborted = async <Value>(signal: AbortSignal, task: Promise<Value>): P
   } finally {
     signal.removeEventListener('abort', stop);
     task.catch(() => {
-      // The load is ended by the caller, and its round with it.
+      // The caller ends the load, and with it the round.
     });
   }
 };

@@ -1,9 +1,9 @@
 /**
- * Load on a server that already runs (`--url`): requests/s, latency, bytes, errors. Nothing is compared and
- * no CPU is read, as the server is not ours.
+ * Load on a server that already runs (`--url`): requests/s, latency, bytes, errors. Compares nothing and
+ * reads no CPU, because the server is not ours.
  *
- * It changes data there: posts, clicks and votes are counted for the bots and users of the tokens file. What
- * keeps a careless user from doing harm is in arguments.ts (`targetOf`). Called by main.ts.
+ * Changes data there: posts, clicks and votes count for the bots and users of the tokens file. arguments.ts
+ * (`targetOf`) has the safeguards. Called by main.ts.
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
@@ -39,7 +39,7 @@ export const readTokens = (file: string): Directory => {
   throw new ArgumentError(`--tokens ${file} names no bots, and all scenarios need some.`);
 };
 
-/** Throws in words when the server is not there, or does not know the bots. */
+/** Throws a message when the server does not answer, or does not know the bots. */
 const lookAt = async ({ url }: TargetOptions, { bots }: Directory): Promise<void> => {
   const id = bots[0]?.id;
   const response = await fetch(`${url}/bots/${id}`).catch(() => null);
@@ -56,7 +56,7 @@ const cpuUnknown = { cpuUs: 0, mainCpuUs: 0, redisCpuUs: 0, postgresCpuUs: 0, co
 
 const measure = async (load: Load, { options, target, scenario, round }: Turn): Promise<Sample> => {
   const { connections, rate, warmupSeconds, measureSeconds } = options;
-  // `mixed` goes on with votes where `vote` ended.
+  // `mixed` continues with the votes after those of `vote`.
   const turn = round - 1 + (scenario === 'mixed' ? options.rounds : 0);
   const usedSeconds = turn * (warmupSeconds + measureSeconds);
   const seconds = { usedSeconds, warmupSeconds, measureSeconds };
@@ -71,7 +71,7 @@ interface Turn {
   readonly round: number;
 }
 
-/** As runSuite, against `options.target`. */
+/** Like runSuite, against `options.target`. */
 export const runTarget = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const { target } = options;
   if (target === null) throw new Error('no target');

@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- compare A.json B.json`: says of every figure whether B is better, worse, or within noise.
+ * `npm run bench -- compare A.json B.json`: says for every figure whether B is better, worse, or within
+ * noise.
  *
  * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared. Called by main.ts.
  */
@@ -20,7 +21,7 @@ const resultIn = (file: string): Result => {
   throw new ArgumentError(`${file} is no result of this suite; write one with --json FILE.`);
 };
 
-/** Text for the terminal, and the exit code. Throws `ArgumentError`. */
+/** Returns text for the terminal, and the exit code. Throws `ArgumentError`. */
 export const runCompare = (
   files: readonly string[],
 ): { readonly text: string; readonly exitCode: number } => {

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- growth`: what changes when the directory grows from a thousand to a million bots.
+ * `npm run bench -- growth`: measures what changes when the directory grows from a thousand to a million
+ * bots.
  *
- * Every size gets stores of its own; the first one's stay open, to compare the others with. Ctrl-C ends the
- * size under way and reports those before. Called by main.ts.
+ * Every size gets stores of its own; those of the smallest stay open, to compare the others with. Ctrl-C ends
+ * the current size and reports the sizes before it. Called by main.ts.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -79,7 +80,7 @@ export const runGrowth = async (
     try {
       return await measurePoint(world, other, { outageSeconds, live });
     } finally {
-      // The smallest is needed to the end.
+      // The others need the smallest to the end.
       if (other !== null) await world.close();
     }
   };

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- tokens FOLDER`: bots and users for a load on a server of one's own (`--url`), as a
- * file to import there and a file of their tokens.
+ * `npm run bench -- tokens FOLDER`: writes bots and users for a load on another server (`--url`), as a file
+ * to import there and a file of their tokens.
  *
- * The import holds hashes only; the tokens are in a file that its owner alone may read. Talks to no
- * server. Called by main.ts.
+ * The import file contains hashes only; only the owner may read the file of tokens. Connects to no server.
+ * Called by main.ts.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const parse = (words: readonly string[]) => {
   }
 };
 
-/** Words for the terminal. Throws `ArgumentError`; never writes over a file. */
+/** Returns text for the terminal. Throws `ArgumentError`; never overwrites a file. */
 export const runTokens = (words: readonly string[]): string => {
   const { values, positionals } = parse(words);
   if (values.help) return usage;

@@ -1,9 +1,9 @@
 /**
- * Memory of one live actor, without profile text and shard list: the heap before and after many of them, with
- * everything that is garbage collected in between.
+ * Measures the memory of one live actor, without profile text and shard list: the heap before and after many
+ * of them, each time after garbage collection.
  *
- * The engine's own registry in this process, filled with states as the store's replies give them: new text
- * for every entity. Called by the growth command.
+ * Uses the engine's own registry in this process, filled with states as the store's replies bring them: new
+ * text for every entity. Called by the growth command.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -16,7 +16,7 @@ import { grownId } from './fill.ts';
 
 const actors = 50_000;
 
-/** Bytes for each. */
+/** Returns bytes per actor. */
 export const measureActors = async (): Promise<number> => {
   setFlagsFromString('--expose_gc');
   const collect = runInNewContext('gc') as () => void;

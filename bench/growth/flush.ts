@@ -1,9 +1,9 @@
 /**
- * The flush against what a person would write by hand: `COPY` into a temporary table and one merging UPDATE,
- * of the same rows, on the same server.
+ * Compares the flush with the same work written by hand: `COPY` of the same rows into a temporary table and
+ * one merging UPDATE, on the same server.
  *
- * The same entities are flushed again and again with growing versions, so every row is really written. Called
- * by the growth command.
+ * Flushes the same entities again and again with growing versions, so that every row is written each time.
+ * Called by the growth command.
  */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -85,7 +85,7 @@ const secondsOf = async (task: () => Promise<unknown>): Promise<number> => {
   return (performance.now() - begunMs) / 1_000;
 };
 
-/** Both write every row in each round, one after the other. */
+/** In each round both write every row, one after the other. */
 export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const listed = await sql<Listed[]>`select incarnation, entity_id from totals limit ${rowsMax}`;
   const ledger = createLedger(sql);

@@ -1,9 +1,8 @@
 /**
- * Everything that is measured at one size of the directory: start-up, throughput, activation, an outage of
- * Postgres, the flush.
+ * Measures one size of the directory: start-up, throughput, activation, an outage of Postgres, the flush.
  *
- * Each size has stores of its own. The smallest stays open, and every other is measured in turn with it: a
- * ratio of two moments of a machine would say more about the machine. Called by the growth command.
+ * Each size has stores of its own. The smallest stays open, and every other size is measured in turn with it:
+ * figures taken at different times would compare the machine with itself. Called by the growth command.
  */
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
@@ -21,7 +20,7 @@ import { openStores, type Stores } from '../stores/stores.ts';
 import { fillBots, grownId } from './fill.ts';
 import { type FlushFigures, measureFlush } from './flush.ts';
 
-/** What a size keeps of the smallest one: throughput ÷ that of the smallest, round by round. */
+/** Throughput of a size ÷ that of the smallest, round by round. */
 export interface Ratios {
   readonly posts: Spread;
   readonly reads: Spread;
@@ -37,25 +36,25 @@ export interface Point {
   readonly postP99Ms: number;
   readonly readsPerSecond: number;
   readonly readP99Ms: number;
-  /** Server CPU of a first read, less that of a second one. */
+  /** Server CPU of a first read minus that of a second one. */
   readonly activationCpuUs: number;
   readonly outageSeconds: number;
   /** Changed entities that waited when Postgres came back. */
   readonly backlogEntities: number;
-  /** What the server's own meter said then. */
+  /** The server's own metric at that time. */
   readonly lagSeconds: number;
   /** Until all of them were in SQL. */
   readonly catchUpSeconds: number;
   readonly flush: FlushFigures;
 }
 
-/** A server of one size with what belongs to it. */
+/** A server of one size, with its stores and directory. */
 export interface World {
   readonly entities: number;
   readonly server: ServerProcess;
   readonly stores: Stores;
   readonly directory: Directory;
-  /** Bots spread evenly over all there are; throughput of reads is that of these, once they are live. */
+  /** Bots spread evenly over the directory; reads measure these, once they are live. */
   readonly sample: readonly Holder[];
   readonly startSeconds: number;
   close(): Promise<void>;
@@ -112,7 +111,7 @@ export const openWorld = async (entities: number, live: Live): Promise<World> =>
   }
 };
 
-/** Everything of one size, beside the smallest (`null`: this is it). */
+/** Measures one size, in turn with the smallest (`null`: this is the smallest). */
 export const measurePoint = async (
   world: World,
   smallest: World | null,
@@ -169,7 +168,7 @@ interface Throughput {
   readonly ratio: Spread | null;
 }
 
-/** Rounds of both in turn, so that a machine which is busy for a while slows down both. */
+/** Rounds of both in turn, so that a machine which is busy for a while slows both down. */
 const throughputOf = async (
   scenario: 'stats' | 'read',
   world: World,
@@ -217,7 +216,7 @@ const beside = async (world: World, smallest: World | null, { live }: PointOptio
   };
 };
 
-/** Reads every one of the list once, so many at a time. */
+/** Reads every bot of the list once, a fixed number at a time. */
 const readAll = async (server: ServerProcess, bots: readonly { readonly id: string }[]): Promise<number> => {
   const pid = server.child.pid ?? 0;
   const before = processTicksUs(pid);
@@ -236,7 +235,7 @@ const measureActivation = async (
   return Math.max(0, first - (await readAll(server, bots)));
 };
 
-/** Posts go on while Postgres is away; then nothing is sent until everything is in SQL. */
+/** Sends posts while Postgres is away, then nothing until everything is in SQL. */
 const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, stores, directory }: World) => {
   const load = openLoad('auto', 0, directory);
   const hot = await openRedisStore({ urls: [stores.redis?.url ?? ''], onError: () => {} });

@@ -1,5 +1,5 @@
 /**
- * The suite's end of the load generator: gives it one order at a time and tells when the measured time begins
+ * Controls the autocannon generator: gives it one order at a time and reports when the measured time begins
  * and ends, so that the servers' CPU is read at the same moments.
  *
  * The generator is a process of its own, apart from the servers and from the suite.

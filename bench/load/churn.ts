@@ -1,6 +1,6 @@
 /**
- * Load with a new connection for every request, which autocannon does not report. Closed loop: each of the
- * order's lanes opens its next connection when the last one was answered.
+ * Generates load with a new connection for every request, which autocannon does not report. Closed loop: a
+ * connection opens when the one before it got its answer, as many at a time as the order says.
  */
 import { type ClientRequest, request as send } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -32,7 +32,7 @@ export const driveReconnecting: Drive = (order, rings, answered) => {
     });
     request.on('close', () => {
       open.delete(request);
-      // Not at once: a server that refuses connections must not be asked in a tight loop.
+      // A pause, so that a server that refuses connections is not called in a tight loop.
       setImmediate(lane, ring, turn + 1);
     });
     request.end(next.body);

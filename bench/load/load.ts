@@ -1,9 +1,9 @@
 /**
- * The load generators behind one door: wrk where it is installed, else autocannon.
+ * Chooses the load generator: wrk where it is installed, else autocannon.
  *
- * A generator in C needs a fraction of the CPU, so that it is not what is measured. What wrk does not do
- * is done by ours: a rate (`--rate`) and a new connection for each request (`churn`). Called by whoever
- * measures.
+ * A generator in C needs a fraction of the CPU, so that the server is the bottleneck. Our own generators do
+ * what wrk cannot: a rate (`--rate`) and a new connection for each request (`churn`). Called by the suite,
+ * the growth command and tests.
  */
 import { scenarioOf } from '../scenarios/all.ts';
 import type { Directory } from '../servers/directory.ts';
@@ -13,7 +13,7 @@ import { openWrk, wrkIsThere } from './wrk.ts';
 
 export type LoadName = 'auto' | 'autocannon' | 'wrk';
 
-/** `auto` is what this machine has; a rate needs autocannon. Throws in words when wrk is not there. */
+/** `auto` is what this machine has; a rate needs autocannon. Throws what to install when wrk is missing. */
 export const openLoad = (wanted: LoadName, rate: number, directory: Directory): Load => {
   if (wanted === 'autocannon' || rate > 0 || (wanted === 'auto' && !wrkIsThere())) {
     return openAutocannon(directory);

@@ -1,8 +1,8 @@
 /**
  * The load generator: a process that carries out one order after the other. Started by load/autocannon.ts.
  *
- * Warm-up is part of the same run, so connections are warm too; only what was answered between `begun` and
- * `ended` counts. Requests are made before.
+ * Warm-up is part of the same run, so connections are warm too; only answers between `begun` and `ended`
+ * count. Requests are built before the round.
  */
 import { performance } from 'node:perf_hooks';
 import { build } from 'hdr-histogram-js';
@@ -15,7 +15,7 @@ import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } f
 
 const say = (report: Report): void => void process.send?.(report);
 
-/** One ring per connection. */
+/** One list of requests per connection, sent in a cycle. */
 const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
   const scenario = scenarioOf(order.scenario);
   const seconds = order.warmupSeconds + order.measureSeconds;
@@ -25,7 +25,7 @@ const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
   );
 };
 
-/** What is counted between the two marks. */
+/** What is counted between `begun` and `ended`. */
 const createTally = () => {
   const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
   const statuses: Record<string, number> = {};

@@ -1,10 +1,10 @@
 /**
- * The load by wrk: a generator in C that sends our requests through a script in Lua.
+ * Generates load with wrk, written in C, which sends our requests through a script in Lua.
  *
- * wrk itself measures from its first request to its last. So that a warm-up does not count, its script
- * keeps the number of requests sent in a file that is mapped into memory, and we read it when the measured
- * time begins and ends (at most one request for each connection is under way then). Latency and failures
- * are of the whole run. SIGINT ends wrk, which then reports. Statuses are only known as "2xx" and "other".
+ * wrk itself measures from its first request to its last. So that a warm-up does not count, its script stores
+ * the number of requests sent in a memory-mapped file, and we read it when the measured time begins and ends
+ * (at most one request per connection is in flight then). Latency and failures are of the whole run. SIGINT
+ * ends wrk, which then reports. Statuses are only known as "2xx" and "other".
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,12 +19,12 @@ import type { Directory } from '../servers/directory.ts';
 import { endWithUs } from '../servers/process.ts';
 import { type Load, type LoadResult, type Order, percentiles, sliceSeconds, type Watch } from './order.ts';
 
-/** Never reached: a round ends when it was measured, however slow the machine is. */
+/** Never reached: a round ends after its measured time, however slow the machine is. */
 const durationMaxSeconds = 600;
 const firstRequestMsMax = 30_000;
 const pollMs = 5;
 
-/** wrk has one ring for all connections: those of all connections, interleaved. */
+/** wrk has one cycle of requests for all connections: those of our connections, interleaved. */
 const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
   const { connections } = order;
   const scenario = scenarioOf(order.scenario);
@@ -40,7 +40,7 @@ const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
   return Array.from({ length: longest }, (_, index) => rings.flatMap((ring) => ring[index] ?? [])).flat();
 };
 
-/** `init` runs where requests are made, and not in the state that only reports. */
+/** `init` runs in the Lua states that make requests, not in the one that only reports. */
 const scriptOf = (requestsFile: string, countFile: string): string => `
 local ffi = require("ffi")
 ffi.cdef[[
@@ -71,7 +71,7 @@ function done(summary, latency)
 end
 `;
 
-/** One request as one line: line ends are written out, as no header or body of ours holds a backslash. */
+/** One request as one line, with escaped line ends: none of our headers or bodies contains a backslash. */
 const lineOf = ({ method, path, headers, body = '' }: LoadRequest): string => {
   const length: Record<string, string> = body === '' ? {} : { 'Content-Length': String(body.length) };
   const lines = Object.entries({ Host: 'localhost', Connection: 'keep-alive', ...headers, ...length });
@@ -132,7 +132,7 @@ interface Wrk {
   /** Requests sent so far; not after `close`. */
   sent(): number;
   close(): void;
-  /** What it printed; rejects when it could not be started. */
+  /** Its output; rejects when it could not start. */
   readonly output: Promise<string>;
 }
 
@@ -171,7 +171,7 @@ const launch = (folder: string, order: Order, directory: Directory): Wrk => {
 const isRunning = ({ child }: Wrk): boolean =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
-/** wrk makes one request as a trial before it connects; every connection's first one follows that. */
+/** wrk makes one trial request before it connects; then comes the first one of every connection. */
 const untilConnected = async (wrk: Wrk, connections: number): Promise<void> => {
   const untilMs = performance.now() + firstRequestMsMax;
   while (isRunning(wrk) && wrk.sent() <= connections) {
@@ -217,7 +217,7 @@ const perform = async (wrk: Wrk, order: Order, watch: Watch): Promise<LoadResult
   return resultOf(parseOutput(output), measured);
 };
 
-/** Throws in words when wrk is not there. */
+/** Throws what to install when wrk is missing. */
 export const openWrk = (directory: Directory): Load => {
   if (!wrkIsThere()) {
     throw new Error('wrk is not installed (Debian: apt-get install wrk); --load autocannon needs nothing.');

@@ -2,8 +2,9 @@
  * CPU time of a server process: from /proc on Linux, elsewhere from the process itself.
  *
  * Times are in microseconds, user and system together, of all threads; `mainUs` is the thread that runs the
- * event loop (0 where that is unknown). A server's are exact where the kernel counts each thread's time on a
- * core (`schedstat`); stores', and all others, come in ticks of 10 ms: a twentieth of a short round.
+ * event loop (0 where that is unknown). Servers' times are exact where the kernel counts each thread's time
+ * on a core (`schedstat`); those of stores and of other processes come in ticks of 10 ms, a twentieth of a
+ * short round.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ export const hasProc = existsSync('/proc/self/stat');
 /** USER_HZ, which is 100 on every Linux that Node runs on. */
 const tickUs = 10_000;
 
-/** The times of one `stat` file. The name in brackets may hold blanks, so fields count from behind it. */
+/** The times of one `stat` file. The name in brackets may contain blanks, so fields are counted after it. */
 const ticksOf = (text: string): number => {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
@@ -35,7 +36,7 @@ const threadUs = (folder: string): number => {
 };
 const countsThreads = threadUs('/proc/thread-self') > 0;
 
-/** Of the threads that live: a server's live as long as it does. */
+/** Of live threads: a server's threads live as long as it does. */
 const threadsUs = (pid: number): CpuTime => {
   const folder = `/proc/${pid}/task`;
   const all = readdirSync(folder).map((thread) => threadUs(`${folder}/${thread}`));

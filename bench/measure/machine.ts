@@ -1,5 +1,5 @@
 /**
- * On what and when a result was measured: figures are worth nothing without it.
+ * The machine and the time of a result: without them its figures mean nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
@@ -11,7 +11,7 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly date: string;
-  /** Short hash, with `+` when files differ from it; `unknown` outside a checkout. */
+  /** Short hash of the commit, with `+` when files differ from it; `unknown` outside a checkout. */
   readonly commit: string;
   /** Load average of the last minute before the run began. */
   readonly loadBefore: number;

@@ -1,8 +1,9 @@
 /**
- * Rollcall's memory and flush lag while it is measured, once a second, from /proc and its own metrics page.
+ * Samples Rollcall's memory and flush lag during the measurement, once a second, from /proc and its metrics
+ * page.
  *
- * A look costs the server about a millisecond. One at a time: a server that does not answer is not asked
- * again until it has. Called by the suite.
+ * A sample costs the server about a millisecond. One request at a time: the next one waits for the answer to
+ * the last. Called by the suite.
  */
 import type { Moment } from '../report/result.ts';
 import type { ServerProcess } from '../servers/process.ts';
@@ -10,7 +11,7 @@ import { residentBytes } from './cpu.ts';
 
 const everyMs = 1_000;
 
-/** The number behind a metric without labels; 0 when it is not there. */
+/** The value of a metric without labels; 0 when it is missing. */
 export const metricOf = (text: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
 
@@ -34,7 +35,7 @@ export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop()
     asking = true;
     look()
       .catch(() => {
-        // A server that ends is the suite's matter.
+        // The suite handles a server that ends.
       })
       .finally(() => {
         asking = false;

@@ -1,6 +1,6 @@
 /**
- * One round against one server: runs the load and reads everybody's CPU time at both ends of the measured
- * time.
+ * Runs one round against one server: the load, and the CPU time of server and stores at both ends of the
+ * measured time.
  *
  * Called by the suite, one round at a time.
  */
@@ -19,7 +19,7 @@ export interface Target {
   readonly usedSeconds: number;
   readonly server: ServerName;
   readonly process: ServerProcess;
-  /** `null`: this machine does not let us place processes. */
+  /** `null`: this machine does not allow us to place processes. */
   readonly placement: Placement | null;
 }
 export interface Means {
@@ -53,7 +53,7 @@ export const measureRound = async (
     const stored = { redisUs: stores.redisUs(), postgresUs: stores.postgresUs() };
     const marked = cpuTimeOf(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
     marked.catch(() => {
-      // Told below, where the marks are read.
+      // Reported below, where the CPU times are read.
     });
     marks.push(marked);
   };

@@ -1,8 +1,8 @@
 /**
- * The same small check for every server that is measured: it must do the work before its speed is worth a
- * line. What a server does not offer is not asked.
+ * The same short check for every measured server: only a server that does the work is measured. Operations
+ * that a server does not offer are skipped.
  *
- * Only public requests over HTTP; leaves one post and one vote behind. Called by the suite and by tests.
+ * Sends public HTTP requests only; leaves one post and one vote behind. Called by the suite and by tests.
  */
 import type { Directory, Holder } from '../servers/directory.ts';
 
@@ -31,10 +31,10 @@ interface Case {
 const at = <Item>(list: readonly Item[], index: number): Item => list.at(index) as Item;
 const post = (ask: Ask, token: string, body: string) =>
   ask('POST', '/bots/stats', { headers: { 'Bot-Auth': token, 'Content-Type': 'application/json' }, body });
-/** `who` votes as `user`. */
+/** `who` is the caller that votes as `user`. */
 const vote = (ask: Ask, { user, who = user, bot }: { user: Holder; who?: Holder; bot: Holder }) =>
   ask('PUT', `/users/${user.id}/bots/${bot.id}/votes?upvote=true`, { headers: { 'User-Auth': who.token } });
-/** Ours shows an entity's numbers at the top, as the peers do. */
+/** Rollcall shows an entity's numbers at the top level, as the peers do. */
 const numberOf = ({ body }: Answer, name: string): number => Number(body[name] ?? 0);
 
 const cases: readonly Case[] = [
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
       const first = await vote(ask, { user, bot });
       const second = await vote(ask, { user, bot });
       const counted = numberOf(await ask('GET', `/bots/${bot.id}`), 'votes') - before;
-      // From Friday to Sunday one request of ours adds two votes.
+      // From Friday to Sunday one request to Rollcall adds two votes.
       return first.status === 204 && second.status === 429 && (counted === 1 || counted === 2);
     },
   },
@@ -114,7 +114,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** The claims that do not hold; empty when all is well. */
+/** Returns the claims that fail; empty when all hold. */
 export const failedClaims = async (
   url: string,
   directory: Directory,
@@ -128,7 +128,7 @@ export const failedClaims = async (
   return failed;
 };
 
-/** How many of `atOnce` simultaneous votes of one user for one bot a server lets through; right is one. */
+/** How many of `atOnce` simultaneous votes of one user for one bot a server accepts; one is correct. */
 export const votesLetThrough = async (url: string, directory: Directory, atOnce: number): Promise<number> => {
   const ask = askerOf(url);
   const user = at(directory.users, -2);

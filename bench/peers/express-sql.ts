@@ -1,9 +1,9 @@
 /**
- * The peer as most directories are written: Express, SQL per request, and a vote that looks whether there is
- * one, then inserts it and counts it.
+ * A peer as most directories are written: Express, SQL per request, and a vote that checks for an earlier
+ * one, then inserts and counts.
  *
- * Two requests at once may both look before either inserts; the report shows how many doubles come through.
- * A program of its own; `PEER_STORE` is the database's address.
+ * Two simultaneous requests may both check before either inserts; the report shows how many double votes
+ * pass. A program of its own; `PEER_STORE` is the database's address.
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';

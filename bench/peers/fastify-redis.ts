@@ -1,6 +1,6 @@
 /**
  * The peer on Redis: Fastify, ioredis with automatic pipelining, one HSET per post, one HGETALL per read, and
- * votes by `SET … NX EX`, which lets no second one through.
+ * votes by `SET … NX EX`, which rejects a second one.
  *
  * Its Redis syncs every write, as ours does. A program of its own; `PEER_STORE` is the Redis' address.
  */

@@ -1,8 +1,8 @@
 /**
  * The peer on SQL: Fastify, `postgres`, one UPDATE per post and per page view, one SELECT per read.
  *
- * Durable as ours: every statement is a transaction that Postgres syncs. A program of its own; `PEER_STORE`
- * is the database's address.
+ * As durable as ours: every statement is a transaction that Postgres syncs. A program of its own;
+ * `PEER_STORE` is the database's address.
  */
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';

@@ -1,9 +1,9 @@
 /**
- * What every peer has in common: its settings, the directory it is filled with, who holds a token, and how
- * it says where it listens.
+ * What every peer has in common: its settings, the directory it is filled with, the lookup of tokens, and the
+ * line that prints its address.
  *
- * Peers are what a careful team would write with well-known parts in a week. They keep sessions in a cache in
- * the process, as Rollcall does, so that what differs is how they count. Called by the programs beside it.
+ * Peers are what a careful team would write with well-known parts in a week. They cache sessions in the
+ * process, as Rollcall does, so that they differ in how they count. Called by the programs in this folder.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ export const hashOf = (token: string): string => createHash('sha256').update(tok
 
 const sessionsMax = 100_000;
 
-/** Who a token belongs to, asked once and then remembered; `null` when nobody. */
+/** The owner of a token, looked up once and then cached; `null` when the token is unknown. */
 export const createSessions = (
   look: (hash: string) => Promise<string | null>,
 ): ((token: string | undefined) => Promise<string | null>) => {
@@ -36,7 +36,7 @@ export const createSessions = (
   };
 };
 
-/** What a bot's page holds beside its numbers. */
+/** The rest of a bot's page beside its numbers. */
 export const profileOf = (id: string, index: number) => ({
   bot_id: id,
   user: { id, username: `bot-${index}` },

@@ -1,6 +1,6 @@
 /**
- * The tables of the peers on SQL, and how they are filled: what a directory that writes every request to SQL
- * would have. Called by fastify-sql.ts and express-sql.ts.
+ * The tables of the peers on SQL, and how they are filled: the schema of a directory that writes every
+ * request to SQL. Called by fastify-sql.ts and express-sql.ts.
  */
 import postgres from 'postgres';
 import type { Directory } from '../servers/directory.ts';
@@ -35,7 +35,7 @@ export const openTables = async (address: string, directory: Directory): Promise
   return sql;
 };
 
-/** Looks up who holds the token of this hash. */
+/** Looks up the owner of the token with this hash. */
 export const holderIn =
   (sql: postgres.Sql, kind: 'bot' | 'user') =>
   async (hash: string): Promise<string | null> => {

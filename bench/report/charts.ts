@@ -1,5 +1,5 @@
 /**
- * Charts of a result as SVG text, drawn by ECharts without a browser. Pure but for the library.
+ * Draws charts of a result as SVG text, with ECharts and without a browser. Pure but for the library.
  *
  * Every server has one colour in all charts. Called by html.ts and by the growth report.
  */
@@ -135,13 +135,13 @@ export const latencyChart = ({ scenario, servers }: ScenarioFigures): string =>
     },
   });
 
-/** All rounds of a server, one behind the other, as requests/s in each slice. */
+/** All rounds of a server, one after the other, as requests/s in each slice. */
 const overTime = (samples: readonly Sample[]): (readonly [number, number])[] =>
   samples
     .flatMap(({ load }) => load.perSlice.slice(0, -1))
     .map((count, index) => [Number((index * sliceSeconds).toFixed(1)), count / sliceSeconds] as const);
 
-/** Throughput over time of one scenario; `null` where the generator does not tell. */
+/** Throughput over time of one scenario; `null` when the generator does not report it. */
 export const throughputChart = ({ samples }: Result, { scenario }: ScenarioFigures): string | null => {
   const own = samples.filter((sample) => sample.scenario === scenario && sample.load.perSlice.length > 0);
   if (own.length === 0) return null;

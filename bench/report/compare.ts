@@ -1,5 +1,5 @@
 /**
- * Two results of the suite, before and after: better, worse or noise, figure by figure. Pure.
+ * Compares two results of the suite, before and after: better, worse or noise, figure by figure. Pure.
  *
  * A change counts only when the ranges over rounds do not overlap and the medians differ by more than the
  * threshold. Results of different machines, stores or loads are not compared.
@@ -10,7 +10,7 @@ import type { Table } from './tables.ts';
 
 export type Verdict = 'better' | 'worse' | 'noise';
 
-/** Medians that differ by less are noise, however narrow the ranges. */
+/** A smaller difference of medians is noise, however narrow the ranges. */
 const thresholdShare = 0.05;
 
 export const verdictOf = (before: Spread, after: Spread, isLessBetter: boolean): Verdict => {
@@ -43,7 +43,7 @@ export interface Compared {
   readonly verdict: Verdict;
 }
 
-/** Why these two cannot be compared; empty when they can. */
+/** The reasons why these two cannot be compared; empty when they can. */
 export const differences = (before: Result, after: Result): string[] => {
   const facts: [string, (result: Result) => unknown][] = [
     ['version', ({ version }) => version],

@@ -1,5 +1,5 @@
 /**
- * A result as one HTML file that needs nothing else: tables, SVG charts, and how to read them. Pure.
+ * Renders a result as one self-contained HTML file: tables, SVG charts, and how to read them. Pure.
  */
 import { cpuBars, lagChart, latencyChart, memoryChart, rateBars, throughputChart } from './charts.ts';
 import type { Result } from './result.ts';
@@ -34,7 +34,7 @@ const cell = (tag: string, text: string, word: boolean): string => {
   return `<${tag} class="${word ? 'word' : ''}${met}">${escapeHtml(text)}</${tag}>`;
 };
 
-/** The first column says a name only where it changes. */
+/** The first column repeats no name. */
 export const tableHtml = ({ head, rows, words }: Table): string => {
   const body = rows.map((row, index) => {
     const isFirst = row[0] !== rows[index - 1]?.[0];
@@ -60,7 +60,7 @@ const wide = (svg: string): string => `<div class="wide">${svg}</div>`;
 const grid = (charts: readonly (string | null)[]): string =>
   `<div class="charts">${charts.filter((svg) => svg !== null).join('')}</div>`;
 
-/** The whole report. */
+/** Renders the whole report. */
 export const reportHtml = (result: Result): string => {
   const { scenarios, moments } = result;
   const ratios = ratioTable(result);

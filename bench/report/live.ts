@@ -1,23 +1,23 @@
 /**
- * What is going on right now: a bar below the lines on a terminal, plain lines elsewhere. On standard
- * error, so that the report alone is standard output.
+ * Shows the progress: a bar below the lines on a terminal, plain lines elsewhere. Writes to standard error,
+ * so that standard output has only the report.
  *
- * The bar comes with the first `step`; before, and in commands without one, a single line is written over.
- * `clear` must be called at the end, since the bar draws itself until then.
+ * The first `step` shows the bar; before, and in commands without one, a single line is overwritten. Call
+ * `clear` at the end, because the bar redraws itself until then.
  */
 import { createRequire } from 'node:module';
 
 export interface Live {
-  /** Replaces the words of this moment. */
+  /** Replaces the current status text. */
   show(words: string): void;
-  /** Leaves a line for good. */
+  /** Prints a permanent line. */
   keep(words: string): void;
-  /** How far the whole run is. */
+  /** Sets the progress of the whole run. */
   step(done: number, total: number): void;
   clear(): void;
 }
 
-/** The part of cli-progress used here; the package comes without types. */
+/** The part of cli-progress used here; the package has no types. */
 interface Bar {
   update(value: number): void;
   update(payload: { readonly words: string }): void;
@@ -56,7 +56,7 @@ const createTerminal = (stream: NodeJS.WriteStream): Live => {
     state.shown = null;
     clearLine(stream);
   };
-  // The bar hides the cursor: whatever ends the process gives it back.
+  // The bar hides the cursor, so every end of the process must show it again.
   process.once('exit', () => state.shown?.bars.stop());
   return {
     show: (words) => show(state, words),
@@ -103,7 +103,7 @@ const step = (state: Terminal, done: number, total: number): void => {
   redraw(state);
 };
 
-/** Ctrl-C is the suite's matter, and the cursor given back by `clear`. */
+/** The suite handles Ctrl-C, and `clear` shows the cursor again. */
 const optionsFor = (stream: NodeJS.WriteStream): Readonly<Record<string, unknown>> => ({
   stream,
   format: '{bar} {percentage} %  {words}',

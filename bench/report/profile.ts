@@ -1,5 +1,5 @@
 /**
- * The dearest functions of a CPU profile that `--profile` left: self time, by function and file.
+ * The most expensive functions of a CPU profile that `--profile` wrote: self time, by function and file.
  *
  * One profile per thread; the event loop's is the one with the most of our own code. Idle time is left out.
  */
@@ -19,7 +19,7 @@ interface Profile {
 export interface Cost {
   readonly name: string;
   readonly microseconds: number;
-  /** Of all time that was not idle. */
+  /** Share of all time that was not idle. */
   readonly share: number;
 }
 
@@ -31,7 +31,7 @@ const placeOf = ({ functionName, url, lineNumber }: ProfileNode['callFrame']): s
   return file === '' ? name : `${name}  ${file}:${lineNumber + 1}`;
 };
 
-/** Self times of one profile, dearest first. */
+/** Self times of one profile, most expensive first. */
 export const costsOf = (profile: Profile): Cost[] => {
   const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
   const times = new Map<string, number>();
@@ -46,7 +46,7 @@ export const costsOf = (profile: Profile): Cost[] => {
     .sort((a, b) => b.microseconds - a.microseconds);
 };
 
-/** The newest profile of the event loop's thread in `folder`; thread 0 stands in its name. */
+/** The newest profile of the event loop's thread in `folder`; its name contains thread 0. */
 export const profileText = (folder: string, linesMax: number): string => {
   const file = readdirSync(folder)
     .filter((name) => /\.0\.\d+\.cpuprofile$/.test(name))

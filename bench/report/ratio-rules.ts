@@ -4,12 +4,12 @@
  * CPU per request falls as a server gets busier, because one wake-up then serves more requests. So two
  * servers may be compared by CPU only under the same pressure: on one core with the generator, where both
  * find many requests waiting, or when both are busy all the time. Requests/s of a server that waited for the
- * generator are the generator's: a least for ours, no basis for a comparison as the other's.
+ * generator are the generator's: a minimum for ours, no basis for a comparison for a peer's.
  */
 
 export type Bottleneck = 'server' | 'generator' | 'neither';
 
-/** Above this share of its time a process is taken to be busy. */
+/** Above this share of its time a process counts as busy. */
 const saturated = 0.9;
 
 export const bottleneckOf = (busy: {
@@ -30,7 +30,7 @@ export interface Judged {
 const someFailed = (our: Judged, other: Judged): boolean => our.failed > 0 || other.failed > 0;
 const failedWords = 'some answers were not 2xx, so the work was not the same';
 
-/** Why no ratio of CPU per request; `null` when it may be printed. */
+/** The reason for no ratio of CPU per request; `null` when it may be printed. */
 export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
   if (someFailed(our, other)) return failedWords;
   if (our.samePressure && other.samePressure) return null;
@@ -40,7 +40,7 @@ export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
 };
 
 export interface RateRule {
-  /** Why no ratio; `null` when it may be printed. */
+  /** The reason for no ratio; `null` when it may be printed. */
   readonly words: string | null;
   readonly isLeast: boolean;
 }

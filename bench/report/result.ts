@@ -1,10 +1,10 @@
 /**
- * From measured rounds to what is reported: medians, spreads, ratios of Rollcall to the others, and who was
- * the bottleneck.
+ * Turns measured rounds into the report's data: medians, spreads, ratios of Rollcall to the others, and the
+ * bottleneck of each figure.
  *
  * Pure. A ratio is taken within each round (all servers measured one after the other) and then over rounds,
- * so that a machine which slows down for a while moves both. A ratio that would mislead is not printed but
- * told in words (`ratio-rules.ts`).
+ * so that a machine which slows down for a while affects both. The report replaces a misleading ratio by the
+ * reason (`ratio-rules.ts`).
  */
 import type { LoadResult } from '../load/order.ts';
 import { percentiles } from '../load/order.ts';
@@ -27,7 +27,7 @@ export interface Sample {
   readonly mainCpuUs: number;
   readonly redisCpuUs: number;
   readonly postgresCpuUs: number;
-  /** Cores the server kept busy. */
+  /** Cores that the server used. */
   readonly cores: number;
   readonly residentBytes: number;
 }
@@ -55,9 +55,9 @@ export interface RatioFigures {
   readonly to: ServerName;
   readonly cpu: Spread | null;
   readonly rate: Spread | null;
-  /** Ours was held back by the generator: the ratio of requests/s is at least this. */
+  /** The generator limited Rollcall: the ratio of requests/s is at least this. */
   readonly rateIsLeast: boolean;
-  /** Why one of them is missing. */
+  /** Why one of the ratios is missing. */
   readonly words: readonly string[];
 }
 
@@ -70,7 +70,7 @@ export interface ScenarioFigures {
 
 export interface Races {
   readonly atOnce: number;
-  /** Votes that came through; one is right. */
+  /** Accepted votes; one is correct. */
   readonly through: Readonly<Partial<Record<ServerName, number>>>;
 }
 export interface Idle {
@@ -78,7 +78,7 @@ export interface Idle {
   readonly connections: number;
   readonly bytesPerConnection: number;
 }
-/** Moments of Rollcall's own meters while it was measured. */
+/** Samples of Rollcall's own metrics during the measurement. */
 export interface Moment {
   readonly atSeconds: number;
   readonly residentBytes: number;
@@ -112,7 +112,7 @@ const failedOf = ({ statuses, errors }: LoadResult): number =>
     errors,
   );
 
-/** Those of one placement; all of them where it was not measured. */
+/** The samples of one placement; all samples when it was not measured. */
 const placed = (samples: readonly Sample[], placement: Placement): readonly Sample[] => {
   const own = samples.filter((sample) => sample.placement === placement);
   return own.length > 0 ? own : samples;
@@ -121,7 +121,7 @@ const placed = (samples: readonly Sample[], placement: Placement): readonly Samp
 const isPlaced = (samples: readonly Sample[], placement: Placement): boolean =>
   samples.some((sample) => sample.placement === placement);
 
-/** CPU is taken from the rounds on one core, everything else from those where the system placed processes. */
+/** CPU comes from the rounds on one core, everything else from those where the system placed processes. */
 const figuresOf = (samples: readonly Sample[]): ServerFigures => {
   const forCpu = placed(samples, 'one-core');
   const forRate = placed(samples, 'free');
@@ -188,7 +188,7 @@ const ratiosTo = (
   };
 };
 
-/** The figures of one scenario from its samples, whole or not. */
+/** The figures of one scenario from its samples, complete or not. */
 export const scenarioFiguresOf = (
   scenario: LoadScenarioName,
   samples: readonly Sample[],
@@ -214,7 +214,7 @@ export const scenarioFiguresOf = (
 const named = (name: ServerName): string => (name === 'bare' ? 'bare_uws' : name.replaceAll('-', '_'));
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-/** Ratios by the names that tools look for: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
+/** Ratios by the names that tools read: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
 export const ratiosOf = (scenarios: readonly ScenarioFigures[]): Record<string, number> =>
   Object.fromEntries(
     scenarios.flatMap(({ scenario, ratios }) =>

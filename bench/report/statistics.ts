@@ -8,7 +8,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Of at least one value. */
+/** Needs at least one value. */
 export const spreadOf = (values: readonly number[]): Spread => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;

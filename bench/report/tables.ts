@@ -1,6 +1,6 @@
 /**
- * What a report says, as tables and sentences that are not yet laid out: `text.ts` prints them for a terminal
- * or a ticket, `html.ts` for a browser. Pure.
+ * The content of a report, as tables and sentences without layout: `text.ts` prints them for a terminal or a
+ * ticket, `html.ts` for a browser. Pure.
  */
 import { percentiles } from '../load/order.ts';
 import { targetsOf } from '../scenarios/targets.ts';
@@ -11,7 +11,7 @@ import type { Spread } from './statistics.ts';
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** So many columns from the left are words; the rest are numbers. */
+  /** The number of text columns, from the left; the rest are numbers. */
   readonly words: number;
 }
 
@@ -54,7 +54,7 @@ const rowOf = (scenario: string, server: string, figures: ServerFigures): string
   holders[figures.bottleneck],
 ];
 
-/** Of a server that already runs no CPU is known. */
+/** The CPU of a server that already runs is unknown. */
 const knowsCpu = ({ samples }: Result): boolean => samples.some(({ cpuUs }) => cpuUs > 0);
 
 export const serverTable = (result: Result): Table => {
@@ -102,7 +102,7 @@ const changedOf = ({ settings }: Result): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(' ') || 'none';
 
-/** On what, how and with what it was measured. */
+/** Where, how and with what the result was measured. */
 export const headOf = (result: Result): string[] => {
   const { machine, scenarios } = result;
   const rounds = scenarios.map((one) => one.rounds);
@@ -141,7 +141,7 @@ const lagNotes = ({ moments }: Result): string[] => {
   return [`Flush lag: p99 ${p99.toFixed(2)} s over ${lags.length} looks, one a second (target ≤ 2 s).`];
 };
 
-/** What one must know to read the figures. */
+/** Notes for readers of the figures. */
 export const notesOf = (result: Result): string[] => {
   const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
   const { cores, loadBefore } = result.machine;

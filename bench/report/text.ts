@@ -1,10 +1,10 @@
 /**
- * A report as plain text for a terminal or a ticket, and as Markdown. Pure.
+ * Renders a report as plain text for a terminal or a ticket, and as Markdown. Pure.
  */
 import type { Result } from './result.ts';
 import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
 
-/** Columns as wide as their widest cell; words to the left, numbers to the right. */
+/** Columns as wide as their widest cell; text aligned to the left, numbers to the right. */
 export const align = ({ head, rows, words }: Table): string => {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));

@@ -1,8 +1,8 @@
 /**
- * `mixed`: the canonical mix, what a directory gets on an ordinary day: of a hundred requests 50 are stats
- * posts, 25 reads, 20 page views, 4 votes and 1 is the index.
+ * `mixed`: what a directory gets on an ordinary day: of a hundred requests 50 are stats posts, 25 reads, 20
+ * page views, 4 votes and 1 is the index.
  *
- * Votes are used up, each user once for each bot, so the ring is as long as a round can use.
+ * Each user votes once for each bot, so the list of requests is as long as a round can use.
  */
 import { index } from './index.ts';
 import { visitOf } from './page.ts';
@@ -11,7 +11,7 @@ import { chanceOf, type LoadRequest, type Round, type Scenario } from './scenari
 import { postOf } from './stats.ts';
 import { voteOf, votesPerConnectionAndSecond } from './vote.ts';
 
-/** In hundredths of all requests; the rest, one, is the index. */
+/** Of a hundred requests; the remaining one is the index. */
 export const mix = { stats: 50, read: 25, page: 20, vote: 4 } as const;
 
 const requestsOf = (round: Round): LoadRequest[] => {
@@ -30,7 +30,7 @@ const requestsOf = (round: Round): LoadRequest[] => {
       else requests.push(...index.requestsOf(round));
     }
   }
-  // Connections begin at different places: otherwise all would vote at the same time.
+  // Connections begin at different offsets: otherwise all would vote at the same time.
   const turned = round.connection % (100 / mix.vote);
   return [...requests.slice(turned), ...requests.slice(0, turned)];
 };

@@ -1,6 +1,5 @@
 /**
- * `page`: visitors open a bot's page, each from his own address behind a proxy. Clicks and visitors are
- * counted.
+ * `page`: visitors open a bot's page, each from their own address behind a proxy. Counts clicks and visitors.
  */
 import { chanceOf, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 

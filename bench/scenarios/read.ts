@@ -1,5 +1,5 @@
 /**
- * `read`: anybody looks at a bot, popular ones most. Nothing is counted.
+ * `read`: clients read a bot, popular ones most often. Counts nothing.
  */
 import { chanceOf, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `stats`: bots post what they count; a few post more often than the rest. Every post differs.
+ * `stats`: bots post their statistics; a few post more often than the rest. Every post differs.
  */
 import { chanceOf, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 

@@ -1,11 +1,12 @@
 /**
- * `vote`: users vote, each of them once for each bot, so that every vote of a run is accepted.
+ * `vote`: each user votes once for each bot, so that every vote of a run is accepted.
  *
- * A connection owns some users and goes through the bots with them; each round goes on where the last ended.
+ * A connection has some users and goes through the bots with them; each round continues where the last one
+ * ended.
  */
 import type { LoadRequest, Round, Scenario } from './scenario.ts';
 
-/** More than a connection can send in a second, so that the ring never comes round to its first vote. */
+/** More than a connection can send in a second, so that the cycle never reaches its first vote again. */
 export const votesPerConnectionAndSecond = 240;
 
 export const voteOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {

@@ -3,7 +3,7 @@
  * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index); a PUT with 204.
  *
  * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
- * stores nothing, so a server on this library cannot be faster.
+ * stores nothing, so no server on this library can be faster.
  */
 import uws from 'uWebSockets.js';
 

@@ -1,9 +1,8 @@
 /**
- * Everybody who is measured in a run: Rollcall, the bare server, the peers. Starts them, checks that they do
- * their work, ends them.
+ * The measured servers of a run: Rollcall, the bare server, the peers. Starts them, checks that they do their
+ * work, ends them.
  *
- * A server that fails the check is not measured: the run stops and says what it got wrong. Called by the
- * suite.
+ * When a server fails the check, the run stops and says what is wrong. Called by the suite.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +53,7 @@ export const startPeer = async (
   return startServer({ file: programs[name], settings });
 };
 
-/** What a bare server must send so that both move as many bytes. */
+/** The body sizes of the bare server, so that both servers send the same number of bytes. */
 const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
@@ -64,7 +63,7 @@ const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number;
   return { bot: await size(`/bots/${bots[0]?.id}`), index: await size('/bots/@index') };
 };
 
-/** Starts and checks them; `started` gets each at once, so that the caller can end them whatever happens. */
+/** Starts and checks the servers; passes each to `started` at once, so that the caller can always end it. */
 export const startContestants = async (
   wanted: Wanted,
   started: Map<ServerName, ServerProcess>,

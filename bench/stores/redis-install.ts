@@ -1,10 +1,10 @@
 /**
- * Where the `redis-server` of tests and benches comes from: the system's, or, on Debian as root, a package
- * installed once.
+ * Finds the `redis-server` of tests and benches: the system's, or, on Debian as root, a package installed
+ * once.
  *
- * Owns the version check; looking and installing are `needed-program.ts`'s. It never touches a Redis that is
- * running. What cannot be had is an error in words: a test that needs Redis fails without it and is never
- * skipped. Called by `redis-server.ts`.
+ * Checks the version; `needed-program.ts` finds and installs. Never touches a running Redis. Throws a message
+ * when there is none: a test that needs Redis fails without it and is never skipped. Called by
+ * `redis-server.ts`.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -26,7 +26,9 @@ const findOrInstall = (): string => {
 
 let found: string | undefined;
 
-/** Path of a usable `redis-server`. Rejects with what to install; may take minutes the first time. */
+/**
+ * Returns the path of a usable `redis-server`. Rejects with what to install; may take minutes the first time.
+ */
 export const redisServerPath = async (): Promise<string> => {
   found ??= findOrInstall();
   return found;
