@@ -7,7 +7,7 @@
  */
 import type { Options } from './arguments.ts';
 import type { Placement } from './measure/places.ts';
-import { scenarioOf } from './scenarios/all.ts';
+import { findScenario } from './scenarios/all.ts';
 import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
 import { votesPerConnectionAndSecond } from './scenarios/vote.ts';
 import { type ServerName, serverNames } from './servers/contestants.ts';
@@ -25,18 +25,18 @@ export const warmUp = {
 /** The shortest round, however little time there is. */
 const measureSecondsMin = 0.2;
 
-export const loadScenariosOf = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
+export const selectLoadScenarios = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
   scenarios.filter((name) => name !== 'idle');
 
 /** A quick run compares with peers in `stats` alone. */
 const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
   if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
-  return scenarioOf(name).peers;
+  return findScenario(name).peers;
 };
 
 /** The peers that the chosen scenarios need. */
-export const peersOf = (options: Pick<Options, 'peers' | 'scenarios'>): readonly PeerName[] => {
-  const wanted = new Set(loadScenariosOf(options).flatMap((name) => peersFor(options, name)));
+export const selectPeers = (options: Pick<Options, 'peers' | 'scenarios'>): readonly PeerName[] => {
+  const wanted = new Set(selectLoadScenarios(options).flatMap((name) => peersFor(options, name)));
   return peerNames.filter((name) => wanted.has(name));
 };
 
@@ -56,7 +56,7 @@ const isWorthwhile = (name: LoadScenarioName, { server, placement }: Turn): bool
 };
 
 /** All turns of one round. The order rotates, so that no server always runs on a warm machine. */
-export const turnsOf = (
+export const planTurns = (
   options: Pick<Options, 'quick' | 'peers'>,
   placements: readonly (Placement | null)[],
   { name, round }: { readonly name: LoadScenarioName; readonly round: number },
@@ -92,7 +92,7 @@ const usedBefore = (times: Times, name: LoadScenarioName): number =>
   name === 'mixed' ? secondsMax(times) : 0;
 
 /** Seconds of the rounds before this one: the same for all servers, so that they get the same requests. */
-export const usedSecondsOf = (
+export const sumUsedSeconds = (
   times: Times,
   { name, round, placement }: { name: LoadScenarioName; round: number; placement: Placement | null },
 ): number => {
@@ -100,7 +100,7 @@ export const usedSecondsOf = (
   const each = times.warmupSeconds + times.measureSeconds;
   return usedBefore(times, name) + warmUpSecondsMax(times) + index * each;
 };
-export const usedSecondsOfWarmUp = (times: Times, name: LoadScenarioName, turn: number): number =>
+export const sumWarmUpSeconds = (times: Times, name: LoadScenarioName, turn: number): number =>
   usedBefore(times, name) + turn * (warmUp.seconds + times.warmupSeconds);
 
 export interface Left {
@@ -114,7 +114,7 @@ export interface Left {
 }
 
 /** The measured time of each turn of the next round; 0: the round is left out. */
-export const secondsFor = (
+export const planSeconds = (
   options: Pick<Options, 'quick' | 'rounds' | 'secondsMax' | 'warmupSeconds' | 'measureSeconds'>,
   left: Left,
 ): number => {

@@ -13,29 +13,29 @@ import { describeMachine } from './measure/machine.ts';
 import { watchMoments } from './measure/moments.ts';
 import { canPlace, type Placement } from './measure/places.ts';
 import { measureRound, type Target } from './measure/round.ts';
-import { votesLetThrough } from './peers/check.ts';
+import { countAcceptedVotes } from './peers/check.ts';
 import {
-  loadScenariosOf,
-  peersOf,
-  secondsFor,
+  planSeconds,
+  planTurns,
+  selectLoadScenarios,
+  selectPeers,
+  sumUsedSeconds,
+  sumWarmUpSeconds,
   type Turn,
-  turnsOf,
-  usedSecondsOf,
-  usedSecondsOfWarmUp,
   usersPerConnection,
   warmUp,
 } from './plan.ts';
 import type { Live } from './report/live.ts';
 import {
+  collectRatios,
   type Idle,
   type Moment,
   type Races,
   type Result,
-  ratiosOf,
   type Sample,
-  scenarioFiguresOf,
+  toScenarioFigures,
 } from './report/result.ts';
-import { scenarioOf } from './scenarios/all.ts';
+import { findScenario } from './scenarios/all.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
 import { type Contestants, type ServerName, serverNames, startContestants } from './servers/contestants.ts';
 import { createDirectory, type Directory } from './servers/directory.ts';
@@ -90,14 +90,14 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
   } finally {
     await load.close();
   }
-  return resultOf(run, machine);
+  return buildResult(run, machine);
 };
 
-const resultOf = (run: Run, machine: Result['machine']): Result => {
+const buildResult = (run: Run, machine: Result['machine']): Result => {
   const { options, samples } = run;
-  const scenarios = loadScenariosOf(options)
+  const scenarios = selectLoadScenarios(options)
     .filter((name) => samples.some(({ scenario }) => scenario === name))
-    .map((name) => scenarioFiguresOf(name, samples, serverNames));
+    .map((name) => toScenarioFigures(name, samples, serverNames));
   return {
     version: 2,
     machine,
@@ -108,7 +108,7 @@ const resultOf = (run: Run, machine: Result['machine']): Result => {
     rate: options.rate,
     measureSeconds: options.measureSeconds,
     settings: changedSettings,
-    ratios: ratiosOf(scenarios),
+    ratios: collectRatios(scenarios),
     scenarios,
     races: run.races,
     idle: run.idle,
@@ -124,14 +124,14 @@ const withServers = async (
 ): Promise<void> => {
   const { options, live, directory } = run;
   const folder = createFolder();
-  const peers = peersOf(options);
+  const peers = selectPeers(options);
   const started = new Map<ServerName, ServerProcess>();
-  live.keep(`Starting ${options.stores === 'redis' ? 'Redis, Postgres and ' : ''}the servers …`);
+  live.print(`Starting ${options.stores === 'redis' ? 'Redis, Postgres and ' : ''}the servers …`);
   const stores = await openStores(options.stores, peers.length > 0);
   try {
     const wanted = { stores, directory, folder, peers, profileDir: options.profileDir };
     const servers = await untilAborted(run.signal, startContestants(wanted, started));
-    live.keep(`All ${servers.size} do their work (bench/peers/check.ts).`);
+    live.print(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
   } finally {
     // Only a profile needs an orderly end, because the stores are removed too.
@@ -153,7 +153,7 @@ const measureAll = async (run: Run, servers: Contestants, stores: Stores): Promi
 };
 
 const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
-  for (const name of loadScenariosOf(run.options)) {
+  for (const name of selectLoadScenarios(run.options)) {
     await measureScenario(run, name, { servers, stores });
     if (run.signal.aborted) return;
   }
@@ -168,18 +168,18 @@ interface World {
 
 const measureScenario = async (run: Run, name: LoadScenarioName, world: World): Promise<void> => {
   const { options, live, placements } = run;
-  live.keep(`${name}: ${scenarioOf(name).summary}`);
-  const servers = new Set(turnsOf(options, placements, { name, round: 0 }).map(({ server }) => server));
-  const untilMs = deadlineOf(run, name);
+  live.print(`${name}: ${findScenario(name).summary}`);
+  const servers = new Set(planTurns(options, placements, { name, round: 0 }).map(({ server }) => server));
+  const untilMs = computeDeadlineMs(run, name);
   stepTo(run, name, 0);
   const nowMs = performance.now();
   const warmUntilMs = nowMs + (untilMs - nowMs) * warmUp.shareMax;
   for (const server of servers) await warmUpServer(run, { name, server, world, untilMs: warmUntilMs });
   for (let round = 1; round <= options.rounds; round++) {
-    const turns = turnsOf(options, placements, { name, round });
+    const turns = planTurns(options, placements, { name, round });
     const seconds = (untilMs - performance.now()) / 1_000;
     const left = { round, turns: turns.length, seconds, betweenSeconds: betweenSecondsOf(run) };
-    const measureSeconds = secondsFor(options, left);
+    const measureSeconds = planSeconds(options, left);
     if (measureSeconds === 0) return;
     for (const turn of turns) {
       if (run.signal.aborted) return;
@@ -192,8 +192,8 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
 /** The progress of the run in turns: `rounds` of this scenario are done; warm-up counts as one more. */
 const stepTo = ({ options, placements, live }: Run, name: LoadScenarioName, rounds: number): void => {
   const turnsIn = (one: LoadScenarioName): number =>
-    turnsOf(options, placements, { name: one, round: 1 }).length;
-  const names = loadScenariosOf(options);
+    planTurns(options, placements, { name: one, round: 1 }).length;
+  const names = selectLoadScenarios(options);
   const sum = (some: readonly LoadScenarioName[]): number =>
     some.reduce((turns, one) => turns + turnsIn(one), 0) * (options.rounds + 1);
   const done = rounds === 0 ? 0 : (rounds + 1) * turnsIn(name);
@@ -212,7 +212,7 @@ const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn
   const process = servers.get(server);
   if (process === undefined) return;
   live.show(`${name}, round ${round} of ${options.rounds}: ${server} …`);
-  const usedSeconds = usedSecondsOf(options, turn);
+  const usedSeconds = sumUsedSeconds(options, turn);
   const loadRound = 2 * round + (placement === 'free' ? 1 : 0);
   const target: Target = { scenario: name, round: loadRound, usedSeconds, server, process, placement };
   const means = { ...run, options: { ...options, measureSeconds } };
@@ -220,7 +220,7 @@ const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn
   const sample = { ...(await untilAborted(signal, measureRound(means, stores, target))), round };
   run.betweenMs += performance.now() - begunMs - (options.warmupSeconds + measureSeconds) * 1_000;
   run.samples.push(sample);
-  live.keep(lineOf(sample));
+  live.print(formatSample(sample));
 };
 
 /** The time of a turn beside its measured time: starting a generator, building requests. */
@@ -228,11 +228,11 @@ const betweenSecondsOf = ({ betweenMs, samples }: Run): number =>
   betweenMs / 1_000 / Math.max(1, samples.length);
 
 /** When a scenario of a run with a time limit should end. */
-const deadlineOf = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
+const computeDeadlineMs = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
   if (options.secondsMax === 0) return Number.POSITIVE_INFINITY;
-  const names = loadScenariosOf(options);
+  const names = selectLoadScenarios(options);
   const weightOf = (one: LoadScenarioName): number =>
-    turnsOf(options, options.placements, { name: one, round: 1 }).length;
+    planTurns(options, options.placements, { name: one, round: 1 }).length;
   const left = names.slice(names.indexOf(name)).reduce((sum, one) => sum + weightOf(one), 0);
   const nowMs = performance.now();
   return nowMs + ((begunMs + options.secondsMax * 1_000 - nowMs) * weightOf(name)) / left;
@@ -263,7 +263,7 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
     const target: Target = {
       scenario: name,
       round: 1_000 + turn,
-      usedSeconds: usedSecondsOfWarmUp(run.options, name, turn),
+      usedSeconds: sumWarmUpSeconds(run.options, name, turn),
       server,
       process,
       placement: run.placements[0] ?? null,
@@ -272,7 +272,7 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
   }
 };
 
-const lineOf = ({ round, placement, server, load, cpuUs }: Sample): string =>
+const formatSample = ({ round, placement, server, load, cpuUs }: Sample): string =>
   `  ${round} ${placement.padEnd(8)} ${server.padEnd(13)}` +
   ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
   `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
@@ -290,9 +290,9 @@ const measureIdleOnes = async (
     try {
       const found = await measureIdle(name, server, { connections: idleConnections, path });
       idle.push(found);
-      live.keep(`idle: ${name} uses ${Math.round(found.bytesPerConnection)} bytes for each connection`);
+      live.print(`idle: ${name} uses ${Math.round(found.bytesPerConnection)} bytes for each connection`);
     } catch (error) {
-      live.keep(`idle: not measured (${String(error)}); see ulimit -n`);
+      live.print(`idle: not measured (${String(error)}); see ulimit -n`);
     }
   }
 };
@@ -303,8 +303,8 @@ const measureRaces = async ({ live, directory }: Run, servers: Contestants): Pro
   for (const name of ['rollcall', 'fastify-redis', 'express-sql'] as const) {
     const server = servers.get(name);
     if (server === undefined) continue;
-    through[name] = await votesLetThrough(server.url, directory, racesAtOnce);
-    live.keep(`races: ${name} let ${through[name]} of ${racesAtOnce} simultaneous votes through`);
+    through[name] = await countAcceptedVotes(server.url, directory, racesAtOnce);
+    live.print(`races: ${name} accepted ${through[name]} of ${racesAtOnce} simultaneous votes`);
   }
   return { atOnce: racesAtOnce, through };
 };

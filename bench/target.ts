@@ -11,7 +11,7 @@ import { openAutocannon } from './load/autocannon.ts';
 import type { Load } from './load/order.ts';
 import { describeMachine } from './measure/machine.ts';
 import type { Live } from './report/live.ts';
-import { type Result, type Sample, scenarioFiguresOf } from './report/result.ts';
+import { type Result, type Sample, toScenarioFigures } from './report/result.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
 import type { Directory, Holder } from './servers/directory.ts';
 
@@ -83,7 +83,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
   signal.addEventListener('abort', () => void load.close());
   const machine = describeMachine();
   const pace = options.rate === 0 ? 'as fast as it answers' : `${options.rate} requests/s`;
-  live.keep(`${target.url}: ${options.connections} connections, ${pace}`);
+  live.print(`${target.url}: ${options.connections} connections, ${pace}`);
   try {
     for (const scenario of scenarios) {
       for (let round = 1; round <= options.rounds && !signal.aborted; round++) {
@@ -92,7 +92,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
         samples.push(sample);
         const { requestsPerSecond, latencyMs } = sample.load;
         const p99 = (latencyMs[4] ?? 0).toFixed(1);
-        live.keep(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
+        live.print(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
       }
     }
   } catch (error) {
@@ -113,7 +113,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
     ratios: {},
     scenarios: scenarios
       .filter((name) => samples.some((sample) => sample.scenario === name))
-      .map((name) => scenarioFiguresOf(name, samples, ['rollcall'])),
+      .map((name) => toScenarioFigures(name, samples, ['rollcall'])),
     races: null,
     idle: [],
     moments: [],

@@ -12,7 +12,7 @@ import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { createEntityRef } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { grownId } from './fill.ts';
+import { toGrownId } from './fill.ts';
 
 const actors = 50_000;
 
@@ -31,10 +31,10 @@ export const measureActors = async (): Promise<number> => {
       return { ref: createEntityRef(kind, id, index + 1), generation: 1, state: toLazyState(state) };
     },
   });
-  await registry.getOrActivate('bot', grownId(0));
+  await registry.getOrActivate('bot', toGrownId(0));
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let index = 1; index < actors; index++) await registry.getOrActivate('bot', grownId(index));
+  for (let index = 1; index < actors; index++) await registry.getOrActivate('bot', toGrownId(index));
   collect();
   const after = process.memoryUsage().heapUsed;
   if (registry.countActors() !== actors)

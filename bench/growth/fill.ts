@@ -10,7 +10,7 @@ import { computeShard, toAddress } from '../../engine/ids.ts';
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
 
-export const grownId = (index: number): string => String(firstId + BigInt(index));
+export const toGrownId = (index: number): string => String(firstId + BigInt(index));
 
 /** Adds `count` bots like `template`. Calls `onBatch` with the number so far. */
 export const fillBots = async (
@@ -22,7 +22,7 @@ export const fillBots = async (
   const sql = postgres(address, { max: 1, onnotice: () => {} });
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
-    const ids = Array.from({ length }, (_, index) => grownId(from + index));
+    const ids = Array.from({ length }, (_, index) => toGrownId(from + index));
     const shards = ids.map((id) => Number(computeShard(toAddress('bot', id))));
     await sql`
       with new as (

@@ -15,7 +15,7 @@ import { limits } from '../../engine/limits.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { spreadOf } from '../report/statistics.ts';
+import { computeSpread } from '../report/statistics.ts';
 
 const rounds = 5;
 const rowsMax = 20_000;
@@ -79,7 +79,7 @@ const copyByHand = async (sql: Sql, rows: readonly DirtyEntity[]): Promise<void>
   });
 };
 
-const secondsOf = async (task: () => Promise<unknown>): Promise<number> => {
+const timeSeconds = async (task: () => Promise<unknown>): Promise<number> => {
   const begunMs = performance.now();
   await task();
   return (performance.now() - begunMs) / 1_000;
@@ -107,8 +107,8 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const ours: number[] = [];
   const byHand: number[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const own = await secondsOf(() => inBatches((entities) => ledger.flush({ entities, votes: [] })));
-    const other = await secondsOf(() => inBatches((entities) => copyByHand(sql, entities)));
+    const own = await timeSeconds(() => inBatches((entities) => ledger.flush({ entities, votes: [] })));
+    const other = await timeSeconds(() => inBatches((entities) => copyByHand(sql, entities)));
     if (round === 0) continue;
     ours.push(own);
     byHand.push(other);
@@ -116,8 +116,8 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const ratios = ours.map((seconds, index) => (byHand[index] ?? 0) / seconds);
   return {
     rows: listed.length,
-    rowsPerSecond: listed.length / spreadOf(ours).median,
-    copyRowsPerSecond: listed.length / spreadOf(byHand).median,
-    ratio: spreadOf(ratios).median,
+    rowsPerSecond: listed.length / computeSpread(ours).median,
+    copyRowsPerSecond: listed.length / computeSpread(byHand).median,
+    ratio: computeSpread(ratios).median,
   };
 };

@@ -8,16 +8,16 @@ import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { openLoad } from '../load/load.ts';
 import type { LoadResult } from '../load/order.ts';
-import { processTicksUs } from '../measure/cpu.ts';
-import { metricOf, readMetrics } from '../measure/moments.ts';
+import { readProcessUs } from '../measure/cpu.ts';
+import { parseMetric, readMetrics } from '../measure/moments.ts';
 import type { Live } from '../report/live.ts';
-import { type Spread, spreadOf } from '../report/statistics.ts';
+import { computeSpread, type Spread } from '../report/statistics.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import { createDirectory, type Directory, type Holder } from '../servers/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../stores/stores.ts';
-import { fillBots, grownId } from './fill.ts';
+import { fillBots, toGrownId } from './fill.ts';
 import { type FlushFigures, measureFlush } from './flush.ts';
 
 /** Throughput of a size ÷ that of the smallest, round by round. */
@@ -95,13 +95,13 @@ export const openWorld = async (entities: number, live: Live): Promise<World> =>
     server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
     await firstPost(server, directory, begunMs + startMsMax);
     const startSeconds = (performance.now() - begunMs) / 1_000;
-    live.keep(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
+    live.print(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
     return {
       entities,
       server,
       stores,
       directory,
-      sample: sampleOf(directory, entities),
+      sample: takeSample(directory, entities),
       startSeconds,
       close,
     };
@@ -139,17 +139,17 @@ const firstPost = async ({ url }: ServerProcess, { bots }: Directory, untilMs: n
   throw new Error('no post was acknowledged within a minute of the start');
 };
 
-const sampleOf = ({ bots }: Directory, entities: number): readonly Holder[] => {
+const takeSample = ({ bots }: Directory, entities: number): readonly Holder[] => {
   const grown = entities - bots.length;
   const count = Math.min(activated, grown);
   if (count <= 0) return bots;
   return Array.from({ length: count }, (_, index) => ({
-    id: grownId(Math.floor((index * grown) / count)),
+    id: toGrownId(Math.floor((index * grown) / count)),
     token: '',
   }));
 };
 
-const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
+const createOrder = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
   scenario,
   round,
   usedSeconds: 0,
@@ -169,7 +169,7 @@ interface Throughput {
 }
 
 /** Rounds of both in turn, so that a machine which is busy for a while slows both down. */
-const throughputOf = async (
+const measureThroughput = async (
   scenario: 'stats' | 'read',
   world: World,
   smallest: World | null,
@@ -183,7 +183,7 @@ const throughputOf = async (
     for (let round = 0; round <= rounds; round++) {
       const turn: LoadResult[] = [];
       for (const { server, load } of both) {
-        turn.push(await load.measure(orderOf(server, scenario, round), unwatched));
+        turn.push(await load.measure(createOrder(server, scenario, round), unwatched));
       }
       if (round > 0) results.push(turn);
     }
@@ -195,18 +195,18 @@ const throughputOf = async (
     result === undefined || other === undefined ? [] : [result.requestsPerSecond / other.requestsPerSecond],
   );
   return {
-    perSecond: spreadOf(own.map(({ requestsPerSecond }) => requestsPerSecond)).median,
-    p99Ms: spreadOf(own.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
-    ratio: ratios.length === 0 ? null : spreadOf(ratios),
+    perSecond: computeSpread(own.map(({ requestsPerSecond }) => requestsPerSecond)).median,
+    p99Ms: computeSpread(own.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
+    ratio: ratios.length === 0 ? null : computeSpread(ratios),
   };
 };
 
 const beside = async (world: World, smallest: World | null, { live }: PointOptions) => {
   live.show('posts …');
-  const posts = await throughputOf('stats', world, smallest);
+  const posts = await measureThroughput('stats', world, smallest);
   live.show('reads …');
-  const reads = await throughputOf('read', world, smallest);
-  live.keep(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
+  const reads = await measureThroughput('read', world, smallest);
+  live.print(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
   return {
     ratios: posts.ratio === null || reads.ratio === null ? null : { posts: posts.ratio, reads: reads.ratio },
     postsPerSecond: posts.perSecond,
@@ -219,12 +219,12 @@ const beside = async (world: World, smallest: World | null, { live }: PointOptio
 /** Reads every bot of the list once, a fixed number at a time. */
 const readAll = async (server: ServerProcess, bots: readonly { readonly id: string }[]): Promise<number> => {
   const pid = server.child.pid ?? 0;
-  const before = processTicksUs(pid);
+  const before = readProcessUs(pid);
   for (let from = 0; from < bots.length; from += atOnce) {
     const some = bots.slice(from, from + atOnce);
     await Promise.all(some.map(async ({ id }) => (await fetch(`${server.url}/bots/${id}`)).arrayBuffer()));
   }
-  return (processTicksUs(pid) - before) / bots.length;
+  return (readProcessUs(pid) - before) / bots.length;
 };
 
 const measureActivation = async (
@@ -245,17 +245,17 @@ const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, st
     const untilMs = performance.now() + outageSeconds * 1_000;
     for (let round = 10; performance.now() < untilMs; round++) {
       live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
-      await load.measure(orderOf(server, 'stats', round), unwatched);
+      await load.measure(createOrder(server, 'stats', round), unwatched);
     }
     const backlogEntities = await waiting();
-    const lagSeconds = metricOf(await readMetrics(server), 'rollcall_flush_lag_seconds');
+    const lagSeconds = parseMetric(await readMetrics(server), 'rollcall_flush_lag_seconds');
     await stores.postgres?.start();
     const begunMs = performance.now();
     while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const catchUpSeconds = (performance.now() - begunMs) / 1_000;
-    live.keep(
+    live.print(
       `  ${backlogEntities} waited after ${outageSeconds} s, gone after ${catchUpSeconds.toFixed(1)} s`,
     );
     return { outageSeconds, backlogEntities, lagSeconds, catchUpSeconds };

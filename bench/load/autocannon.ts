@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { place } from '../measure/places.ts';
+import { placeProcess } from '../measure/places.ts';
 import type { Directory } from '../servers/directory.ts';
 import type { Load, LoadResult, Order, Report, Watch } from './order.ts';
 
@@ -20,7 +20,8 @@ export const openAutocannon = (directory: Directory): Load => {
   return {
     name: 'autocannon',
     measure: (order, watch) => {
-      if (order.placement !== null && child.pid !== undefined) place(child.pid, order.placement, false);
+      if (order.placement !== null && child.pid !== undefined)
+        placeProcess(child.pid, order.placement, false);
       return perform(child, order, watch);
     },
     close: async () => {
@@ -44,7 +45,7 @@ const perform = (child: ChildProcess, order: Order, watch: Watch): Promise<LoadR
       if (report.kind === 'begun') watch.begun();
       else if (report.kind === 'ended') watch.ended();
       else if (report.kind === 'done') settle(() => resolve(report.result));
-      else settle(() => reject(new Error(report.words)));
+      else settle(() => reject(new Error(report.message)));
     };
     child.on('message', take);
     child.on('exit', left);

@@ -16,7 +16,7 @@ export interface Driving {
   /** Resolves to the number of connections that failed. */
   stop(): Promise<number>;
 }
-export type Drive = (order: Order, rings: readonly LoadRequest[][], answered: Answered) => Driving;
+export type Drive = (order: Order, lists: readonly LoadRequest[][], answered: Answered) => Driving;
 
 /** The fields of autocannon's client that a limiter of requests works with. */
 interface Client {
@@ -79,7 +79,7 @@ const createPace = (rate: number) => {
   };
 };
 
-export const driveAutocannon: Drive = (order, rings, answered) => {
+export const driveAutocannon: Drive = (order, lists, answered) => {
   const pace = order.rate > 0 ? createPace(order.rate) : null;
   let made = 0;
   const run = autocannon({
@@ -89,7 +89,7 @@ export const driveAutocannon: Drive = (order, rings, answered) => {
     sampleInt: 50,
     skipAggregateResult: true,
     setupClient: (client: Client) => {
-      client.setRequests(rings[made++ % rings.length] as LoadRequest[]);
+      client.setRequests(lists[made++ % lists.length] as LoadRequest[]);
       pace?.add(client);
     },
   });

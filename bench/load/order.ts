@@ -48,7 +48,7 @@ export type Report =
   | { readonly kind: 'begun' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'done'; readonly result: LoadResult }
-  | { readonly kind: 'failed'; readonly words: string };
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** Called when the measured time begins and ends, so that the servers' CPU is read at the same moments. */
 export interface Watch {

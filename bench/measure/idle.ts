@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Idle } from '../report/result.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { residentBytes } from './cpu.ts';
+import { readResidentBytes } from './cpu.ts';
 
 const waveSize = 500;
 const settleMs = 300;
@@ -49,11 +49,11 @@ export const measureIdle = async (
   const first = await openMany(process, path, firstConnections);
   for (const socket of first) socket.destroy();
   await pause(settleMs);
-  const before = residentBytes(pid);
+  const before = readResidentBytes(pid);
   const sockets = await openMany(process, path, connections);
   await pause(settleMs);
   const open = sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length;
-  const after = residentBytes(pid);
+  const after = readResidentBytes(pid);
   for (const socket of sockets) socket.destroy();
   return { server, connections: open, bytesPerConnection: Math.max(0, after - before) / Math.max(1, open) };
 };

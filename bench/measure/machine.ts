@@ -17,10 +17,10 @@ export interface Machine {
   readonly loadBefore: number;
 }
 
-const git = (...words: readonly string[]): string =>
-  execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-const commitOf = (): string => {
+const readCommit = (): string => {
   try {
     const changed = git('status', '--porcelain', '--untracked-files=no') !== '';
     return git('rev-parse', '--short', 'HEAD') + (changed ? '+' : '');
@@ -36,6 +36,6 @@ export const describeMachine = (): Machine => ({
   system: `${process.platform} ${process.arch}`,
   node: process.versions.node,
   date: new Date().toISOString(),
-  commit: commitOf(),
+  commit: readCommit(),
   loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 });

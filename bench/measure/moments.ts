@@ -7,12 +7,12 @@
  */
 import type { Moment } from '../report/result.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { residentBytes } from './cpu.ts';
+import { readResidentBytes } from './cpu.ts';
 
 const everyMs = 1_000;
 
 /** The value of a metric without labels; 0 when it is missing. */
-export const metricOf = (text: string, name: string): number =>
+export const parseMetric = (text: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
 
 export const readMetrics = async ({ adminUrl }: ServerProcess): Promise<string> =>
@@ -26,8 +26,8 @@ export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop()
     const text = await readMetrics(server);
     moments.push({
       atSeconds: (performance.now() - begunMs) / 1_000,
-      residentBytes: residentBytes(server.child.pid ?? 0),
-      flushLagSeconds: metricOf(text, 'rollcall_flush_lag_seconds'),
+      residentBytes: readResidentBytes(server.child.pid ?? 0),
+      flushLagSeconds: parseMetric(text, 'rollcall_flush_lag_seconds'),
     });
   };
   const timer = setInterval(() => {

@@ -25,10 +25,10 @@ const everywhere = (): string => {
   return /^Cpus_allowed_list:\s+(\S+)$/m.exec(status)?.[1] ?? `0-${availableParallelism() - 1}`;
 };
 /** The last core, because the system's own work runs mostly on the first. */
-export const lastOf = (cores: string): string => cores.split(/[,-]/).at(-1) ?? '0';
-const sharedCore = (): string => lastOf(everywhere());
+export const pickLastCore = (cores: string): string => cores.split(/[,-]/).at(-1) ?? '0';
+const sharedCore = (): string => pickLastCore(everywhere());
 
-export const coresOf = (placement: Placement): string =>
+export const listCores = (placement: Placement): string =>
   placement === 'one-core' ? sharedCore() : everywhere();
 
 /** Whether this machine allows us to place processes. */
@@ -42,8 +42,8 @@ export const canPlace = (): boolean => {
 };
 
 /** Moves a running process and its threads there. */
-export const place = (pid: number, placement: Placement, isServer: boolean): void => {
-  execFileSync('taskset', ['-a', '-p', '-c', coresOf(placement), String(pid)], quietly);
+export const placeProcess = (pid: number, placement: Placement, isServer: boolean): void => {
+  execFileSync('taskset', ['-a', '-p', '-c', listCores(placement), String(pid)], quietly);
   if (!isServer) return;
   const policy = placement === 'one-core' ? '--batch' : '--other';
   execFileSync('chrt', ['-a', policy, '-p', '0', String(pid)], quietly);

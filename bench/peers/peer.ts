@@ -12,12 +12,12 @@ import { LRUCache } from 'lru-cache';
 import type { Directory } from '../servers/directory.ts';
 
 /** Where the store is and what to fill it with. */
-export const peerSettings = (): { readonly store: string; readonly directory: Directory } => ({
+export const readPeerSettings = (): { readonly store: string; readonly directory: Directory } => ({
   store: process.env.PEER_STORE ?? '',
   directory: JSON.parse(readFileSync(process.env.PEER_DIRECTORY ?? '', 'utf8')) as Directory,
 });
 
-export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 const sessionsMax = 100_000;
 
@@ -30,19 +30,19 @@ export const createSessions = (
     if (token === undefined || token === '') return null;
     const remembered = known.get(token);
     if (remembered !== undefined) return remembered;
-    const found = await look(hashOf(token));
+    const found = await look(hashToken(token));
     if (found !== null) known.set(token, found);
     return found;
   };
 };
 
 /** The rest of a bot's page beside its numbers. */
-export const profileOf = (id: string, index: number) => ({
+export const createProfile = (id: string, index: number) => ({
   bot_id: id,
   user: { id, username: `bot-${index}` },
   library: 'typescript',
   prefix: '!',
-  short: 'Counts what happens and tells everybody who asks for it.',
+  short: 'Counts what happens and shows it to every visitor.',
   extra_links: [],
   nsfw: false,
   premium: false,
@@ -81,7 +81,7 @@ export const refusals = {
 /** The wait between two votes of a user for one bot. */
 export const voteWaitHours = 12;
 
-export const announce = (address: AddressInfo | string | null): void => {
-  if (address === null || typeof address === 'string') throw new Error('the peer listens nowhere');
+export const printAddress = (address: AddressInfo | string | null): void => {
+  if (address === null || typeof address === 'string') throw new Error('the peer does not listen');
   console.log(`Address http://127.0.0.1:${address.port}`);
 };

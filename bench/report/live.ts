@@ -9,9 +9,9 @@ import { createRequire } from 'node:module';
 
 export interface Live {
   /** Replaces the current status text. */
-  show(words: string): void;
+  show(text: string): void;
   /** Prints a permanent line. */
-  keep(words: string): void;
+  print(text: string): void;
   /** Sets the progress of the whole run. */
   step(done: number, total: number): void;
   clear(): void;
@@ -20,10 +20,10 @@ export interface Live {
 /** The part of cli-progress used here; the package has no types. */
 interface Bar {
   update(value: number): void;
-  update(payload: { readonly words: string }): void;
+  update(payload: { readonly text: string }): void;
 }
 interface Bars {
-  create(total: number, value: number, payload: { readonly words: string }): Bar;
+  create(total: number, value: number, payload: { readonly text: string }): Bar;
   log(text: string): void;
   update(): void;
   stop(): void;
@@ -38,19 +38,19 @@ export const createLive = (stream: NodeJS.WriteStream): Live =>
 
 const createPlain = (stream: NodeJS.WriteStream): Live => ({
   show: () => {},
-  keep: (words) => void stream.write(`${words}\n`),
+  print: (text) => void stream.write(`${text}\n`),
   step: () => {},
   clear: () => {},
 });
 
 interface Terminal {
   readonly stream: NodeJS.WriteStream;
-  words: string;
+  text: string;
   shown: { readonly bars: Bars; readonly bar: Bar } | null;
 }
 
 const createTerminal = (stream: NodeJS.WriteStream): Live => {
-  const state: Terminal = { stream, words: '', shown: null };
+  const state: Terminal = { stream, text: '', shown: null };
   const clear = (): void => {
     state.shown?.bars.stop();
     state.shown = null;
@@ -59,8 +59,8 @@ const createTerminal = (stream: NodeJS.WriteStream): Live => {
   // The bar hides the cursor, so every end of the process must show it again.
   process.once('exit', () => state.shown?.bars.stop());
   return {
-    show: (words) => show(state, words),
-    keep: (words) => keep(state, words),
+    show: (text) => show(state, text),
+    print: (text) => keep(state, text),
     step: (done, total) => step(state, done, total),
     clear,
   };
@@ -68,28 +68,28 @@ const createTerminal = (stream: NodeJS.WriteStream): Live => {
 
 const clearLine = (stream: NodeJS.WriteStream): void => void stream.write('\r\u001b[2K');
 
-const show = (state: Terminal, words: string): void => {
-  state.words = words;
+const show = (state: Terminal, text: string): void => {
+  state.text = text;
   if (state.shown !== null) {
     redraw(state);
     return;
   }
   clearLine(state.stream);
-  state.stream.write(words.slice(0, Math.max(20, state.stream.columns - 1)));
+  state.stream.write(text.slice(0, Math.max(20, state.stream.columns - 1)));
 };
 
-const redraw = ({ shown, words }: Terminal): void => {
-  shown?.bar.update({ words });
+const redraw = ({ shown, text }: Terminal): void => {
+  shown?.bar.update({ text });
   shown?.bars.update();
 };
 
-const keep = ({ stream, shown }: Terminal, words: string): void => {
+const keep = ({ stream, shown }: Terminal, text: string): void => {
   if (shown === null) {
     clearLine(stream);
-    stream.write(`${words}\n`);
+    stream.write(`${text}\n`);
     return;
   }
-  shown.bars.log(`${words}\n`);
+  shown.bars.log(`${text}\n`);
   shown.bars.update();
 };
 
@@ -97,7 +97,7 @@ const step = (state: Terminal, done: number, total: number): void => {
   if (state.shown === null) {
     clearLine(state.stream);
     const bars = new MultiBar(optionsFor(state.stream), Presets.shades_classic);
-    state.shown = { bars, bar: bars.create(total, done, { words: state.words }) };
+    state.shown = { bars, bar: bars.create(total, done, { text: state.text }) };
   }
   state.shown.bar.update(done);
   redraw(state);
@@ -106,7 +106,7 @@ const step = (state: Terminal, done: number, total: number): void => {
 /** The suite handles Ctrl-C, and `clear` shows the cursor again. */
 const optionsFor = (stream: NodeJS.WriteStream): Readonly<Record<string, unknown>> => ({
   stream,
-  format: '{bar} {percentage} %  {words}',
+  format: '{bar} {percentage} %  {text}',
   barsize: 24,
   hideCursor: true,
   clearOnComplete: true,

@@ -25,15 +25,15 @@ export interface Cost {
 
 const idle = new Set(['(idle)', '(root)']);
 
-const placeOf = ({ functionName, url, lineNumber }: ProfileNode['callFrame']): string => {
+const toLocation = ({ functionName, url, lineNumber }: ProfileNode['callFrame']): string => {
   const file = url.split(/\/(?:main|rollcall)\//).at(-1) ?? '';
   const name = functionName === '' ? '(anonymous)' : functionName;
   return file === '' ? name : `${name}  ${file}:${lineNumber + 1}`;
 };
 
 /** Self times of one profile, most expensive first. */
-export const costsOf = (profile: Profile): Cost[] => {
-  const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
+export const computeCosts = (profile: Profile): Cost[] => {
+  const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, toLocation(callFrame)]));
   const times = new Map<string, number>();
   for (const [index, id] of profile.samples.entries()) {
     const place = places.get(id) ?? '(unknown)';
@@ -47,13 +47,13 @@ export const costsOf = (profile: Profile): Cost[] => {
 };
 
 /** The newest profile of the event loop's thread in `folder`; its name contains thread 0. */
-export const profileText = (folder: string, linesMax: number): string => {
+export const describeProfile = (folder: string, linesMax: number): string => {
   const file = readdirSync(folder)
     .filter((name) => /\.0\.\d+\.cpuprofile$/.test(name))
     .sort()
     .at(-1);
   if (file === undefined) return `no CPU profile in ${folder}`;
-  const costs = costsOf(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile);
+  const costs = computeCosts(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile);
   const rows = costs
     .slice(0, linesMax)
     .map(({ name, share }) => `${(share * 100).toFixed(1).padStart(5)} %  ${name}`);

@@ -12,7 +12,7 @@ export type Bottleneck = 'server' | 'generator' | 'neither';
 /** Above this share of its time a process counts as busy. */
 const saturated = 0.9;
 
-export const bottleneckOf = (busy: {
+export const findBottleneck = (busy: {
   readonly generatorBusy: number;
   readonly serverCores: number;
 }): Bottleneck => {
@@ -28,11 +28,11 @@ export interface Judged {
 }
 
 const someFailed = (our: Judged, other: Judged): boolean => our.failed > 0 || other.failed > 0;
-const failedWords = 'some answers were not 2xx, so the work was not the same';
+const failedReason = 'some answers were not 2xx, so the work was not the same';
 
 /** The reason for no ratio of CPU per request; `null` when it may be printed. */
-export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
-  if (someFailed(our, other)) return failedWords;
+export const judgeCpuRatio = (our: Judged, other: Judged): string | null => {
+  if (someFailed(our, other)) return failedReason;
   if (our.samePressure && other.samePressure) return null;
   return our.bottleneck === 'server' && other.bottleneck === 'server'
     ? null
@@ -41,13 +41,13 @@ export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
 
 export interface RateRule {
   /** The reason for no ratio; `null` when it may be printed. */
-  readonly words: string | null;
+  readonly reason: string | null;
   readonly isLeast: boolean;
 }
 
 /** Whether requests/s may be compared. */
-export const rateRatioRule = (our: Judged, other: Judged): RateRule => {
-  if (someFailed(our, other)) return { words: failedWords, isLeast: false };
-  if (other.bottleneck !== 'generator') return { words: null, isLeast: our.bottleneck === 'generator' };
-  return { words: 'requests/s: the other server waited for the generator', isLeast: false };
+export const judgeRateRatio = (our: Judged, other: Judged): RateRule => {
+  if (someFailed(our, other)) return { reason: failedReason, isLeast: false };
+  if (other.bottleneck !== 'generator') return { reason: null, isLeast: our.bottleneck === 'generator' };
+  return { reason: 'requests/s: the other server waited for the generator', isLeast: false };
 };

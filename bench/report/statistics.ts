@@ -9,7 +9,7 @@ export interface Spread {
 }
 
 /** Needs at least one value. */
-export const spreadOf = (values: readonly number[]): Spread => {
+export const computeSpread = (values: readonly number[]): Spread => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
   const at = (index: number): number => sorted[index] as number;

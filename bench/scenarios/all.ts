@@ -20,4 +20,4 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   churn,
 };
 
-export const scenarioOf = (name: LoadScenarioName): Scenario => scenarios[name];
+export const findScenario = (name: LoadScenarioName): Scenario => scenarios[name];

@@ -57,7 +57,7 @@ const createChance = (seed: number): (() => number) => {
   };
 };
 
-export const chanceOf = ({ round, connection }: Round): (() => number) =>
+export const createRandom = ({ round, connection }: Round): (() => number) =>
   createChance(round * 100_003 + connection);
 
 /** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */

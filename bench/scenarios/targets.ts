@@ -18,5 +18,5 @@ const targets: Readonly<Record<string, Targets>> = {
   'vote bare': { cpu: '≤ 2.4' },
 };
 
-export const targetsOf = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
+export const findTargets = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
   targets[`${scenario} ${other}`] ?? {};

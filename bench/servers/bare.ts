@@ -7,10 +7,10 @@
  */
 import uws from 'uWebSockets.js';
 
-const bodyOf = (bytes: number): string =>
+const createBody = (bytes: number): string =>
   JSON.stringify({ text: 'x'.repeat(Math.max(0, bytes - '{"text":""}'.length)) });
-const answer = bodyOf(Number(process.env.BODY_BYTES ?? '1000'));
-const indexAnswer = bodyOf(Number(process.env.INDEX_BYTES ?? '1000'));
+const answer = createBody(Number(process.env.BODY_BYTES ?? '1000'));
+const indexAnswer = createBody(Number(process.env.INDEX_BYTES ?? '1000'));
 const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
 
 const app = uws.App();

@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failedClaims, type Skill } from '../peers/check.ts';
+import { findFailedClaims, type Skill } from '../peers/check.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { Directory } from './directory.ts';
@@ -17,7 +17,7 @@ export type ServerName = 'rollcall' | 'bare' | PeerName;
 /** In the order of reports. */
 export const serverNames: readonly ServerName[] = ['bare', 'rollcall', ...peerNames];
 
-const skillsOf: Readonly<Record<ServerName, readonly Skill[]>> = {
+const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
   bare: [],
   rollcall: ['stats', 'read', 'page', 'vote'],
   'fastify-redis': ['stats', 'read', 'page', 'vote'],
@@ -54,7 +54,7 @@ export const startPeer = async (
 };
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
-const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
+const readBodySizes = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
@@ -77,9 +77,9 @@ export const startContestants = async (
     ...peers.map((name) => keep(name, startPeer(name, wanted))),
   ]);
   const { url } = started.get('rollcall') as ServerProcess;
-  await keep('bare', startBare(await sizesOf(url, directory)));
+  await keep('bare', startBare(await readBodySizes(url, directory)));
   for (const [name, server] of started) {
-    const failed = await failedClaims(server.url, directory, skillsOf[name]);
+    const failed = await findFailedClaims(server.url, directory, skillsByServer[name]);
     if (failed.length > 0) throw new Error(`${name} does not do its work: ${failed.join('; ')}`);
   }
   return started;

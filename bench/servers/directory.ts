@@ -37,17 +37,17 @@ export const createDirectory = (sizes: DirectorySizes): Directory => {
 };
 
 /** The directory in the import format (docs/import-format.md), one record per line. */
-export const importLinesOf = (directory: Directory): string =>
+export const toImportLines = (directory: Directory): string =>
   `${[
     ...directory.users.map(({ id }, index) => user(id, index)),
-    ...directory.bots.map(({ id }, index) => bot(id, index, ownerOf(directory, index))),
+    ...directory.bots.map(({ id }, index) => bot(id, index, toOwner(directory, index))),
     ...directory.users.map((holder) => session('user', holder)),
     ...directory.bots.map((holder) => session('bot', holder)),
   ]
     .map((record) => JSON.stringify(record))
     .join('\n')}\n`;
 
-const ownerOf = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
+const toOwner = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
 
 const user = (id: string, index: number): ImportRecord => ({
   kind: 'user',
@@ -65,7 +65,7 @@ const bot = (id: string, index: number, owner: string): ImportRecord => ({
   user: { username: `bot-${index}` },
   library: 'typescript',
   prefix: '!',
-  short: 'Counts what happens and tells everybody who asks for it.',
+  short: 'Counts what happens and shows it to every visitor.',
   long,
   invite: `https://chat.example/invite/${index}`,
   tags: ['utility', 'statistics'],

@@ -22,10 +22,10 @@ export interface ServerProcess {
 export interface Program {
   /** Relative to this folder. */
   readonly file: string;
-  readonly words?: readonly string[];
+  readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
   /** Further arguments for Node, e.g. `--cpu-prof`. */
-  readonly nodeWords?: readonly string[];
+  readonly nodeArgs?: readonly string[];
 }
 
 const running = new Set<ChildProcess>();
@@ -33,12 +33,17 @@ const stopMs = 15_000;
 const preload = fileURLToPath(new URL('./report-cpu.ts', import.meta.url));
 
 /** When this process ends, however it ends, it kills the started one. */
-export const endWithUs = (child: ChildProcess): void => {
+export const killOnExit = (child: ChildProcess): void => {
   running.add(child);
   child.once('close', () => running.delete(child));
 };
 
-const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): ChildProcess => {
+const launch = ({
+  file,
+  args: words = [],
+  settings = {},
+  nodeArgs: nodeWords = [],
+}: Program): ChildProcess => {
   const program = fileURLToPath(new URL(file, import.meta.url));
   const reporting = hasProc ? [] : ['--import', preload];
   const node = [...nodeFlags, ...preloaded, ...reporting, ...nodeWords];
@@ -49,7 +54,7 @@ const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): C
     stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],
     env: { ...process.env, ...settings },
   });
-  endWithUs(child);
+  killOnExit(child);
   return child;
 };
 

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Directory, importLinesOf } from './directory.ts';
+import { type Directory, toImportLines } from './directory.ts';
 import { runProgram, type ServerProcess, startServer } from './process.ts';
 
 const settings = {
@@ -49,7 +49,7 @@ export interface RollcallOptions {
   readonly stores: Readonly<Record<string, string>>;
 }
 
-const settingsOf = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
+const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
   ...settings,
   ...stores,
   ...changedSettings,
@@ -62,9 +62,9 @@ export const importDirectory = async (
   { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
 ): Promise<void> => {
   const file = join(folder.path, 'directory.jsonl');
-  writeFileSync(file, importLinesOf(directory));
-  const own = settingsOf(folder, stores);
-  await runProgram({ file: '../../ops/cli/main.ts', words: ['import', file], settings: own });
+  writeFileSync(file, toImportLines(directory));
+  const own = buildSettings(folder, stores);
+  await runProgram({ file: '../../ops/cli/main.ts', args: ['import', file], settings: own });
 };
 
 /** Starts the server on the existing stores. */
@@ -73,7 +73,11 @@ export const startOn = (
   { profileDir, stores }: Pick<RollcallOptions, 'profileDir' | 'stores'>,
 ): Promise<ServerProcess> => {
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  return startServer({ file: '../../ops/main.ts', settings: settingsOf(folder, stores), nodeWords });
+  return startServer({
+    file: '../../ops/main.ts',
+    settings: buildSettings(folder, stores),
+    nodeArgs: nodeWords,
+  });
 };
 
 /** Imports the directory and starts the server on it. */

@@ -11,14 +11,14 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sharedFolder } from './shared.ts';
+import { getSharedFolder } from './shared.ts';
 
 const lowest = 10_000;
 const highest = 30_000;
 const triesMax = 200;
 
 /** A free port of 127.0.0.1 that no other process of this run was given. */
-export const freePort = async (): Promise<number> => {
+export const findFreePort = async (): Promise<number> => {
   for (let tries = 0; tries < triesMax; tries++) {
     const port = randomInt(lowest, highest);
     if (isOurs(port) && (await isFree(port))) return port;
@@ -29,7 +29,7 @@ export const freePort = async (): Promise<number> => {
 /** Reserves the port; false when it was given out before. */
 const isOurs = (port: number): boolean => {
   try {
-    closeSync(openSync(join(sharedFolder() ?? tmpdir(), `port-${port}`), 'wx'));
+    closeSync(openSync(join(getSharedFolder() ?? tmpdir(), `port-${port}`), 'wx'));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -26,17 +26,17 @@ const lockFile = '/tmp/rollcall-packages.lock';
 const secondsMax = 600;
 
 /** Returns the program's folder. Throws what to install when it is not available. */
-export const needProgram = (needed: NeededProgram): string => {
+export const findOrInstallProgram = (needed: NeededProgram): string => {
   const present = needed.find();
   if (present !== null) return present;
-  const words = mayInstall() ? install(needed) : 'it is installed by itself only on Debian, as root';
+  const outcome = mayInstall() ? install(needed) : 'it is installed automatically only on Debian, as root';
   const installed = needed.find();
   if (installed !== null) return installed;
-  throw new Error(`This needs ${needed.name} and it is not there (${words}). ${needed.advice}`);
+  throw new Error(`This needs ${needed.name}, which is missing (${outcome}). ${needed.advice}`);
 };
 
 /** The first folder of PATH and of `more` that contains this program. */
-export const folderOf = (program: string, more: readonly string[] = []): string | null => {
+export const findFolder = (program: string, more: readonly string[] = []): string | null => {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...more];
   return folders.find((folder) => folder !== '' && isProgram(join(folder, program))) ?? null;
 };

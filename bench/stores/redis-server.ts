@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from './free-port.ts';
-import { redisServerPath } from './redis-install.ts';
+import { findFreePort } from './free-port.ts';
+import { findRedisServer } from './redis-install.ts';
 
 const startTimeoutMs = 60_000;
 const startAttempts = 3;
@@ -90,8 +90,8 @@ const splitSetting = (line: string): string[] => {
   return [`--${line.slice(0, blank)}`, value === '""' ? '' : value];
 };
 
-const guard = async (folder: string, words: readonly string[]): Promise<Guarded> => {
-  const guardian = spawn('sh', ['-c', guardianScript, 'guardian', folder, ...words], {
+const guard = async (folder: string, command: readonly string[]): Promise<Guarded> => {
+  const guardian = spawn('sh', ['-c', guardianScript, 'guardian', folder, ...command], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
@@ -157,13 +157,13 @@ const endGuarded = async ({ guardian }: Guarded, keepFolder: boolean): Promise<v
 };
 
 const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
-  const path = await redisServerPath();
+  const path = await findRedisServer();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
   const { host = loopback } = options;
-  const port = await freePort();
+  const port = await findFreePort();
   const place = { host, port, folder };
-  const words = commandLine(path, place, options);
-  let guarded = await guard(folder, words);
+  const command = commandLine(path, place, options);
+  let guarded = await guard(folder, command);
   const dispose = async (): Promise<void> => {
     await endGuarded(guarded, false);
     await rm(folder, { recursive: true, force: true });
@@ -182,7 +182,7 @@ const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
     pid: () => guarded.pid,
     kill: () => endGuarded(guarded, true),
     async start() {
-      guarded = await guard(folder, words);
+      guarded = await guard(folder, command);
       await waitForAnswer(place, guarded.pid);
     },
     signal(signal) {

@@ -8,7 +8,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 export const sharedVariable = 'ROLLCALL_TEST_CACHE';
 
 /** `null` without a runner. */
-export const sharedFolder = (): string | null => process.env[sharedVariable] || null;
+export const getSharedFolder = (): string | null => process.env[sharedVariable] || null;
 
 /**
  * Makes a folder that is not there yet. Two processes may do it at once: the first to finish renames its

@@ -4,7 +4,7 @@
  *
  * The suite starts them on free ports and ends them; no other server of the machine is touched.
  */
-import { processTicksUs, treeTicksUs } from '../measure/cpu.ts';
+import { readProcessUs, readTreeUs } from '../measure/cpu.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 
@@ -39,8 +39,8 @@ export const openStores = async (kind: Stores['kind'], peers: boolean): Promise<
   return {
     kind,
     rollcall: addresses,
-    redisUs: () => redises.reduce((sum, one) => sum + processTicksUs(one.pid()), 0),
-    postgresUs: () => (postgres === null ? 0 : treeTicksUs(postgres.pid())),
+    redisUs: () => redises.reduce((sum, one) => sum + readProcessUs(one.pid()), 0),
+    postgresUs: () => (postgres === null ? 0 : readTreeUs(postgres.pid())),
     peerRedis: async () => peerRedis?.url ?? '',
     peerDatabase: async (name) => (await postgres?.database(name)) ?? '',
     redis,
