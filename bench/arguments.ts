@@ -1,5 +1,5 @@
 /**
- * The words of `npm run bench -- …` as options, or as a complaint that a person can act on.
+ * Parses the arguments of `npm run bench -- …` into options, or throws a message that says what to correct.
  */
 import { parseArgs } from 'node:util';
 import { type Placement, placements } from './measure/places.ts';
@@ -8,12 +8,12 @@ import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 export interface Options {
   readonly scenarios: readonly ScenarioName[];
   readonly stores: 'redis' | 'embedded';
-  /** With which peers to compare: in all scenarios, in `stats` alone, or not at all. */
+  /** The peers to compare with: in all scenarios, in `stats` alone, or none. */
   readonly peers: 'all' | 'stats' | 'none';
   readonly quick: boolean;
   readonly races: boolean;
   readonly rounds: number;
-  /** Rounds are left out when a run would take longer; 0: no limit. */
+  /** A run that would take longer has fewer rounds; 0: no limit. */
   readonly secondsMax: number;
   readonly connections: number;
   readonly rate: number;
@@ -27,7 +27,7 @@ export interface Options {
   readonly outFolder: string | null;
   readonly profileDir: string | null;
   readonly help: boolean;
-  /** A server that already runs; `null`: servers of our own. */
+  /** A server that already runs; `null`: the suite starts its servers. */
   readonly target: TargetOptions | null;
 }
 
@@ -44,8 +44,8 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
-Measures Rollcall beside a bare uWebSockets.js server and idiomatic peers (Fastify, Express), alternating, on
-this machine, with a Redis and a Postgres of its own. Under three minutes. Leaves report.html, report.md and
+Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify, Express), in turn, on
+this machine, with a Redis and a Postgres of its own. Under three minutes. Writes report.html, report.md and
 result.json.
 
   --quick            five shorter rounds of stats, read, page and vote: under 90 seconds
@@ -55,51 +55,55 @@ result.json.
   --rounds N         rounds per scenario (3; quick 5)
   --seconds S        measured seconds per round and server (0.5)
   --connections N    open connections (256)
-  --rate N           open loop: N requests/s; latency counts from when each was due
+  --rate N           open loop: N requests/s; latency counts from the scheduled time
   --bots N           bots in the directory (1000)
   --load NAME        auto (default): wrk where it is installed, else autocannon; or one of the two
   --placement NAME   one-core (CPU), free (requests/s, latency); default both
   --limit SECONDS    makes rounds shorter or fewer when the run would take longer (140; quick 68); 0: no limit
-  --json FILE        also writes the whole result there
-  --out FOLDER       where the report goes (bench/results/<time>; quick: nowhere)
-  --profile FOLDER   also leaves a CPU profile of the server there
+  --json FILE        also writes the whole result to FILE
+  --out FOLDER       where the report goes (bench/results/<time>; quick: no report)
+  --profile FOLDER   also writes a CPU profile of the server to FOLDER
   --help             this text
 
-Load on a server that already runs, which counts what is sent:
+Load on a server that already runs (it counts these requests):
   --url URL --tokens FILE   FILE is {"bots": [{"id": "…", "token": "…"}], "users": [ … ]};
-                            "tokens FOLDER" makes one, with a directory to import
-  --i-own-this              needed when URL is not this machine; 10 connections and 100 requests/s unless told
+                            "tokens FOLDER" writes one, with a directory to import
+  --i-own-this              needed when URL is not this machine; default 10 connections and 100 requests/s
 
-Ctrl-C ends the run, its servers too, and reports what there is.
+Ctrl-C ends the run and its servers, and reports what was measured.
 `;
 
-const numberOf = (name: string, text: string, bounds: readonly [number, number]): number => {
+const parseNumber = (name: string, text: string, bounds: readonly [number, number]): number => {
   const value = Number(text);
   const [min, max] = bounds;
   if (text.trim() !== '' && value >= min && value <= max) return value;
   throw new ArgumentError(`--${name} is "${text}" but must be a number from ${min} to ${max}.`);
 };
 /** Throws `ArgumentError`. */
-export const countOf = (name: string, text: string, bounds: readonly [number, number]): number => {
-  const value = numberOf(name, text, bounds);
+export const parseCount = (name: string, text: string, bounds: readonly [number, number]): number => {
+  const value = parseNumber(name, text, bounds);
   if (Number.isInteger(value)) return value;
   throw new ArgumentError(`--${name} must be a whole number.`);
 };
-const oneOf = <Word extends string>(name: string, text: string, words: readonly Word[]): Word => {
-  const found = words.find((word) => word === text);
+const parseChoice = <Choice extends string>(
+  name: string,
+  text: string,
+  choices: readonly Choice[],
+): Choice => {
+  const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
-  throw new ArgumentError(`--${name} is "${text}" but must be one of ${words.join(', ')}.`);
+  throw new ArgumentError(`--${name} is "${text}" but must be one of ${choices.join(', ')}.`);
 };
 
-const scenariosOf = (
+const parseScenarios = (
   text: string | undefined,
   otherwise: readonly ScenarioName[],
 ): readonly ScenarioName[] => {
   if (text === undefined) return otherwise;
-  const wanted = text.split(',').map((word) => word.trim());
-  for (const word of wanted) {
-    if ((scenarioNames as readonly string[]).includes(word)) continue;
-    throw new ArgumentError(`There is no scenario "${word}"; there are ${scenarioNames.join(', ')}.`);
+  const wanted = text.split(',').map((name) => name.trim());
+  for (const name of wanted) {
+    if ((scenarioNames as readonly string[]).includes(name)) continue;
+    throw new ArgumentError(`There is no scenario "${name}"; the scenarios are ${scenarioNames.join(', ')}.`);
   }
   return scenarioNames.filter((name) => wanted.includes(name));
 };
@@ -128,9 +132,9 @@ const shape = {
   'i-own-this': flag,
 } as const;
 
-const valuesOf = (words: readonly string[]) => {
+const parseOptions = (args: readonly string[]) => {
   try {
-    return parseArgs({ args: [...words], options: shape }).values;
+    return parseArgs({ args: [...args], options: shape }).values;
   } catch (error) {
     throw new ArgumentError((error as Error).message.split('. ')[0] ?? 'unknown option');
   }
@@ -142,19 +146,19 @@ const defaultFolder = (): string =>
 const quickScenarios = ['stats', 'read', 'page', 'vote'] as const;
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-const strangeScenarios = ['stats', 'read', 'page', 'vote', 'mixed'] as const;
+const targetScenarios = ['stats', 'read', 'page', 'vote', 'mixed'] as const;
 
-interface TargetWords {
+interface GivenTarget {
   readonly url?: string;
   readonly tokens?: string;
   readonly 'i-own-this': boolean;
 }
 
-/** A server that is not on this machine must be said to be one's own. */
-const targetOf = (given: TargetWords): TargetOptions | null => {
+/** A server on another machine needs `--i-own-this`. */
+const parseTarget = (given: GivenTarget): TargetOptions | null => {
   if (given.url === undefined) {
     if (given.tokens === undefined) return null;
-    throw new ArgumentError('--tokens goes with --url.');
+    throw new ArgumentError('--tokens needs --url.');
   }
   if (!URL.canParse(given.url) || !/^https?:$/.test(new URL(given.url).protocol)) {
     throw new ArgumentError(`--url is "${given.url}" but must be like http://127.0.0.1:8080.`);
@@ -164,7 +168,7 @@ const targetOf = (given: TargetWords): TargetOptions | null => {
   const isLoopback = loopback.test(hostname);
   if (!isLoopback && !given['i-own-this']) {
     throw new ArgumentError(
-      `${origin} is not this machine. A load test of somebody else's server is an attack; ` +
+      `${origin} is not this machine. A load test of a server that is not yours is an attack; ` +
         'if it is yours, add --i-own-this.',
     );
   }
@@ -172,29 +176,29 @@ const targetOf = (given: TargetWords): TargetOptions | null => {
 };
 
 /** Throws `ArgumentError`. */
-export const parseArguments = (words: readonly string[]): Options => {
-  const given = valuesOf(words);
+export const parseArguments = (args: readonly string[]): Options => {
+  const given = parseOptions(args);
   const { quick } = given;
-  const target = targetOf(given);
+  const target = parseTarget(given);
   const isFar = target !== null && !target.isLoopback;
-  const usual = target === null ? (quick ? quickScenarios : scenarioNames) : strangeScenarios;
+  const usual = target === null ? (quick ? quickScenarios : scenarioNames) : targetScenarios;
   return {
     target,
-    scenarios: scenariosOf(given.only, usual),
-    stores: oneOf('stores', given.stores ?? 'redis', ['redis', 'embedded']),
-    peers: oneOf('peers', given.peers ?? (quick ? 'stats' : 'all'), ['all', 'stats', 'none']),
+    scenarios: parseScenarios(given.only, usual),
+    stores: parseChoice('stores', given.stores ?? 'redis', ['redis', 'embedded']),
+    peers: parseChoice('peers', given.peers ?? (quick ? 'stats' : 'all'), ['all', 'stats', 'none']),
     quick,
     races: !quick,
-    rounds: countOf('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
-    secondsMax: countOf('limit', given.limit ?? (quick ? '68' : '140'), [0, 86_400]),
-    connections: countOf('connections', given.connections ?? (isFar ? '10' : '256'), [1, 1_024]),
-    rate: countOf('rate', given.rate ?? (isFar ? '100' : '0'), [0, 1_000_000]),
+    rounds: parseCount('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
+    secondsMax: parseCount('limit', given.limit ?? (quick ? '68' : '140'), [0, 86_400]),
+    connections: parseCount('connections', given.connections ?? (isFar ? '10' : '256'), [1, 1_024]),
+    rate: parseCount('rate', given.rate ?? (isFar ? '100' : '0'), [0, 1_000_000]),
     warmupSeconds: quick ? 0.1 : 0.15,
-    measureSeconds: numberOf('seconds', given.seconds ?? '0.5', [0.2, 60]),
-    bots: countOf('bots', given.bots ?? '1000', [10, 100_000]),
-    load: oneOf('load', given.load ?? 'auto', ['auto', 'autocannon', 'wrk']),
+    measureSeconds: parseNumber('seconds', given.seconds ?? '0.5', [0.2, 60]),
+    bots: parseCount('bots', given.bots ?? '1000', [10, 100_000]),
+    load: parseChoice('load', given.load ?? 'auto', ['auto', 'autocannon', 'wrk']),
     placements:
-      given.placement === undefined ? placements : [oneOf('placement', given.placement, placements)],
+      given.placement === undefined ? placements : [parseChoice('placement', given.placement, placements)],
     jsonFile: given.json ?? null,
     outFolder: given.out ?? (quick ? null : defaultFolder()),
     profileDir: given.profile ?? null,

@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures, prints the report, leaves it as JSON, Markdown and HTML.
+ * `npm run bench`: measures, prints the report, writes it as JSON, Markdown and HTML.
  *
- * The first Ctrl-C ends the round under way, drains the servers and reports what there is; a second one ends
- * everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood, 130
- * interrupted.
+ * The first Ctrl-C ends the current round, drains the servers and reports what was measured; a second one
+ * ends everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood,
+ * 130 interrupted.
  */
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
@@ -11,9 +11,9 @@ import { runCompare } from './commands/compare.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runTokens } from './commands/tokens.ts';
 import { createLive } from './report/live.ts';
-import { profileText } from './report/profile.ts';
+import { describeProfile } from './report/profile.ts';
 import type { Result } from './report/result.ts';
-import { reportText } from './report/text.ts';
+import { renderText } from './report/text.ts';
 import { writeReports } from './report/write.ts';
 import { killAll } from './servers/process.ts';
 import { runSuite } from './suite.ts';
@@ -36,7 +36,7 @@ const stopOnSignals = (): AbortSignal => {
 const measure = async (options: Options): Promise<Result> => {
   const stop = stopOnSignals();
   const live = createLive(process.stderr);
-  stop.addEventListener('abort', () => live.keep('Interrupted: ending the servers and the stores …'));
+  stop.addEventListener('abort', () => live.print('Interrupted: ending the servers and the stores …'));
   try {
     return options.target === null
       ? await runSuite(options, live, stop)
@@ -49,17 +49,17 @@ const measure = async (options: Options): Promise<Result> => {
 const run = async (options: Options): Promise<number> => {
   const result = await measure(options);
   if (result.samples.length > 0 || result.idle.length > 0) {
-    console.log(`\n${reportText(result)}`);
+    console.log(`\n${renderText(result)}`);
     if (options.outFolder !== null) console.log(`\nReport: ${writeReports(options.outFolder, result)}`);
   } else
     console.log(`Nothing was measured${result.interrupted ? ' before the interruption' : ''}: no report.`);
-  if (options.profileDir !== null) console.log(`\n${profileText(options.profileDir, 25)}`);
+  if (options.profileDir !== null) console.log(`\n${describeProfile(options.profileDir, 25)}`);
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(result, null, 2)}\n`);
   return result.interrupted ? interruptedCode : 0;
 };
 
-const dispatch = async (words: readonly string[]): Promise<number> => {
-  const [command, ...rest] = words;
+const dispatch = async (args: readonly string[]): Promise<number> => {
+  const [command, ...rest] = args;
   if (command === 'compare') {
     const { text, exitCode } = runCompare(rest);
     console.log(text);
@@ -70,27 +70,27 @@ const dispatch = async (words: readonly string[]): Promise<number> => {
     console.log(runTokens(rest));
     return 0;
   }
-  const options = parseArguments(words);
+  const options = parseArguments(args);
   if (!options.help) return run(options);
   console.log(usage);
   return 0;
 };
 
-const main = async (words: readonly string[]): Promise<number> => {
+const main = async (args: readonly string[]): Promise<number> => {
   try {
-    return await dispatch(words);
+    return await dispatch(args);
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error));
     if (!(error instanceof ArgumentError)) return 1;
-    console.error('\nnpm run bench -- --help tells all options.');
+    console.error('\nnpm run bench -- --help lists all options.');
     return 2;
   }
 };
 
-// Whatever ends this process, a bug too, ends what it started.
+// However this process ends, also by a bug, it ends what it started.
 process.on('exit', killAll);
 
 const exitCode = await main(process.argv.slice(2));
-// An interrupted start may still be under way.
+// An interrupted start may still be in progress.
 if (exitCode === interruptedCode) process.exit(exitCode);
 process.exitCode = exitCode;

@@ -1,60 +1,62 @@
 /**
- * Who is measured in which scenario, where, how often and for how long. Pure.
+ * Plans which servers are measured in which scenario, where, how often and for how long. Pure.
  *
- * A run has a time limit. When it is short of time its rounds get shorter, and only when that is not
- * enough are rounds left out. Votes are used up, so every round knows what those before it may have used.
- * Called by the suite.
+ * A run has a time limit. When time is short, rounds get shorter, and only when that is not enough are rounds
+ * left out. No vote may be sent twice, so every round knows which votes those before it may have used. Called
+ * by the suite.
  */
 import type { Options } from './arguments.ts';
 import type { Placement } from './measure/places.ts';
-import { scenarioOf } from './scenarios/all.ts';
+import { findScenario } from './scenarios/all.ts';
 import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
 import { votesPerConnectionAndSecond } from './scenarios/vote.ts';
 import { type ServerName, serverNames } from './servers/contestants.ts';
 
-/** Also where the time limit is over; the full run has many scenarios. */
+/** Also when the time limit is over; the full run has many scenarios. */
 const roundsMin = { quick: 3, full: 1 };
-/** Rounds that do not count, until so many requests were answered; a slow server is not waited for. */
+/** Warm-up rounds run until so many requests were answered, and at most this many for a slow server. */
 export const warmUp = {
   turnsMax: { rollcall: 8, bare: 1, peer: 2 },
   requests: 40_000,
   seconds: 0.6,
-  /** Of the time a scenario has; on a slow machine it would take it all. */
+  /** The share of a scenario's time that warm-up may take; on a slow machine it would take all. */
   shareMax: 0.55,
 } as const;
-/** No round is shorter, however little time there is. */
+/** The shortest round, however little time there is. */
 const measureSecondsMin = 0.2;
 
-export const loadScenariosOf = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
+export const selectLoadScenarios = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
   scenarios.filter((name) => name !== 'idle');
 
 /** A quick run compares with peers in `stats` alone. */
 const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
   if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
-  return scenarioOf(name).peers;
+  return findScenario(name).peers;
 };
 
 /** The peers that the chosen scenarios need. */
-export const peersOf = (options: Pick<Options, 'peers' | 'scenarios'>): readonly PeerName[] => {
-  const wanted = new Set(loadScenariosOf(options).flatMap((name) => peersFor(options, name)));
+export const selectPeers = (options: Pick<Options, 'peers' | 'scenarios'>): readonly PeerName[] => {
+  const wanted = new Set(selectLoadScenarios(options).flatMap((name) => peersFor(options, name)));
   return peerNames.filter((name) => wanted.has(name));
 };
 
 /** One server at one place. */
 export interface Turn {
   readonly server: ServerName;
-  /** `null`: this machine does not let us place processes. */
+  /** `null`: this machine does not allow us to place processes. */
   readonly placement: Placement | null;
 }
 
-/** A quick run takes requests/s from `stats` alone, of those where they are compared; and no CPU of SQL's. */
+/**
+ * A quick run measures requests/s in `stats` alone, for the servers compared there, and no CPU of SQL peers.
+ */
 const isWorthwhile = (name: LoadScenarioName, { server, placement }: Turn): boolean => {
   if (placement === 'one-core') return server !== 'fastify-sql';
   return name === 'stats' && (server === 'rollcall' || server === 'fastify-sql');
 };
 
-/** All turns of one round. Who goes first changes, so that nobody always finds the machine warm. */
-export const turnsOf = (
+/** All turns of one round. The order rotates, so that no server always runs on a warm machine. */
+export const planTurns = (
   options: Pick<Options, 'quick' | 'peers'>,
   placements: readonly (Placement | null)[],
   { name, round }: { readonly name: LoadScenarioName; readonly round: number },
@@ -78,7 +80,7 @@ const secondsMax = (times: Times): number =>
 
 /**
  * The votes a run may use: each user votes once for each bot, no round repeats another's, and `mixed` begins
- * behind those of `vote`, whether or not that is run.
+ * after those of `vote`, whether or not `vote` runs.
  */
 export const usersPerConnection = (options: Times & Pick<Options, 'scenarios' | 'bots'>): number => {
   const { scenarios } = options;
@@ -89,8 +91,8 @@ export const usersPerConnection = (options: Times & Pick<Options, 'scenarios' | 
 const usedBefore = (times: Times, name: LoadScenarioName): number =>
   name === 'mixed' ? secondsMax(times) : 0;
 
-/** Seconds of rounds before this one. The same for all servers, which so get the same requests. */
-export const usedSecondsOf = (
+/** Seconds of the rounds before this one: the same for all servers, so that they get the same requests. */
+export const sumUsedSeconds = (
   times: Times,
   { name, round, placement }: { name: LoadScenarioName; round: number; placement: Placement | null },
 ): number => {
@@ -98,7 +100,7 @@ export const usedSecondsOf = (
   const each = times.warmupSeconds + times.measureSeconds;
   return usedBefore(times, name) + warmUpSecondsMax(times) + index * each;
 };
-export const usedSecondsOfWarmUp = (times: Times, name: LoadScenarioName, turn: number): number =>
+export const sumWarmUpSeconds = (times: Times, name: LoadScenarioName, turn: number): number =>
   usedBefore(times, name) + turn * (warmUp.seconds + times.warmupSeconds);
 
 export interface Left {
@@ -107,12 +109,12 @@ export interface Left {
   readonly turns: number;
   /** For this scenario. */
   readonly seconds: number;
-  /** What a turn takes beside its warm-up and the measured time. */
+  /** The time of a turn beside its warm-up and the measured time. */
   readonly betweenSeconds: number;
 }
 
-/** How long each turn of a round is measured that begins now; 0: the round is left out. */
-export const secondsFor = (
+/** The measured time of each turn of the next round; 0: the round is left out. */
+export const planSeconds = (
   options: Pick<Options, 'quick' | 'rounds' | 'secondsMax' | 'warmupSeconds' | 'measureSeconds'>,
   left: Left,
 ): number => {

@@ -2,8 +2,8 @@
  * One bench run: starts stores and servers, gives all servers the same load in turn, round after round, and
  * ends them.
  *
- * Servers, load and suite are processes of their own. Invariant: whatever happens, everything that was
- * started is ended and the folder removed; what was measured until then is returned. Called by main.ts.
+ * Servers, load and suite are processes of their own. Invariant: however the run ends, it ends everything it
+ * started, removes the folder, and returns what was measured until then. Called by main.ts.
  */
 import type { Options } from './arguments.ts';
 import { openLoad } from './load/load.ts';
@@ -13,29 +13,29 @@ import { describeMachine } from './measure/machine.ts';
 import { watchMoments } from './measure/moments.ts';
 import { canPlace, type Placement } from './measure/places.ts';
 import { measureRound, type Target } from './measure/round.ts';
-import { votesLetThrough } from './peers/check.ts';
+import { countAcceptedVotes } from './peers/check.ts';
 import {
-  loadScenariosOf,
-  peersOf,
-  secondsFor,
+  planSeconds,
+  planTurns,
+  selectLoadScenarios,
+  selectPeers,
+  sumUsedSeconds,
+  sumWarmUpSeconds,
   type Turn,
-  turnsOf,
-  usedSecondsOf,
-  usedSecondsOfWarmUp,
   usersPerConnection,
   warmUp,
 } from './plan.ts';
 import type { Live } from './report/live.ts';
 import {
+  collectRatios,
   type Idle,
   type Moment,
   type Races,
   type Result,
-  ratiosOf,
   type Sample,
-  scenarioFiguresOf,
+  toScenarioFigures,
 } from './report/result.ts';
-import { scenarioOf } from './scenarios/all.ts';
+import { findScenario } from './scenarios/all.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
 import { type Contestants, type ServerName, serverNames, startContestants } from './servers/contestants.ts';
 import { createDirectory, type Directory } from './servers/directory.ts';
@@ -51,7 +51,7 @@ interface Run {
   readonly live: Live;
   readonly begunMs: number;
   readonly signal: AbortSignal;
-  /** What of the wanted ones this machine allows; `null`: cannot place. */
+  /** The requested placements that this machine allows; `null`: it allows none. */
   readonly placements: readonly (Placement | null)[];
   readonly directory: Directory;
   readonly load: Load;
@@ -62,7 +62,7 @@ interface Run {
   betweenMs: number;
 }
 
-/** Measures everything, or as much as `signal` leaves time for. Rejects when a server cannot start. */
+/** Measures everything, or what it can before `signal` aborts. Rejects when a server cannot start. */
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
   const users = usersPerConnection(options) * options.connections;
@@ -83,21 +83,21 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     betweenMs: 0,
   };
   try {
-    // The load ends before its servers do, also when it is interrupted in the middle.
+    // The load ends before its servers, also when it is interrupted.
     await withServers(run, (servers, stores) => measureAll(run, servers, stores).finally(load.close));
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     await load.close();
   }
-  return resultOf(run, machine);
+  return buildResult(run, machine);
 };
 
-const resultOf = (run: Run, machine: Result['machine']): Result => {
+const buildResult = (run: Run, machine: Result['machine']): Result => {
   const { options, samples } = run;
-  const scenarios = loadScenariosOf(options)
+  const scenarios = selectLoadScenarios(options)
     .filter((name) => samples.some(({ scenario }) => scenario === name))
-    .map((name) => scenarioFiguresOf(name, samples, serverNames));
+    .map((name) => toScenarioFigures(name, samples, serverNames));
   return {
     version: 2,
     machine,
@@ -108,7 +108,7 @@ const resultOf = (run: Run, machine: Result['machine']): Result => {
     rate: options.rate,
     measureSeconds: options.measureSeconds,
     settings: changedSettings,
-    ratios: ratiosOf(scenarios),
+    ratios: collectRatios(scenarios),
     scenarios,
     races: run.races,
     idle: run.idle,
@@ -124,17 +124,17 @@ const withServers = async (
 ): Promise<void> => {
   const { options, live, directory } = run;
   const folder = createFolder();
-  const peers = peersOf(options);
+  const peers = selectPeers(options);
   const started = new Map<ServerName, ServerProcess>();
-  live.keep(`Starting ${options.stores === 'redis' ? 'Redis, Postgres and ' : ''}the servers …`);
+  live.print(`Starting ${options.stores === 'redis' ? 'Redis, Postgres and ' : ''}the servers …`);
   const stores = await openStores(options.stores, peers.length > 0);
   try {
     const wanted = { stores, directory, folder, peers, profileDir: options.profileDir };
     const servers = await untilAborted(run.signal, startContestants(wanted, started));
-    live.keep(`All ${servers.size} do their work (bench/peers/check.ts).`);
+    live.print(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
   } finally {
-    // Only a profile needs an orderly end: the stores go too.
+    // Only a profile needs an orderly end, because the stores are removed too.
     if (options.profileDir === null) for (const server of started.values()) server.child.kill('SIGKILL');
     await Promise.all([...started.values()].map((server) => server.stop()));
     await stores.close();
@@ -153,7 +153,7 @@ const measureAll = async (run: Run, servers: Contestants, stores: Stores): Promi
 };
 
 const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
-  for (const name of loadScenariosOf(run.options)) {
+  for (const name of selectLoadScenarios(run.options)) {
     await measureScenario(run, name, { servers, stores });
     if (run.signal.aborted) return;
   }
@@ -168,18 +168,18 @@ interface World {
 
 const measureScenario = async (run: Run, name: LoadScenarioName, world: World): Promise<void> => {
   const { options, live, placements } = run;
-  live.keep(`${name}: ${scenarioOf(name).summary}`);
-  const servers = new Set(turnsOf(options, placements, { name, round: 0 }).map(({ server }) => server));
-  const untilMs = deadlineOf(run, name);
+  live.print(`${name}: ${findScenario(name).summary}`);
+  const servers = new Set(planTurns(options, placements, { name, round: 0 }).map(({ server }) => server));
+  const untilMs = computeDeadlineMs(run, name);
   stepTo(run, name, 0);
   const nowMs = performance.now();
   const warmUntilMs = nowMs + (untilMs - nowMs) * warmUp.shareMax;
   for (const server of servers) await warmUpServer(run, { name, server, world, untilMs: warmUntilMs });
   for (let round = 1; round <= options.rounds; round++) {
-    const turns = turnsOf(options, placements, { name, round });
+    const turns = planTurns(options, placements, { name, round });
     const seconds = (untilMs - performance.now()) / 1_000;
     const left = { round, turns: turns.length, seconds, betweenSeconds: betweenSecondsOf(run) };
-    const measureSeconds = secondsFor(options, left);
+    const measureSeconds = planSeconds(options, left);
     if (measureSeconds === 0) return;
     for (const turn of turns) {
       if (run.signal.aborted) return;
@@ -189,11 +189,11 @@ const measureScenario = async (run: Run, name: LoadScenarioName, world: World): 
   }
 };
 
-/** How far the run is, in turns: `rounds` of this scenario are done, warm-up counting as one more. */
+/** The progress of the run in turns: `rounds` of this scenario are done; warm-up counts as one more. */
 const stepTo = ({ options, placements, live }: Run, name: LoadScenarioName, rounds: number): void => {
   const turnsIn = (one: LoadScenarioName): number =>
-    turnsOf(options, placements, { name: one, round: 1 }).length;
-  const names = loadScenariosOf(options);
+    planTurns(options, placements, { name: one, round: 1 }).length;
+  const names = selectLoadScenarios(options);
   const sum = (some: readonly LoadScenarioName[]): number =>
     some.reduce((turns, one) => turns + turnsIn(one), 0) * (options.rounds + 1);
   const done = rounds === 0 ? 0 : (rounds + 1) * turnsIn(name);
@@ -212,7 +212,7 @@ const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn
   const process = servers.get(server);
   if (process === undefined) return;
   live.show(`${name}, round ${round} of ${options.rounds}: ${server} …`);
-  const usedSeconds = usedSecondsOf(options, turn);
+  const usedSeconds = sumUsedSeconds(options, turn);
   const loadRound = 2 * round + (placement === 'free' ? 1 : 0);
   const target: Target = { scenario: name, round: loadRound, usedSeconds, server, process, placement };
   const means = { ...run, options: { ...options, measureSeconds } };
@@ -220,19 +220,19 @@ const measureTurn = async (run: Run, { servers, stores }: World, turn: RoundTurn
   const sample = { ...(await untilAborted(signal, measureRound(means, stores, target))), round };
   run.betweenMs += performance.now() - begunMs - (options.warmupSeconds + measureSeconds) * 1_000;
   run.samples.push(sample);
-  live.keep(lineOf(sample));
+  live.print(formatSample(sample));
 };
 
-/** What a turn takes beside what it measures: a generator is started, requests are made. */
+/** The time of a turn beside its measured time: starting a generator, building requests. */
 const betweenSecondsOf = ({ betweenMs, samples }: Run): number =>
   betweenMs / 1_000 / Math.max(1, samples.length);
 
 /** When a scenario of a run with a time limit should end. */
-const deadlineOf = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
+const computeDeadlineMs = ({ options, begunMs }: Run, name: LoadScenarioName): number => {
   if (options.secondsMax === 0) return Number.POSITIVE_INFINITY;
-  const names = loadScenariosOf(options);
+  const names = selectLoadScenarios(options);
   const weightOf = (one: LoadScenarioName): number =>
-    turnsOf(options, options.placements, { name: one, round: 1 }).length;
+    planTurns(options, options.placements, { name: one, round: 1 }).length;
   const left = names.slice(names.indexOf(name)).reduce((sum, one) => sum + weightOf(one), 0);
   const nowMs = performance.now();
   return nowMs + ((begunMs + options.secondsMax * 1_000 - nowMs) * weightOf(name)) / left;
@@ -242,14 +242,14 @@ interface Cold {
   readonly name: LoadScenarioName;
   readonly server: ServerName;
   readonly world: World;
-  /** From then on each server gets one warm-up round only: the machine is slow. */
+  /** After this time each server gets one warm-up round only: the machine is slow. */
   readonly untilMs: number;
 }
 
 /**
- * Rounds that do not count: entities become live, sessions and profiles are read, code is compiled. As many
- * as it takes for so many requests, but few: a slow server is not waited for. Their requests are others than
- * those that are measured, as a repeated visit costs less than a new one.
+ * Warm-up rounds, which do not count: entities are activated, sessions and profiles are read, code is
+ * compiled. As many as a number of requests takes, up to a maximum for a slow server. They send other
+ * requests than the measured rounds, because a repeated visit costs less than a new one.
  */
 const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): Promise<void> => {
   const process = world.servers.get(server);
@@ -263,7 +263,7 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
     const target: Target = {
       scenario: name,
       round: 1_000 + turn,
-      usedSeconds: usedSecondsOfWarmUp(run.options, name, turn),
+      usedSeconds: sumWarmUpSeconds(run.options, name, turn),
       server,
       process,
       placement: run.placements[0] ?? null,
@@ -272,12 +272,12 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
   }
 };
 
-const lineOf = ({ round, placement, server, load, cpuUs }: Sample): string =>
+const formatSample = ({ round, placement, server, load, cpuUs }: Sample): string =>
   `  ${round} ${placement.padEnd(8)} ${server.padEnd(13)}` +
   ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
   `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
 
-/** Ten thousand open connections that say nothing. A machine that does not allow them is told about. */
+/** Measures ten thousand silent connections. Reports when the machine does not allow them. */
 const measureIdleOnes = async (
   { live, directory, idle, signal }: Run,
   servers: Contestants,
@@ -290,26 +290,26 @@ const measureIdleOnes = async (
     try {
       const found = await measureIdle(name, server, { connections: idleConnections, path });
       idle.push(found);
-      live.keep(`idle: ${name} uses ${Math.round(found.bytesPerConnection)} bytes for each connection`);
+      live.print(`idle: ${name} uses ${Math.round(found.bytesPerConnection)} bytes for each connection`);
     } catch (error) {
-      live.keep(`idle: not measured (${String(error)}); see ulimit -n`);
+      live.print(`idle: not measured (${String(error)}); see ulimit -n`);
     }
   }
 };
 
-/** A thousand simultaneous votes of one user for one bot: how many come through? */
+/** Sends a thousand simultaneous votes of one user for one bot and counts the accepted ones. */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {
   const through: Partial<Record<ServerName, number>> = {};
   for (const name of ['rollcall', 'fastify-redis', 'express-sql'] as const) {
     const server = servers.get(name);
     if (server === undefined) continue;
-    through[name] = await votesLetThrough(server.url, directory, racesAtOnce);
-    live.keep(`races: ${name} let ${through[name]} of ${racesAtOnce} simultaneous votes through`);
+    through[name] = await countAcceptedVotes(server.url, directory, racesAtOnce);
+    live.print(`races: ${name} accepted ${through[name]} of ${racesAtOnce} simultaneous votes`);
   }
   return { atOnce: racesAtOnce, through };
 };
 
-/** Rejects on the signal, or gives what the task gives. What the task started ends with the process. */
+/** Resolves as the task does, or rejects on the signal. What the task started ends with the process. */
 const untilAborted = async <Value>(signal: AbortSignal, task: Promise<Value>): Promise<Value> => {
   let stop = (): void => {};
   const stopped = new Promise<never>((_, reject) => {
@@ -322,7 +322,7 @@ const untilAborted = async <Value>(signal: AbortSignal, task: Promise<Value>): P
   } finally {
     signal.removeEventListener('abort', stop);
     task.catch(() => {
-      // The load is ended by the caller, and its round with it.
+      // The caller ends the load, and with it the round.
     });
   }
 };

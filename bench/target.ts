@@ -1,9 +1,9 @@
 /**
- * Load on a server that already runs (`--url`): requests/s, latency, bytes, errors. Nothing is compared and
- * no CPU is read, as the server is not ours.
+ * Load on a server that already runs (`--url`): requests/s, latency, bytes, errors. Compares nothing and
+ * reads no CPU, because the server is not ours.
  *
- * It changes data there: posts, clicks and votes are counted for the bots and users of the tokens file. What
- * keeps a careless user from doing harm is in arguments.ts (`targetOf`). Called by main.ts.
+ * Changes data there: posts, clicks and votes count for the bots and users of the tokens file. arguments.ts
+ * (`targetOf`) has the safeguards. Called by main.ts.
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
@@ -11,7 +11,7 @@ import { openAutocannon } from './load/autocannon.ts';
 import type { Load } from './load/order.ts';
 import { describeMachine } from './measure/machine.ts';
 import type { Live } from './report/live.ts';
-import { type Result, type Sample, scenarioFiguresOf } from './report/result.ts';
+import { type Result, type Sample, toScenarioFigures } from './report/result.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
 import type { Directory, Holder } from './servers/directory.ts';
 
@@ -39,7 +39,7 @@ export const readTokens = (file: string): Directory => {
   throw new ArgumentError(`--tokens ${file} names no bots, and all scenarios need some.`);
 };
 
-/** Throws in words when the server is not there, or does not know the bots. */
+/** Throws a message when the server does not answer, or does not know the bots. */
 const lookAt = async ({ url }: TargetOptions, { bots }: Directory): Promise<void> => {
   const id = bots[0]?.id;
   const response = await fetch(`${url}/bots/${id}`).catch(() => null);
@@ -56,7 +56,7 @@ const cpuUnknown = { cpuUs: 0, mainCpuUs: 0, redisCpuUs: 0, postgresCpuUs: 0, co
 
 const measure = async (load: Load, { options, target, scenario, round }: Turn): Promise<Sample> => {
   const { connections, rate, warmupSeconds, measureSeconds } = options;
-  // `mixed` goes on with votes where `vote` ended.
+  // `mixed` continues with the votes after those of `vote`.
   const turn = round - 1 + (scenario === 'mixed' ? options.rounds : 0);
   const usedSeconds = turn * (warmupSeconds + measureSeconds);
   const seconds = { usedSeconds, warmupSeconds, measureSeconds };
@@ -71,7 +71,7 @@ interface Turn {
   readonly round: number;
 }
 
-/** As runSuite, against `options.target`. */
+/** Like runSuite, against `options.target`. */
 export const runTarget = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const { target } = options;
   if (target === null) throw new Error('no target');
@@ -83,7 +83,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
   signal.addEventListener('abort', () => void load.close());
   const machine = describeMachine();
   const pace = options.rate === 0 ? 'as fast as it answers' : `${options.rate} requests/s`;
-  live.keep(`${target.url}: ${options.connections} connections, ${pace}`);
+  live.print(`${target.url}: ${options.connections} connections, ${pace}`);
   try {
     for (const scenario of scenarios) {
       for (let round = 1; round <= options.rounds && !signal.aborted; round++) {
@@ -92,7 +92,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
         samples.push(sample);
         const { requestsPerSecond, latencyMs } = sample.load;
         const p99 = (latencyMs[4] ?? 0).toFixed(1);
-        live.keep(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
+        live.print(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
       }
     }
   } catch (error) {
@@ -113,7 +113,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
     ratios: {},
     scenarios: scenarios
       .filter((name) => samples.some((sample) => sample.scenario === name))
-      .map((name) => scenarioFiguresOf(name, samples, ['rollcall'])),
+      .map((name) => toScenarioFigures(name, samples, ['rollcall'])),
     races: null,
     idle: [],
     moments: [],

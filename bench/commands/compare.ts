@@ -1,13 +1,14 @@
 /**
- * `npm run bench -- compare A.json B.json`: says of every figure whether B is better, worse, or within noise.
+ * `npm run bench -- compare A.json B.json`: says for every figure whether B is better, worse, or within
+ * noise.
  *
  * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared. Called by main.ts.
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError } from '../arguments.ts';
-import { compareResults, compareTable, differences } from '../report/compare.ts';
+import { buildCompareTable, compareResults, findDifferences } from '../report/compare.ts';
 import type { Result } from '../report/result.ts';
-import { align } from '../report/text.ts';
+import { alignColumns } from '../report/text.ts';
 
 const resultIn = (file: string): Result => {
   let result: Partial<Result>;
@@ -17,10 +18,10 @@ const resultIn = (file: string): Result => {
     throw new ArgumentError(`${file} cannot be read as a result: ${(error as Error).message}`);
   }
   if (result.version === 2 && Array.isArray(result.scenarios)) return result as Result;
-  throw new ArgumentError(`${file} is no result of this suite; write one with --json FILE.`);
+  throw new ArgumentError(`${file} is not a result of this suite; write one with --json FILE.`);
 };
 
-/** Text for the terminal, and the exit code. Throws `ArgumentError`. */
+/** Returns text for the terminal, and the exit code. Throws `ArgumentError`. */
 export const runCompare = (
   files: readonly string[],
 ): { readonly text: string; readonly exitCode: number } => {
@@ -29,7 +30,7 @@ export const runCompare = (
     throw new ArgumentError('compare needs two files: npm run bench -- compare BEFORE.json AFTER.json');
   }
   const [old, now] = [resultIn(before), resultIn(after)];
-  const differing = differences(old, now);
+  const differing = findDifferences(old, now);
   if (differing.length > 0) {
     return { text: `These two cannot be compared.\n${differing.join('\n')}`, exitCode: 2 };
   }
@@ -38,5 +39,5 @@ export const runCompare = (
   const better = compared.filter(({ verdict }) => verdict === 'better').length;
   const noise = compared.length - worse - better;
   const sum = `${better} better, ${worse} worse, ${noise} within noise`;
-  return { text: `${align(compareTable(compared))}\n\n${sum}`, exitCode: worse > 0 ? 1 : 0 };
+  return { text: `${alignColumns(buildCompareTable(compared))}\n\n${sum}`, exitCode: worse > 0 ? 1 : 0 };
 };

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- growth`: what changes when the directory grows from a thousand to a million bots.
+ * `npm run bench -- growth`: measures what changes when the directory grows from a thousand to a million
+ * bots.
  *
- * Every size gets stores of its own; the first one's stay open, to compare the others with. Ctrl-C ends the
- * size under way and reports those before. Called by main.ts.
+ * Every size gets stores of its own; those of the smallest stay open, to compare the others with. Ctrl-C ends
+ * the current size and reports the sizes before it. Called by main.ts.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +11,10 @@ import { parseArgs } from 'node:util';
 import { ArgumentError } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
 import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
-import { growthHtml, growthTable } from '../growth/report.ts';
+import { buildGrowthTable, renderGrowthHtml } from '../growth/report.ts';
 import { describeMachine, type Machine } from '../measure/machine.ts';
 import type { Live } from '../report/live.ts';
-import { align } from '../report/text.ts';
+import { alignColumns } from '../report/text.ts';
 
 const usage = `Usage: npm run bench -- growth [options]
 
@@ -28,24 +29,24 @@ export interface Growth {
   readonly points: readonly Point[];
 }
 
-const optionsOf = (words: readonly string[]) => {
+const parseGrowthOptions = (args: readonly string[]) => {
   const text = { type: 'string' } as const;
   const shape = { sizes: text, outage: text, out: text, help: { type: 'boolean', default: false } } as const;
   try {
-    return parseArgs({ args: [...words], options: shape }).values;
+    return parseArgs({ args: [...args], options: shape }).values;
   } catch (error) {
     throw new ArgumentError((error as Error).message);
   }
 };
 
-const sizesOf = (words: string): number[] =>
-  words.split(',').map((word) => {
+const parseSizes = (text: string): number[] =>
+  text.split(',').map((word) => {
     const size = Number(word);
     if (Number.isInteger(size) && size >= 100 && size <= 10_000_000) return size;
     throw new ArgumentError(`--sizes: "${word}" must be a whole number from 100 to 10000000.`);
   });
 
-const outageOf = (word: string): number => {
+const parseOutage = (word: string): number => {
   const seconds = Number(word);
   if (seconds > 0 && seconds <= 3_600) return seconds;
   throw new ArgumentError(`--outage is "${word}" but must be seconds, at most 3600.`);
@@ -53,25 +54,25 @@ const outageOf = (word: string): number => {
 
 /** The exit code. Throws `ArgumentError`. */
 export const runGrowth = async (
-  words: readonly string[],
+  args: readonly string[],
   live: Live,
   signal: AbortSignal,
 ): Promise<number> => {
-  const given = optionsOf(words);
+  const given = parseGrowthOptions(args);
   if (given.help) {
     console.log(usage);
     return 0;
   }
-  const sizes = sizesOf(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b);
-  const outageSeconds = outageOf(given.outage ?? '60');
+  const sizes = parseSizes(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b);
+  const outageSeconds = parseOutage(given.outage ?? '60');
   const machine = describeMachine();
   const bytesPerActor = await measureActors();
-  live.keep(`a live actor takes ${bytesPerActor} bytes`);
+  live.print(`a live actor takes ${bytesPerActor} bytes`);
   const points: Point[] = [];
   const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
   const opened: World[] = [];
   const measure = async (entities: number): Promise<Point> => {
-    live.keep(`${entities.toLocaleString('en-US')} bots`);
+    live.print(`${entities.toLocaleString('en-US')} bots`);
     const world = await openWorld(entities, live);
     opened.push(world);
     const [smallest] = opened;
@@ -79,13 +80,13 @@ export const runGrowth = async (
     try {
       return await measurePoint(world, other, { outageSeconds, live });
     } finally {
-      // The smallest is needed to the end.
+      // The others need the smallest to the end.
       if (other !== null) await world.close();
     }
   };
   for (const entities of sizes) {
     const point = await Promise.race([measure(entities), stopped]).catch((error: Error) => {
-      live.keep(`  not measured: ${error.message}`);
+      live.print(`  not measured: ${error.message}`);
       return undefined;
     });
     if (point === null) break;
@@ -95,7 +96,7 @@ export const runGrowth = async (
   live.clear();
   const growth: Growth = { machine, bytesPerActor, points };
   if (points.length > 0)
-    console.log(`\n${align(growthTable(points))}\n\nReport: ${write(given.out, growth)}`);
+    console.log(`\n${alignColumns(buildGrowthTable(points))}\n\nReport: ${write(given.out, growth)}`);
   if (signal.aborted) process.exit(130);
   return points.length === sizes.length ? 0 : 1;
 };
@@ -104,6 +105,6 @@ const write = (folder = 'bench/results/growth', growth: Growth): string => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
   const page = join(folder, 'growth.html');
-  writeFileSync(page, growthHtml(growth));
+  writeFileSync(page, renderGrowthHtml(growth));
   return page;
 };

@@ -1,15 +1,15 @@
 /**
- * `npm run bench -- tokens FOLDER`: bots and users for a load on a server of one's own (`--url`), as a
- * file to import there and a file of their tokens.
+ * `npm run bench -- tokens FOLDER`: writes bots and users for a load on another server (`--url`), as a file
+ * to import there and a file of their tokens.
  *
- * The import holds hashes only; the tokens are in a file that its owner alone may read. Talks to no
- * server. Called by main.ts.
+ * The import file contains hashes only; only the owner may read the file of tokens. Connects to no server.
+ * Called by main.ts.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ArgumentError, countOf } from '../arguments.ts';
-import { createDirectory, importLinesOf } from '../servers/directory.ts';
+import { ArgumentError, parseCount } from '../arguments.ts';
+import { createDirectory, toImportLines } from '../servers/directory.ts';
 
 const usage = `Usage: npm run bench -- tokens FOLDER [--bots N] [--users N]
 
@@ -19,33 +19,33 @@ Votes and mixed need as many users as connections.
 
 const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
 
-const parse = (words: readonly string[]) => {
+const parse = (args: readonly string[]) => {
   const text = { type: 'string' } as const;
   const options = { bots: text, users: text, help: { type: 'boolean', default: false } } as const;
   try {
-    return parseArgs({ args: [...words], options, allowPositionals: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     throw new ArgumentError((error as Error).message);
   }
 };
 
-/** Words for the terminal. Throws `ArgumentError`; never writes over a file. */
-export const runTokens = (words: readonly string[]): string => {
-  const { values, positionals } = parse(words);
+/** Returns text for the terminal. Throws `ArgumentError`; never overwrites a file. */
+export const runTokens = (args: readonly string[]): string => {
+  const { values, positionals } = parse(args);
   if (values.help) return usage;
   const [folder, more] = positionals;
   if (folder === undefined || more !== undefined)
     throw new ArgumentError(`tokens needs one folder.\n\n${usage}`);
   const directory = createDirectory({
-    bots: countOf('bots', values.bots ?? '1000', [1, 100_000]),
-    users: countOf('users', values.users ?? '512', [1, 100_000]),
+    bots: parseCount('bots', values.bots ?? '1000', [1, 100_000]),
+    users: parseCount('users', values.users ?? '512', [1, 100_000]),
   });
   const [imported, tokens] = [join(folder, 'directory.jsonl'), join(folder, 'tokens.json')];
   for (const file of [imported, tokens]) {
     if (existsSync(file)) throw new ArgumentError(`${file} exists: name another folder, or remove it.`);
   }
   mkdirSync(folder, { recursive: true });
-  writeFileSync(imported, importLinesOf(directory), ownerOnly);
+  writeFileSync(imported, toImportLines(directory), ownerOnly);
   writeFileSync(tokens, `${JSON.stringify(directory)}\n`, ownerOnly);
   return `Import it with the settings of the server (embedded stores: stop the server first):
   npm run ops -- import ${imported}

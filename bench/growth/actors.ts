@@ -1,9 +1,9 @@
 /**
- * Memory of one live actor, without profile text and shard list: the heap before and after many of them, with
- * everything that is garbage collected in between.
+ * Measures the memory of one live actor, without profile text and shard list: the heap before and after many
+ * of them, each time after garbage collection.
  *
- * The engine's own registry in this process, filled with states as the store's replies give them: new text
- * for every entity. Called by the growth command.
+ * Uses the engine's own registry in this process, filled with states as the store's replies bring them: new
+ * text for every entity. Called by the growth command.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -12,11 +12,11 @@ import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { createEntityRef } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { grownId } from './fill.ts';
+import { toGrownId } from './fill.ts';
 
 const actors = 50_000;
 
-/** Bytes for each. */
+/** Returns bytes per actor. */
 export const measureActors = async (): Promise<number> => {
   setFlagsFromString('--expose_gc');
   const collect = runInNewContext('gc') as () => void;
@@ -31,10 +31,10 @@ export const measureActors = async (): Promise<number> => {
       return { ref: createEntityRef(kind, id, index + 1), generation: 1, state: toLazyState(state) };
     },
   });
-  await registry.getOrActivate('bot', grownId(0));
+  await registry.getOrActivate('bot', toGrownId(0));
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let index = 1; index < actors; index++) await registry.getOrActivate('bot', grownId(index));
+  for (let index = 1; index < actors; index++) await registry.getOrActivate('bot', toGrownId(index));
   collect();
   const after = process.memoryUsage().heapUsed;
   if (registry.countActors() !== actors)

@@ -1,9 +1,8 @@
 /**
- * Fills a database with bots by copying one that was imported, in batches: a million one by one would take an
- * hour.
+ * Fills a database with bots by copying one imported bot, in batches: importing a million would take an hour.
  *
- * What an import would have written: totals, a vanity code, the bot. Nothing goes to the hot store: entities
- * come to life when they are asked for. Called by the growth command.
+ * Writes what an import writes: totals, a vanity code, the bot. Nothing goes to the hot store: the first
+ * request for an entity activates it. Called by the growth command.
  */
 import postgres from 'postgres';
 import { computeShard, toAddress } from '../../engine/ids.ts';
@@ -11,19 +10,19 @@ import { computeShard, toAddress } from '../../engine/ids.ts';
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
 
-export const grownId = (index: number): string => String(firstId + BigInt(index));
+export const toGrownId = (index: number): string => String(firstId + BigInt(index));
 
-/** Adds `count` bots like `template`. `onBatch` hears how many there are. */
+/** Adds `count` bots like `template`. Calls `onBatch` with the number so far. */
 export const fillBots = async (
   address: string,
   { template, count }: { readonly template: string; readonly count: number },
   onBatch: (done: number) => void,
 ): Promise<void> => {
-  // A connection of its own: the product's gives up a statement after seconds.
+  // A separate connection: the product's aborts a statement after seconds.
   const sql = postgres(address, { max: 1, onnotice: () => {} });
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
-    const ids = Array.from({ length }, (_, index) => grownId(from + index));
+    const ids = Array.from({ length }, (_, index) => toGrownId(from + index));
     const shards = ids.map((id) => Number(computeShard(toAddress('bot', id))));
     await sql`
       with new as (
@@ -43,7 +42,7 @@ export const fillBots = async (
       from new cross join (select * from bots where bot_id = ${template}) as template`;
     onBatch(from + length);
   }
-  // Now, not while something is measured.
+  // Now, and not during a measurement.
   await sql`vacuum analyze`;
   await sql`checkpoint`;
   await sql.end();

@@ -1,9 +1,9 @@
 /**
- * The flush against what a person would write by hand: `COPY` into a temporary table and one merging UPDATE,
- * of the same rows, on the same server.
+ * Compares the flush with the same work written by hand: `COPY` of the same rows into a temporary table and
+ * one merging UPDATE, on the same server.
  *
- * The same entities are flushed again and again with growing versions, so every row is really written. Called
- * by the growth command.
+ * Flushes the same entities again and again with growing versions, so that every row is written each time.
+ * Called by the growth command.
  */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -15,7 +15,7 @@ import { limits } from '../../engine/limits.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { spreadOf } from '../report/statistics.ts';
+import { computeSpread } from '../report/statistics.ts';
 
 const rounds = 5;
 const rowsMax = 20_000;
@@ -79,13 +79,13 @@ const copyByHand = async (sql: Sql, rows: readonly DirtyEntity[]): Promise<void>
   });
 };
 
-const secondsOf = async (task: () => Promise<unknown>): Promise<number> => {
+const timeSeconds = async (task: () => Promise<unknown>): Promise<number> => {
   const begunMs = performance.now();
   await task();
   return (performance.now() - begunMs) / 1_000;
 };
 
-/** Both write every row in each round, one after the other. */
+/** In each round both write every row, one after the other. */
 export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const listed = await sql<Listed[]>`select incarnation, entity_id from totals limit ${rowsMax}`;
   const ledger = createLedger(sql);
@@ -107,8 +107,8 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const ours: number[] = [];
   const byHand: number[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const own = await secondsOf(() => inBatches((entities) => ledger.flush({ entities, votes: [] })));
-    const other = await secondsOf(() => inBatches((entities) => copyByHand(sql, entities)));
+    const own = await timeSeconds(() => inBatches((entities) => ledger.flush({ entities, votes: [] })));
+    const other = await timeSeconds(() => inBatches((entities) => copyByHand(sql, entities)));
     if (round === 0) continue;
     ours.push(own);
     byHand.push(other);
@@ -116,8 +116,8 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   const ratios = ours.map((seconds, index) => (byHand[index] ?? 0) / seconds);
   return {
     rows: listed.length,
-    rowsPerSecond: listed.length / spreadOf(ours).median,
-    copyRowsPerSecond: listed.length / spreadOf(byHand).median,
-    ratio: spreadOf(ratios).median,
+    rowsPerSecond: listed.length / computeSpread(ours).median,
+    copyRowsPerSecond: listed.length / computeSpread(byHand).median,
+    ratio: computeSpread(ratios).median,
   };
 };

@@ -1,27 +1,26 @@
 /**
- * Everything that is measured at one size of the directory: start-up, throughput, activation, an outage of
- * Postgres, the flush.
+ * Measures one size of the directory: start-up, throughput, activation, an outage of Postgres, the flush.
  *
- * Each size has stores of its own. The smallest stays open, and every other is measured in turn with it: a
- * ratio of two moments of a machine would say more about the machine. Called by the growth command.
+ * Each size has stores of its own. The smallest stays open, and every other size is measured in turn with it:
+ * figures taken at different times would compare the machine with itself. Called by the growth command.
  */
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { openLoad } from '../load/load.ts';
 import type { LoadResult } from '../load/order.ts';
-import { processTicksUs } from '../measure/cpu.ts';
-import { metricOf, readMetrics } from '../measure/moments.ts';
+import { readProcessUs } from '../measure/cpu.ts';
+import { parseMetric, readMetrics } from '../measure/moments.ts';
 import type { Live } from '../report/live.ts';
-import { type Spread, spreadOf } from '../report/statistics.ts';
+import { computeSpread, type Spread } from '../report/statistics.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import { createDirectory, type Directory, type Holder } from '../servers/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../stores/stores.ts';
-import { fillBots, grownId } from './fill.ts';
+import { fillBots, toGrownId } from './fill.ts';
 import { type FlushFigures, measureFlush } from './flush.ts';
 
-/** What a size keeps of the smallest one: throughput ÷ that of the smallest, round by round. */
+/** Throughput of a size ÷ that of the smallest, round by round. */
 export interface Ratios {
   readonly posts: Spread;
   readonly reads: Spread;
@@ -37,25 +36,25 @@ export interface Point {
   readonly postP99Ms: number;
   readonly readsPerSecond: number;
   readonly readP99Ms: number;
-  /** Server CPU of a first read, less that of a second one. */
+  /** Server CPU of a first read minus that of a second one. */
   readonly activationCpuUs: number;
   readonly outageSeconds: number;
   /** Changed entities that waited when Postgres came back. */
   readonly backlogEntities: number;
-  /** What the server's own meter said then. */
+  /** The server's own metric at that time. */
   readonly lagSeconds: number;
   /** Until all of them were in SQL. */
   readonly catchUpSeconds: number;
   readonly flush: FlushFigures;
 }
 
-/** A server of one size with what belongs to it. */
+/** A server of one size, with its stores and directory. */
 export interface World {
   readonly entities: number;
   readonly server: ServerProcess;
   readonly stores: Stores;
   readonly directory: Directory;
-  /** Bots spread evenly over all there are; throughput of reads is that of these, once they are live. */
+  /** Bots spread evenly over the directory; reads measure these, once they are live. */
   readonly sample: readonly Holder[];
   readonly startSeconds: number;
   close(): Promise<void>;
@@ -96,13 +95,13 @@ export const openWorld = async (entities: number, live: Live): Promise<World> =>
     server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
     await firstPost(server, directory, begunMs + startMsMax);
     const startSeconds = (performance.now() - begunMs) / 1_000;
-    live.keep(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
+    live.print(`  first acknowledged post after ${startSeconds.toFixed(2)} s`);
     return {
       entities,
       server,
       stores,
       directory,
-      sample: sampleOf(directory, entities),
+      sample: takeSample(directory, entities),
       startSeconds,
       close,
     };
@@ -112,7 +111,7 @@ export const openWorld = async (entities: number, live: Live): Promise<World> =>
   }
 };
 
-/** Everything of one size, beside the smallest (`null`: this is it). */
+/** Measures one size, in turn with the smallest (`null`: this is the smallest). */
 export const measurePoint = async (
   world: World,
   smallest: World | null,
@@ -140,17 +139,17 @@ const firstPost = async ({ url }: ServerProcess, { bots }: Directory, untilMs: n
   throw new Error('no post was acknowledged within a minute of the start');
 };
 
-const sampleOf = ({ bots }: Directory, entities: number): readonly Holder[] => {
+const takeSample = ({ bots }: Directory, entities: number): readonly Holder[] => {
   const grown = entities - bots.length;
   const count = Math.min(activated, grown);
   if (count <= 0) return bots;
   return Array.from({ length: count }, (_, index) => ({
-    id: grownId(Math.floor((index * grown) / count)),
+    id: toGrownId(Math.floor((index * grown) / count)),
     token: '',
   }));
 };
 
-const orderOf = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
+const createOrder = (server: ServerProcess, scenario: LoadScenarioName, round: number) => ({
   scenario,
   round,
   usedSeconds: 0,
@@ -169,8 +168,8 @@ interface Throughput {
   readonly ratio: Spread | null;
 }
 
-/** Rounds of both in turn, so that a machine which is busy for a while slows down both. */
-const throughputOf = async (
+/** Rounds of both in turn, so that a machine which is busy for a while slows both down. */
+const measureThroughput = async (
   scenario: 'stats' | 'read',
   world: World,
   smallest: World | null,
@@ -184,7 +183,7 @@ const throughputOf = async (
     for (let round = 0; round <= rounds; round++) {
       const turn: LoadResult[] = [];
       for (const { server, load } of both) {
-        turn.push(await load.measure(orderOf(server, scenario, round), unwatched));
+        turn.push(await load.measure(createOrder(server, scenario, round), unwatched));
       }
       if (round > 0) results.push(turn);
     }
@@ -196,18 +195,18 @@ const throughputOf = async (
     result === undefined || other === undefined ? [] : [result.requestsPerSecond / other.requestsPerSecond],
   );
   return {
-    perSecond: spreadOf(own.map(({ requestsPerSecond }) => requestsPerSecond)).median,
-    p99Ms: spreadOf(own.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
-    ratio: ratios.length === 0 ? null : spreadOf(ratios),
+    perSecond: computeSpread(own.map(({ requestsPerSecond }) => requestsPerSecond)).median,
+    p99Ms: computeSpread(own.map(({ latencyMs }) => latencyMs[4] ?? 0)).median,
+    ratio: ratios.length === 0 ? null : computeSpread(ratios),
   };
 };
 
 const beside = async (world: World, smallest: World | null, { live }: PointOptions) => {
   live.show('posts …');
-  const posts = await throughputOf('stats', world, smallest);
+  const posts = await measureThroughput('stats', world, smallest);
   live.show('reads …');
-  const reads = await throughputOf('read', world, smallest);
-  live.keep(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
+  const reads = await measureThroughput('read', world, smallest);
+  live.print(`  ${Math.round(posts.perSecond)} posts/s, ${Math.round(reads.perSecond)} reads/s`);
   return {
     ratios: posts.ratio === null || reads.ratio === null ? null : { posts: posts.ratio, reads: reads.ratio },
     postsPerSecond: posts.perSecond,
@@ -217,15 +216,15 @@ const beside = async (world: World, smallest: World | null, { live }: PointOptio
   };
 };
 
-/** Reads every one of the list once, so many at a time. */
+/** Reads every bot of the list once, a fixed number at a time. */
 const readAll = async (server: ServerProcess, bots: readonly { readonly id: string }[]): Promise<number> => {
   const pid = server.child.pid ?? 0;
-  const before = processTicksUs(pid);
+  const before = readProcessUs(pid);
   for (let from = 0; from < bots.length; from += atOnce) {
     const some = bots.slice(from, from + atOnce);
     await Promise.all(some.map(async ({ id }) => (await fetch(`${server.url}/bots/${id}`)).arrayBuffer()));
   }
-  return (processTicksUs(pid) - before) / bots.length;
+  return (readProcessUs(pid) - before) / bots.length;
 };
 
 const measureActivation = async (
@@ -236,7 +235,7 @@ const measureActivation = async (
   return Math.max(0, first - (await readAll(server, bots)));
 };
 
-/** Posts go on while Postgres is away; then nothing is sent until everything is in SQL. */
+/** Sends posts while Postgres is away, then nothing until everything is in SQL. */
 const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, stores, directory }: World) => {
   const load = openLoad('auto', 0, directory);
   const hot = await openRedisStore({ urls: [stores.redis?.url ?? ''], onError: () => {} });
@@ -246,17 +245,17 @@ const measureOutage = async ({ outageSeconds, live }: PointOptions, { server, st
     const untilMs = performance.now() + outageSeconds * 1_000;
     for (let round = 10; performance.now() < untilMs; round++) {
       live.show(`Postgres is away: ${Math.ceil((untilMs - performance.now()) / 1_000)} s to go …`);
-      await load.measure(orderOf(server, 'stats', round), unwatched);
+      await load.measure(createOrder(server, 'stats', round), unwatched);
     }
     const backlogEntities = await waiting();
-    const lagSeconds = metricOf(await readMetrics(server), 'rollcall_flush_lag_seconds');
+    const lagSeconds = parseMetric(await readMetrics(server), 'rollcall_flush_lag_seconds');
     await stores.postgres?.start();
     const begunMs = performance.now();
     while ((await waiting()) > 0 && performance.now() - begunMs < startMsMax) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const catchUpSeconds = (performance.now() - begunMs) / 1_000;
-    live.keep(
+    live.print(
       `  ${backlogEntities} waited after ${outageSeconds} s, gone after ${catchUpSeconds.toFixed(1)} s`,
     );
     return { outageSeconds, backlogEntities, lagSeconds, catchUpSeconds };

@@ -2,15 +2,16 @@
  * The growth report: a table and charts over the number of entities. Pure.
  */
 import type { Machine } from '../measure/machine.ts';
-import { axis, below, draw } from '../report/charts.ts';
-import { pageHtml, tableHtml } from '../report/html.ts';
+import { axis, below, drawChart } from '../report/charts.ts';
+import { renderPage, renderTable } from '../report/html.ts';
 import type { Spread } from '../report/statistics.ts';
-import { grouped, range, type Table } from '../report/tables.ts';
+import { formatGrouped, formatRange, type Table } from '../report/tables.ts';
 import type { Point } from './point.ts';
 
-const ratioOf = (ratio: Spread | undefined): string => (ratio === undefined ? '–' : range(ratio, 2));
+const formatRatio = (ratio: Spread | undefined): string =>
+  ratio === undefined ? '–' : formatRange(ratio, 2);
 
-export const growthTable = (points: readonly Point[]): Table => ({
+export const buildGrowthTable = (points: readonly Point[]): Table => ({
   head: [
     'entities',
     'start s',
@@ -28,21 +29,21 @@ export const growthTable = (points: readonly Point[]): Table => ({
     'lag s',
     'catch-up s',
   ],
-  words: 0,
+  textColumns: 0,
   rows: points.map((point) => [
-    grouped(point.entities),
+    formatGrouped(point.entities),
     point.startSeconds.toFixed(2),
-    grouped(point.postsPerSecond),
+    formatGrouped(point.postsPerSecond),
     point.postP99Ms.toFixed(1),
-    ratioOf(point.ratios?.posts),
-    grouped(point.readsPerSecond),
+    formatRatio(point.ratios?.posts),
+    formatGrouped(point.readsPerSecond),
     point.readP99Ms.toFixed(1),
-    ratioOf(point.ratios?.reads),
-    grouped(point.activationCpuUs),
-    grouped(point.flush.rowsPerSecond),
+    formatRatio(point.ratios?.reads),
+    formatGrouped(point.activationCpuUs),
+    formatGrouped(point.flush.rowsPerSecond),
     point.flush.ratio.toFixed(2),
     String(point.outageSeconds),
-    grouped(point.backlogEntities),
+    formatGrouped(point.backlogEntities),
     point.lagSeconds.toFixed(0),
     point.catchUpSeconds.toFixed(1),
   ]),
@@ -59,14 +60,14 @@ const overSize = (
   points: readonly Point[],
   { title, unit, lines }: { title: string; unit: string; lines: readonly Line[] },
 ): string =>
-  draw({
+  drawChart({
     title,
     option: {
       color: [blue, orange],
       xAxis: {
         ...axis('entities in the directory', below),
         type: 'category',
-        data: points.map((point) => grouped(point.entities)),
+        data: points.map((point) => formatGrouped(point.entities)),
       },
       yAxis: axis(unit, { nameGap: 46, min: 0 }),
       grid: { left: 66, right: 24, top: 64, bottom: 44 },
@@ -129,7 +130,7 @@ const charts = (points: readonly Point[]): string[] => [
   }),
 ];
 
-export const growthHtml = (growth: {
+export const renderGrowthHtml = (growth: {
   readonly machine: Machine;
   readonly bytesPerActor: number;
   readonly points: readonly Point[];
@@ -138,10 +139,10 @@ export const growthHtml = (growth: {
   const head =
     `${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB; ` +
     `${machine.date.slice(0, 16).replace('T', ' ')} UTC, commit ${machine.commit}; ` +
-    `a live actor takes ${grouped(bytesPerActor)} bytes`;
-  return pageHtml(
+    `a live actor takes ${formatGrouped(bytesPerActor)} bytes`;
+  return renderPage(
     'Rollcall: growth',
-    `<h1>Rollcall: growth</h1><p class="faint">${head}</p>${tableHtml(growthTable(points))}` +
+    `<h1>Rollcall: growth</h1><p class="faint">${head}</p>${renderTable(buildGrowthTable(points))}` +
       `<h2>Charts</h2><div class="charts">${charts(points).join('')}</div>`,
   );
 };

@@ -1,5 +1,5 @@
 /**
- * The suite's end of the load generator: gives it one order at a time and tells when the measured time begins
+ * Controls the autocannon generator: gives it one order at a time and reports when the measured time begins
  * and ends, so that the servers' CPU is read at the same moments.
  *
  * The generator is a process of its own, apart from the servers and from the suite.
@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { place } from '../measure/places.ts';
+import { placeProcess } from '../measure/places.ts';
 import type { Directory } from '../servers/directory.ts';
 import type { Load, LoadResult, Order, Report, Watch } from './order.ts';
 
@@ -20,7 +20,8 @@ export const openAutocannon = (directory: Directory): Load => {
   return {
     name: 'autocannon',
     measure: (order, watch) => {
-      if (order.placement !== null && child.pid !== undefined) place(child.pid, order.placement, false);
+      if (order.placement !== null && child.pid !== undefined)
+        placeProcess(child.pid, order.placement, false);
       return perform(child, order, watch);
     },
     close: async () => {
@@ -44,7 +45,7 @@ const perform = (child: ChildProcess, order: Order, watch: Watch): Promise<LoadR
       if (report.kind === 'begun') watch.begun();
       else if (report.kind === 'ended') watch.ended();
       else if (report.kind === 'done') settle(() => resolve(report.result));
-      else settle(() => reject(new Error(report.words)));
+      else settle(() => reject(new Error(report.message)));
     };
     child.on('message', take);
     child.on('exit', left);

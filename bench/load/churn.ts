@@ -1,17 +1,17 @@
 /**
- * Load with a new connection for every request, which autocannon does not report. Closed loop: each of the
- * order's lanes opens its next connection when the last one was answered.
+ * Generates load with a new connection for every request, which autocannon does not report. Closed loop: a
+ * connection opens when the one before it got its answer, as many at a time as the order says.
  */
 import { type ClientRequest, request as send } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Drive } from './drive.ts';
 
-export const driveReconnecting: Drive = (order, rings, answered) => {
+export const driveReconnecting: Drive = (order, lists, answered) => {
   const open = new Set<ClientRequest>();
   let stopped = false;
   let errors = 0;
-  const lane = (ring: (typeof rings)[number], turn: number): void => {
-    const next = ring[turn % ring.length];
+  const sendNext = (requests: (typeof lists)[number], turn: number): void => {
+    const next = requests[turn % requests.length];
     if (stopped || next === undefined) return;
     const begunMs = performance.now();
     const request = send(`${order.url}${next.path}`, {
@@ -32,12 +32,12 @@ export const driveReconnecting: Drive = (order, rings, answered) => {
     });
     request.on('close', () => {
       open.delete(request);
-      // Not at once: a server that refuses connections must not be asked in a tight loop.
-      setImmediate(lane, ring, turn + 1);
+      // A pause, so that a server that refuses connections is not called in a tight loop.
+      setImmediate(sendNext, requests, turn + 1);
     });
     request.end(next.body);
   };
-  for (const ring of rings) lane(ring, 0);
+  for (const requests of lists) sendNext(requests, 0);
   return {
     stop: async () => {
       stopped = true;

@@ -1,10 +1,10 @@
 /**
- * How autocannon is driven: closed loop (a connection sends its next request when the last was answered), or
- * open loop at a set rate.
+ * Drives autocannon: closed loop (a connection sends its next request when the last was answered), or open
+ * loop at a set rate.
  *
- * Open loop: requests get their moments from the clock, whether or not the server keeps up, and a latency is
- * counted from that moment. A request that had to wait because its connection was still busy has waited, so
- * nothing is omitted in a coordinated way. (autocannon's own limiter sends each second's requests at once.)
+ * Open loop: the clock schedules requests, whether or not the server keeps up, and a latency counts from the
+ * scheduled time, also when the connection was still busy (no coordinated omission). autocannon's own limiter
+ * sends each second's requests at once.
  */
 import { createRequire } from 'node:module';
 import { performance } from 'node:perf_hooks';
@@ -16,7 +16,7 @@ export interface Driving {
   /** Resolves to the number of connections that failed. */
   stop(): Promise<number>;
 }
-export type Drive = (order: Order, rings: readonly LoadRequest[][], answered: Answered) => Driving;
+export type Drive = (order: Order, lists: readonly LoadRequest[][], answered: Answered) => Driving;
 
 /** The fields of autocannon's client that a limiter of requests works with. */
 interface Client {
@@ -34,13 +34,13 @@ interface Run extends PromiseLike<{ readonly errors: number }> {
 }
 type Autocannon = (options: Readonly<Record<string, unknown>>) => Run;
 
-// It comes without types.
+// The package has no types.
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
-/** Never reached: a round ends when it was measured, however slow the machine is. */
+/** Never reached: a round ends after its measured time, however slow the machine is. */
 const durationMaxSeconds = 600;
 const paceMs = 1;
 
-/** Hands out moments evenly, client after client. */
+/** Spreads the due times evenly over the clients. */
 const createPace = (rate: number) => {
   const clients: { readonly client: Client; readonly dueMs: number[] }[] = [];
   const waiting = new Map<Client, number[]>();
@@ -68,7 +68,7 @@ const createPace = (rate: number) => {
       // Its own limiter is set up after this call.
       queueMicrotask(() => clearInterval(client.rateInterval));
     },
-    /** How long ago the answered request was due; and whether the next one is due already. */
+    /** How long ago the answered request was due, and whether the next one is already due. */
     answered: (client: Client): number | null => {
       const dueMs = waiting.get(client) ?? [];
       const moment = dueMs.shift();
@@ -79,7 +79,7 @@ const createPace = (rate: number) => {
   };
 };
 
-export const driveAutocannon: Drive = (order, rings, answered) => {
+export const driveAutocannon: Drive = (order, lists, answered) => {
   const pace = order.rate > 0 ? createPace(order.rate) : null;
   let made = 0;
   const run = autocannon({
@@ -89,7 +89,7 @@ export const driveAutocannon: Drive = (order, rings, answered) => {
     sampleInt: 50,
     skipAggregateResult: true,
     setupClient: (client: Client) => {
-      client.setRequests(rings[made++ % rings.length] as LoadRequest[]);
+      client.setRequests(lists[made++ % lists.length] as LoadRequest[]);
       pace?.add(client);
     },
   });

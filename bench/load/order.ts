@@ -1,5 +1,5 @@
 /**
- * What the suite and a load generator say to each other. Plain data only.
+ * The messages between the suite and a load generator. Plain data only.
  */
 import type { Placement } from '../measure/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
@@ -10,18 +10,18 @@ export interface Order {
   readonly url: string;
   /** Rounds with the same number send the same requests. */
   readonly round: number;
-  /** Seconds of earlier rounds, whose votes are used up. */
+  /** Seconds of earlier rounds: their votes must not be sent again. */
   readonly usedSeconds: number;
   readonly connections: number;
   readonly warmupSeconds: number;
   readonly measureSeconds: number;
   /** Open loop: requests per second over all connections, whether or not answers come; 0: closed loop. */
   readonly rate: number;
-  /** Where the generator runs; `null`: not ours to say. */
+  /** Where the generator runs; `null`: where the system places it. */
   readonly placement: Placement | null;
 }
 
-/** The percentiles that are kept of every round. */
+/** The percentiles of every round's result. */
 export const percentiles = [50, 75, 90, 95, 99, 99.5, 99.9, 99.99] as const;
 /** Width of one point of the throughput over time. */
 export const sliceSeconds = 0.1;
@@ -33,11 +33,11 @@ export interface LoadResult {
   readonly statuses: Readonly<Record<string, number>>;
   /** Connections that failed and requests without an answer. */
   readonly errors: number;
-  /** Received, with heads. */
+  /** Received, headers included. */
   readonly bytes: number;
   /** Milliseconds at each of `percentiles`. */
   readonly latencyMs: readonly number[];
-  /** Answers in each slice of the measured time; empty where the generator does not tell. */
+  /** Answers in each slice of the measured time; empty when the generator does not report them. */
   readonly perSlice: readonly number[];
   /** Share of the measured time in which the generator was computing, 0 to 1. */
   readonly generatorBusy: number;
@@ -48,9 +48,9 @@ export type Report =
   | { readonly kind: 'begun' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'done'; readonly result: LoadResult }
-  | { readonly kind: 'failed'; readonly words: string };
+  | { readonly kind: 'failed'; readonly message: string };
 
-/** Hears when the measured time begins and ends, so that the servers' CPU is read at the same moments. */
+/** Called when the measured time begins and ends, so that the servers' CPU is read at the same moments. */
 export interface Watch {
   begun(): void;
   ended(): void;

@@ -1,12 +1,12 @@
 /**
  * The load generator: a process that carries out one order after the other. Started by load/autocannon.ts.
  *
- * Warm-up is part of the same run, so connections are warm too; only what was answered between `begun` and
- * `ended` counts. Requests are made before.
+ * Warm-up is part of the same run, so connections are warm too; only answers between `begun` and `ended`
+ * count. Requests are built before the round.
  */
 import { performance } from 'node:perf_hooks';
 import { build } from 'hdr-histogram-js';
-import { scenarioOf } from '../scenarios/all.ts';
+import { findScenario } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
 import { driveReconnecting } from './churn.ts';
@@ -15,9 +15,9 @@ import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } f
 
 const say = (report: Report): void => void process.send?.(report);
 
-/** One ring per connection. */
-const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
-  const scenario = scenarioOf(order.scenario);
+/** One list of requests per connection, sent in a cycle. */
+const buildRequestLists = (order: Order, directory: Directory): LoadRequest[][] => {
+  const scenario = findScenario(order.scenario);
   const seconds = order.warmupSeconds + order.measureSeconds;
   const { connections } = order;
   return Array.from({ length: connections }, (_, connection) =>
@@ -25,7 +25,7 @@ const ringsOf = (order: Order, directory: Directory): LoadRequest[][] => {
   );
 };
 
-/** What is counted between the two marks. */
+/** What is counted between `begun` and `ended`. */
 const createTally = () => {
   const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
   const statuses: Record<string, number> = {};
@@ -64,9 +64,9 @@ const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 
 const run = async (order: Order, directory: Directory): Promise<LoadResult> => {
-  const drive: Drive = scenarioOf(order.scenario).reconnects ? driveReconnecting : driveAutocannon;
+  const drive: Drive = findScenario(order.scenario).reconnects ? driveReconnecting : driveAutocannon;
   const tally = createTally();
-  const driving = drive(order, ringsOf(order, directory), tally.answer);
+  const driving = drive(order, buildRequestLists(order, directory), tally.answer);
   await pause(order.warmupSeconds);
   const fromCpu = process.cpuUsage();
   const fromMs = tally.begin();
@@ -97,7 +97,7 @@ process.on('message', (message: Message) => {
   }
   run(message.order, directory).then(
     (result) => say({ kind: 'done', result }),
-    (error: unknown) => say({ kind: 'failed', words: String(error) }),
+    (error: unknown) => say({ kind: 'failed', message: String(error) }),
   );
 });
 process.on('disconnect', () => process.exit(0));

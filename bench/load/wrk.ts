@@ -1,34 +1,34 @@
 /**
- * The load by wrk: a generator in C that sends our requests through a script in Lua.
+ * Generates load with wrk, written in C, which sends our requests through a script in Lua.
  *
- * wrk itself measures from its first request to its last. So that a warm-up does not count, its script
- * keeps the number of requests sent in a file that is mapped into memory, and we read it when the measured
- * time begins and ends (at most one request for each connection is under way then). Latency and failures
- * are of the whole run. SIGINT ends wrk, which then reports. Statuses are only known as "2xx" and "other".
+ * wrk itself measures from its first request to its last. So that a warm-up does not count, its script stores
+ * the number of requests sent in a memory-mapped file, and we read it when the measured time begins and ends
+ * (at most one request per connection is in flight then). Latency and failures are of the whole run. SIGINT
+ * ends wrk, which then reports. Statuses are only known as "2xx" and "other".
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuTimeOf } from '../measure/cpu.ts';
-import { coresOf } from '../measure/places.ts';
-import { scenarioOf } from '../scenarios/all.ts';
+import { readCpuTime } from '../measure/cpu.ts';
+import { listCores } from '../measure/places.ts';
+import { findScenario } from '../scenarios/all.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Directory } from '../servers/directory.ts';
-import { endWithUs } from '../servers/process.ts';
+import { killOnExit } from '../servers/process.ts';
 import { type Load, type LoadResult, type Order, percentiles, sliceSeconds, type Watch } from './order.ts';
 
-/** Never reached: a round ends when it was measured, however slow the machine is. */
+/** Never reached: a round ends after its measured time, however slow the machine is. */
 const durationMaxSeconds = 600;
 const firstRequestMsMax = 30_000;
 const pollMs = 5;
 
-/** wrk has one ring for all connections: those of all connections, interleaved. */
-const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
+/** wrk has one cycle of requests for all connections: those of our connections, interleaved. */
+const buildRequests = (order: Order, directory: Directory): LoadRequest[] => {
   const { connections } = order;
-  const scenario = scenarioOf(order.scenario);
-  const rings = Array.from({ length: connections }, (_, connection) =>
+  const scenario = findScenario(order.scenario);
+  const lists = Array.from({ length: connections }, (_, connection) =>
     scenario.requestsOf({
       ...order,
       directory,
@@ -36,21 +36,21 @@ const ringOf = (order: Order, directory: Directory): LoadRequest[] => {
       seconds: order.warmupSeconds + order.measureSeconds,
     }),
   );
-  const longest = Math.max(...rings.map((ring) => ring.length));
-  return Array.from({ length: longest }, (_, index) => rings.flatMap((ring) => ring[index] ?? [])).flat();
+  const longest = Math.max(...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list[index] ?? [])).flat();
 };
 
-/** `init` runs where requests are made, and not in the state that only reports. */
-const scriptOf = (requestsFile: string, countFile: string): string => `
+/** `init` runs in the Lua states that make requests, not in the one that only reports. */
+const writeScript = (requestsFile: string, countFile: string): string => `
 local ffi = require("ffi")
 ffi.cdef[[
 int open(const char *path, int flags);
 void *mmap(void *address, size_t length, int protection, int flags, int file, long offset);
 ]]
-local ring, turn, sent = {}, 0, nil
+local requests, turn, sent = {}, 0, nil
 function init()
   for line in io.lines(${JSON.stringify(requestsFile)}) do
-    ring[#ring + 1] = (line:gsub("\\\\r", "\\r"):gsub("\\\\n", "\\n"))
+    requests[#requests + 1] = (line:gsub("\\\\r", "\\r"):gsub("\\\\n", "\\n"))
   end
   local file = ffi.C.open(${JSON.stringify(countFile)}, 2)
   sent = ffi.cast("double *", ffi.C.mmap(nil, 8, 3, 1, file, 0))
@@ -58,7 +58,7 @@ end
 function request()
   turn = turn + 1
   sent[0] = turn
-  return ring[(turn - 1) % #ring + 1]
+  return requests[(turn - 1) % #requests + 1]
 end
 function done(summary, latency)
   local errors = summary.errors
@@ -71,8 +71,8 @@ function done(summary, latency)
 end
 `;
 
-/** One request as one line: line ends are written out, as no header or body of ours holds a backslash. */
-const lineOf = ({ method, path, headers, body = '' }: LoadRequest): string => {
+/** One request as one line, with escaped line ends: none of our headers or bodies contains a backslash. */
+const toScriptLine = ({ method, path, headers, body = '' }: LoadRequest): string => {
   const length: Record<string, string> = body === '' ? {} : { 'Content-Length': String(body.length) };
   const lines = Object.entries({ Host: 'localhost', Connection: 'keep-alive', ...headers, ...length });
   const head = lines.map(([name, value]) => `${name}: ${value}\\r\\n`).join('');
@@ -90,7 +90,7 @@ interface Totals {
 
 const parseOutput = (output: string): Totals => {
   const found = /^RESULT ([\d ]+)$/m.exec(output)?.[1]?.split(' ').map(Number);
-  if (found === undefined) throw new Error(`wrk said nothing of use:\n${output}`);
+  if (found === undefined) throw new Error(`wrk printed no result:\n${output}`);
   const [requests = 0, refused = 0, lost = 0, bytes = 0, ...latencyUs] = found;
   return { requests, refused, lost, bytes, latencyUs };
 };
@@ -103,7 +103,7 @@ interface Measured {
   readonly perSlice: readonly number[];
 }
 
-const resultOf = (totals: Totals, { requests, seconds, cpuUs, perSlice }: Measured): LoadResult => ({
+const toRoundResult = (totals: Totals, { requests, seconds, cpuUs, perSlice }: Measured): LoadResult => ({
   requests,
   requestsPerSecond: requests / seconds,
   statuses: { '2xx': Math.max(0, requests - totals.refused), other: totals.refused },
@@ -114,10 +114,10 @@ const resultOf = (totals: Totals, { requests, seconds, cpuUs, perSlice }: Measur
   generatorBusy: cpuUs / 1_000_000 / seconds,
 });
 
-const prefixOf = ({ placement }: Order): string[] =>
-  placement === null ? [] : ['taskset', '-c', coresOf(placement)];
+const buildPlacementArgs = ({ placement }: Order): string[] =>
+  placement === null ? [] : ['taskset', '-c', listCores(placement)];
 
-export const wrkIsThere = (): boolean => {
+export const isWrkInstalled = (): boolean => {
   try {
     execFileSync('wrk', ['--version'], { stdio: 'ignore' });
     return true;
@@ -132,11 +132,11 @@ interface Wrk {
   /** Requests sent so far; not after `close`. */
   sent(): number;
   close(): void;
-  /** What it printed; rejects when it could not be started. */
+  /** Its output; rejects when it could not start. */
   readonly output: Promise<string>;
 }
 
-const outputOf = (child: ChildProcess): Promise<string> =>
+const collectOutput = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = '';
     const take = (chunk: Buffer): void => {
@@ -151,27 +151,27 @@ const outputOf = (child: ChildProcess): Promise<string> =>
 const launch = (folder: string, order: Order, directory: Directory): Wrk => {
   const [requests, count, script] = ['requests.txt', 'count', 'script.lua'].map((name) => join(folder, name));
   if (requests === undefined || count === undefined || script === undefined) throw new Error('unreachable');
-  const lines = ringOf(order, directory).map((request) => lineOf(request));
+  const lines = buildRequests(order, directory).map((request) => toScriptLine(request));
   writeFileSync(requests, `${lines.join('\n')}\n`);
   writeFileSync(count, Buffer.alloc(8));
-  writeFileSync(script, scriptOf(requests, count));
-  const words = ['wrk', '-t1', `-c${order.connections}`, `-d${durationMaxSeconds}s`, '-s', script, order.url];
-  const [program = 'wrk', ...rest] = [...prefixOf(order), ...words];
+  writeFileSync(script, writeScript(requests, count));
+  const args = ['wrk', '-t1', `-c${order.connections}`, `-d${durationMaxSeconds}s`, '-s', script, order.url];
+  const [program = 'wrk', ...rest] = [...buildPlacementArgs(order), ...args];
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  endWithUs(child);
+  killOnExit(child);
   const file = openSync(count, 'r');
   const number = Buffer.alloc(8);
   const sent = (): number => {
     readSync(file, number, 0, 8, 0);
     return number.readDoubleLE(0);
   };
-  return { child, sent, close: () => closeSync(file), output: outputOf(child) };
+  return { child, sent, close: () => closeSync(file), output: collectOutput(child) };
 };
 
 const isRunning = ({ child }: Wrk): boolean =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
-/** wrk makes one request as a trial before it connects; every connection's first one follows that. */
+/** wrk makes one trial request before it connects; then comes the first one of every connection. */
 const untilConnected = async (wrk: Wrk, connections: number): Promise<void> => {
   const untilMs = performance.now() + firstRequestMsMax;
   while (isRunning(wrk) && wrk.sent() <= connections) {
@@ -183,7 +183,7 @@ const untilConnected = async (wrk: Wrk, connections: number): Promise<void> => {
 const measure = async (wrk: Wrk, order: Order, watch: Watch): Promise<Measured> => {
   const perSlice: number[] = [];
   const begunMs = performance.now();
-  const begunCpu = await cpuTimeOf(wrk.child);
+  const begunCpu = await readCpuTime(wrk.child);
   const first = wrk.sent();
   watch.begun();
   let last = first;
@@ -196,7 +196,7 @@ const measure = async (wrk: Wrk, order: Order, watch: Watch): Promise<Measured> 
   }
   watch.ended();
   const seconds = (performance.now() - begunMs) / 1_000;
-  const { totalUs } = await cpuTimeOf(wrk.child);
+  const { totalUs } = await readCpuTime(wrk.child);
   return { requests: last - first, seconds, cpuUs: totalUs - begunCpu.totalUs, perSlice };
 };
 
@@ -214,12 +214,12 @@ const perform = async (wrk: Wrk, order: Order, watch: Watch): Promise<LoadResult
   }
   const output = await wrk.output;
   if (measured === null) throw new Error(`wrk ended early:\n${output}`);
-  return resultOf(parseOutput(output), measured);
+  return toRoundResult(parseOutput(output), measured);
 };
 
-/** Throws in words when wrk is not there. */
+/** Throws what to install when wrk is missing. */
 export const openWrk = (directory: Directory): Load => {
-  if (!wrkIsThere()) {
+  if (!isWrkInstalled()) {
     throw new Error('wrk is not installed (Debian: apt-get install wrk); --load autocannon needs nothing.');
   }
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-wrk-'));

@@ -2,8 +2,9 @@
  * CPU time of a server process: from /proc on Linux, elsewhere from the process itself.
  *
  * Times are in microseconds, user and system together, of all threads; `mainUs` is the thread that runs the
- * event loop (0 where that is unknown). A server's are exact where the kernel counts each thread's time on a
- * core (`schedstat`); stores', and all others, come in ticks of 10 ms: a twentieth of a short round.
+ * event loop (0 where that is unknown). Servers' times are exact where the kernel counts each thread's time
+ * on a core (`schedstat`); those of stores and of other processes come in ticks of 10 ms, a twentieth of a
+ * short round.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -17,13 +18,13 @@ export const hasProc = existsSync('/proc/self/stat');
 /** USER_HZ, which is 100 on every Linux that Node runs on. */
 const tickUs = 10_000;
 
-/** The times of one `stat` file. The name in brackets may hold blanks, so fields count from behind it. */
-const ticksOf = (text: string): number => {
+/** The times of one `stat` file. The name in brackets may contain blanks, so fields are counted after it. */
+const parseTicks = (text: string): number => {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 };
 
-const readTicksUs = (path: string): number => ticksOf(readFileSync(path, 'utf8')) * tickUs;
+const readTicksUs = (path: string): number => parseTicks(readFileSync(path, 'utf8')) * tickUs;
 
 /** Of one thread; 0 when it has just ended. */
 const threadUs = (folder: string): number => {
@@ -35,7 +36,7 @@ const threadUs = (folder: string): number => {
 };
 const countsThreads = threadUs('/proc/thread-self') > 0;
 
-/** Of the threads that live: a server's live as long as it does. */
+/** Of live threads: a server's threads live as long as it does. */
 const threadsUs = (pid: number): CpuTime => {
   const folder = `/proc/${pid}/task`;
   const all = readdirSync(folder).map((thread) => threadUs(`${folder}/${thread}`));
@@ -43,7 +44,7 @@ const threadsUs = (pid: number): CpuTime => {
 };
 
 /** CPU time used so far. Rejects when the process is gone. */
-export const cpuTimeOf = async (child: ChildProcess): Promise<CpuTime> => {
+export const readCpuTime = async (child: ChildProcess): Promise<CpuTime> => {
   const { pid } = child;
   if (!hasProc || pid === undefined) return askForCpu(child);
   if (countsThreads) return threadsUs(pid);
@@ -62,7 +63,7 @@ const askForCpu = (child: ChildProcess): Promise<CpuTime> =>
   });
 
 /** User and system time of a process so far, all threads; 0 when it is gone or where there is no /proc. */
-export const processTicksUs = (pid: number): number => {
+export const readProcessUs = (pid: number): number => {
   try {
     return readTicksUs(`/proc/${pid}/stat`);
   } catch {
@@ -71,21 +72,21 @@ export const processTicksUs = (pid: number): number => {
 };
 
 /** The same of a process, its living children, and those it has waited for. */
-export const treeTicksUs = (pid: number): number => {
+export const readTreeUs = (pid: number): number => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const gone = (Number(fields[13]) + Number(fields[14])) * tickUs;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    const living = children.filter((word) => word !== '').map((word) => processTicksUs(Number(word)));
-    return ticksOf(text) * tickUs + gone + living.reduce((sum, one) => sum + one, 0);
+    const living = children.filter((word) => word !== '').map((word) => readProcessUs(Number(word)));
+    return parseTicks(text) * tickUs + gone + living.reduce((sum, one) => sum + one, 0);
   } catch {
     return 0;
   }
 };
 
 /** Resident memory in bytes; 0 where that is unknown. */
-export const residentBytes = (pid: number): number => {
+export const readResidentBytes = (pid: number): number => {
   try {
     const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
     return Number(found?.[1] ?? 0) * 1_024;

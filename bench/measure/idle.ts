@@ -1,19 +1,19 @@
 /**
- * What an open connection costs that says nothing: the growth of a server's memory over many of them.
+ * Measures the memory of a silent open connection: how a server's memory grows over many of them.
  *
- * Connections are opened one wave after the other, each makes one request, so that the server has seen it,
- * and stays open. Resident memory, as /proc tells it; only where that is. Called by the suite.
+ * Opens connections in waves; each sends one request, so that the server has handled it, and stays open.
+ * Reads resident memory from /proc, where there is one. Called by the suite.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Idle } from '../report/result.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { residentBytes } from './cpu.ts';
+import { readResidentBytes } from './cpu.ts';
 
 const waveSize = 500;
 const settleMs = 300;
-/** Warm-up connections: buffers and code that the first ones need are not charged to the rest. */
+/** Warm-up connections, which allocate the buffers and compile the code that all others share. */
 const firstConnections = 200;
 
 const openOne = (url: URL, path: string): Promise<Socket> =>
@@ -39,7 +39,7 @@ const openMany = async (server: ServerProcess, path: string, count: number): Pro
   return sockets;
 };
 
-/** Rejects when the system does not give so many connections (`ulimit -n`). */
+/** Rejects when the system does not allow so many connections (`ulimit -n`). */
 export const measureIdle = async (
   server: ServerName,
   process: ServerProcess,
@@ -49,11 +49,11 @@ export const measureIdle = async (
   const first = await openMany(process, path, firstConnections);
   for (const socket of first) socket.destroy();
   await pause(settleMs);
-  const before = residentBytes(pid);
+  const before = readResidentBytes(pid);
   const sockets = await openMany(process, path, connections);
   await pause(settleMs);
   const open = sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length;
-  const after = residentBytes(pid);
+  const after = readResidentBytes(pid);
   for (const socket of sockets) socket.destroy();
   return { server, connections: open, bytesPerConnection: Math.max(0, after - before) / Math.max(1, open) };
 };

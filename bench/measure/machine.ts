@@ -1,5 +1,5 @@
 /**
- * On what and when a result was measured: figures are worth nothing without it.
+ * The machine and the time of a result: without them its figures mean nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
@@ -11,16 +11,16 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly date: string;
-  /** Short hash, with `+` when files differ from it; `unknown` outside a checkout. */
+  /** Short hash of the commit, with `+` when files differ from it; `unknown` outside a checkout. */
   readonly commit: string;
   /** Load average of the last minute before the run began. */
   readonly loadBefore: number;
 }
 
-const git = (...words: readonly string[]): string =>
-  execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-const commitOf = (): string => {
+const readCommit = (): string => {
   try {
     const changed = git('status', '--porcelain', '--untracked-files=no') !== '';
     return git('rev-parse', '--short', 'HEAD') + (changed ? '+' : '');
@@ -36,6 +36,6 @@ export const describeMachine = (): Machine => ({
   system: `${process.platform} ${process.arch}`,
   node: process.versions.node,
   date: new Date().toISOString(),
-  commit: commitOf(),
+  commit: readCommit(),
   loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 });

@@ -1,17 +1,18 @@
 /**
- * Rollcall's memory and flush lag while it is measured, once a second, from /proc and its own metrics page.
+ * Samples Rollcall's memory and flush lag during the measurement, once a second, from /proc and its metrics
+ * page.
  *
- * A look costs the server about a millisecond. One at a time: a server that does not answer is not asked
- * again until it has. Called by the suite.
+ * A sample costs the server about a millisecond. One request at a time: the next one waits for the answer to
+ * the last. Called by the suite.
  */
 import type { Moment } from '../report/result.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { residentBytes } from './cpu.ts';
+import { readResidentBytes } from './cpu.ts';
 
 const everyMs = 1_000;
 
-/** The number behind a metric without labels; 0 when it is not there. */
-export const metricOf = (text: string, name: string): number =>
+/** The value of a metric without labels; 0 when it is missing. */
+export const parseMetric = (text: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
 
 export const readMetrics = async ({ adminUrl }: ServerProcess): Promise<string> =>
@@ -25,8 +26,8 @@ export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop()
     const text = await readMetrics(server);
     moments.push({
       atSeconds: (performance.now() - begunMs) / 1_000,
-      residentBytes: residentBytes(server.child.pid ?? 0),
-      flushLagSeconds: metricOf(text, 'rollcall_flush_lag_seconds'),
+      residentBytes: readResidentBytes(server.child.pid ?? 0),
+      flushLagSeconds: parseMetric(text, 'rollcall_flush_lag_seconds'),
     });
   };
   const timer = setInterval(() => {
@@ -34,7 +35,7 @@ export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop()
     asking = true;
     look()
       .catch(() => {
-        // A server that ends is the suite's matter.
+        // The suite handles a server that ends.
       })
       .finally(() => {
         asking = false;

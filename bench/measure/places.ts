@@ -1,12 +1,13 @@
 /**
- * On which cores a server and its load generator run, so that CPU per request can be compared.
+ * Decides on which cores a server and its load generator run, so that CPU per request can be compared.
  *
  * - `one-core`, for CPU: server and generator share one core, and the server is scheduled as a batch process
  *   (SCHED_BATCH), which does not interrupt the generator. It runs when the generator has nothing left to
  *   send, and then finds many requests waiting, as a server under full load does; a slow generator only makes
- *   this take longer. Stores have the other cores. Without it a fast server would idle between requests and
- *   look dear: one wake-up for each.
- * - `free`, for requests/s and latency: everybody runs where the system puts them.
+ *   this take longer. Stores have the other cores. Otherwise a fast server would idle between requests, pay
+ * one
+ *   wake-up for each, and look expensive.
+ * - `free`, for requests/s and latency: the system places all processes.
  *
  * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured. Called by round.ts.
  */
@@ -23,14 +24,14 @@ const everywhere = (): string => {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   return /^Cpus_allowed_list:\s+(\S+)$/m.exec(status)?.[1] ?? `0-${availableParallelism() - 1}`;
 };
-/** The last one: the system's own work is mostly on the first. */
-export const lastOf = (cores: string): string => cores.split(/[,-]/).at(-1) ?? '0';
-const sharedCore = (): string => lastOf(everywhere());
+/** The last core, because the system's own work runs mostly on the first. */
+export const pickLastCore = (cores: string): string => cores.split(/[,-]/).at(-1) ?? '0';
+const sharedCore = (): string => pickLastCore(everywhere());
 
-export const coresOf = (placement: Placement): string =>
+export const listCores = (placement: Placement): string =>
   placement === 'one-core' ? sharedCore() : everywhere();
 
-/** Whether this machine lets us place processes. */
+/** Whether this machine allows us to place processes. */
 export const canPlace = (): boolean => {
   try {
     execFileSync('taskset', ['-c', sharedCore(), 'chrt', '--batch', '0', 'true'], quietly);
@@ -40,9 +41,9 @@ export const canPlace = (): boolean => {
   }
 };
 
-/** Puts a running process and its threads there. */
-export const place = (pid: number, placement: Placement, isServer: boolean): void => {
-  execFileSync('taskset', ['-a', '-p', '-c', coresOf(placement), String(pid)], quietly);
+/** Moves a running process and its threads there. */
+export const placeProcess = (pid: number, placement: Placement, isServer: boolean): void => {
+  execFileSync('taskset', ['-a', '-p', '-c', listCores(placement), String(pid)], quietly);
   if (!isServer) return;
   const policy = placement === 'one-core' ? '--batch' : '--other';
   execFileSync('chrt', ['-a', policy, '-p', '0', String(pid)], quietly);

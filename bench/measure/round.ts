@@ -1,6 +1,6 @@
 /**
- * One round against one server: runs the load and reads everybody's CPU time at both ends of the measured
- * time.
+ * Runs one round against one server: the load, and the CPU time of server and stores at both ends of the
+ * measured time.
  *
  * Called by the suite, one round at a time.
  */
@@ -10,8 +10,8 @@ import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import type { Stores } from '../stores/stores.ts';
-import { type CpuTime, cpuTimeOf, residentBytes } from './cpu.ts';
-import { type Placement, place } from './places.ts';
+import { type CpuTime, readCpuTime, readResidentBytes } from './cpu.ts';
+import { type Placement, placeProcess } from './places.ts';
 
 export interface Target {
   readonly scenario: LoadScenarioName;
@@ -19,7 +19,7 @@ export interface Target {
   readonly usedSeconds: number;
   readonly server: ServerName;
   readonly process: ServerProcess;
-  /** `null`: this machine does not let us place processes. */
+  /** `null`: this machine does not allow us to place processes. */
   readonly placement: Placement | null;
 }
 export interface Means {
@@ -47,23 +47,24 @@ export const measureRound = async (
 ): Promise<Sample> => {
   const { scenario, round, usedSeconds, server, process, placement } = target;
   const { connections, warmupSeconds, measureSeconds, rate } = options;
-  const marks: Promise<Mark>[] = [];
-  const mark = (): void => {
+  const readings: Promise<Mark>[] = [];
+  const takeReading = (): void => {
     const atMs = performance.now();
     const stored = { redisUs: stores.redisUs(), postgresUs: stores.postgresUs() };
-    const marked = cpuTimeOf(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
+    const marked = readCpuTime(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
     marked.catch(() => {
-      // Told below, where the marks are read.
+      // Reported below, where the CPU times are read.
     });
-    marks.push(marked);
+    readings.push(marked);
   };
   const url = process.url;
   const seconds = { usedSeconds, warmupSeconds, measureSeconds };
   const order = { scenario, url, round, connections, rate, placement, ...seconds };
-  if (placement !== null) place(process.child.pid ?? 0, placement, true);
-  const result = await load.measure(order, { begun: mark, ended: mark });
-  const [from, to] = await Promise.all(marks);
-  if (from === undefined || to === undefined) throw new Error('the load did not say when it measured');
+  if (placement !== null) placeProcess(process.child.pid ?? 0, placement, true);
+  const result = await load.measure(order, { begun: takeReading, ended: takeReading });
+  const [from, to] = await Promise.all(readings);
+  if (from === undefined || to === undefined)
+    throw new Error('the load generator did not report its measured time');
   const requests = Math.max(1, result.requests);
   const totalUs = to.cpu.totalUs - from.cpu.totalUs;
   return {
@@ -77,6 +78,6 @@ export const measureRound = async (
     redisCpuUs: (to.redisUs - from.redisUs) / requests,
     postgresCpuUs: (to.postgresUs - from.postgresUs) / requests,
     cores: totalUs / 1_000 / (to.atMs - from.atMs),
-    residentBytes: residentBytes(process.child.pid ?? 0),
+    residentBytes: readResidentBytes(process.child.pid ?? 0),
   };
 };

@@ -1,8 +1,8 @@
 /**
- * The same small check for every server that is measured: it must do the work before its speed is worth a
- * line. What a server does not offer is not asked.
+ * The same short check for every measured server: only a server that does the work is measured. Operations
+ * that a server does not offer are skipped.
  *
- * Only public requests over HTTP; leaves one post and one vote behind. Called by the suite and by tests.
+ * Sends public HTTP requests only; leaves one post and one vote behind. Called by the suite and by tests.
  */
 import type { Directory, Holder } from '../servers/directory.ts';
 
@@ -14,7 +14,7 @@ interface Answer {
 }
 type Ask = (method: string, path: string, more?: RequestInit) => Promise<Answer>;
 
-const askerOf =
+const createCaller =
   (url: string): Ask =>
   async (method, path, more = {}) => {
     const response = await fetch(`${url}${path}`, { method, ...more });
@@ -31,11 +31,11 @@ interface Case {
 const at = <Item>(list: readonly Item[], index: number): Item => list.at(index) as Item;
 const post = (ask: Ask, token: string, body: string) =>
   ask('POST', '/bots/stats', { headers: { 'Bot-Auth': token, 'Content-Type': 'application/json' }, body });
-/** `who` votes as `user`. */
+/** `who` is the caller that votes as `user`. */
 const vote = (ask: Ask, { user, who = user, bot }: { user: Holder; who?: Holder; bot: Holder }) =>
   ask('PUT', `/users/${user.id}/bots/${bot.id}/votes?upvote=true`, { headers: { 'User-Auth': who.token } });
-/** Ours shows an entity's numbers at the top, as the peers do. */
-const numberOf = ({ body }: Answer, name: string): number => Number(body[name] ?? 0);
+/** Rollcall shows an entity's numbers at the top level, as the peers do. */
+const readNumber = ({ body }: Answer, name: string): number => Number(body[name] ?? 0);
 
 const cases: readonly Case[] = [
   {
@@ -45,7 +45,9 @@ const cases: readonly Case[] = [
       const { id, token } = at(bots, -1);
       const posted = await post(ask, token, '{"servers":4321,"users":98765,"shards":7,"status":"online"}');
       const read = await ask('GET', `/bots/${id}`);
-      return posted.status === 200 && numberOf(read, 'servers') === 4321 && numberOf(read, 'users') === 98765;
+      return (
+        posted.status === 200 && readNumber(read, 'servers') === 4321 && readNumber(read, 'users') === 98765
+      );
     },
   },
   {
@@ -55,7 +57,7 @@ const cases: readonly Case[] = [
       const { id, token } = at(bots, -1);
       await post(ask, token, '{"servers":4322}');
       const read = await ask('GET', `/bots/${id}`);
-      return numberOf(read, 'servers') === 4322 && numberOf(read, 'users') === 98765;
+      return readNumber(read, 'servers') === 4322 && readNumber(read, 'users') === 98765;
     },
   },
   {
@@ -64,13 +66,13 @@ const cases: readonly Case[] = [
     holds: async (ask, { bots }) => {
       const { id, token } = at(bots, -1);
       const { status } = await post(ask, token, '{"servers":-1}');
-      return status >= 400 && status < 500 && numberOf(await ask('GET', `/bots/${id}`), 'servers') === 4322;
+      return status >= 400 && status < 500 && readNumber(await ask('GET', `/bots/${id}`), 'servers') === 4322;
     },
   },
   {
     claim: 'an unknown token is refused',
     skill: 'stats',
-    holds: async (ask) => (await post(ask, 'nobody', '{"servers":1}')).status === 401,
+    holds: async (ask) => (await post(ask, 'unknown', '{"servers":1}')).status === 401,
   },
   {
     claim: 'an unknown bot is not found',
@@ -82,10 +84,10 @@ const cases: readonly Case[] = [
     skill: 'page',
     holds: async (ask, { bots }) => {
       const { id } = at(bots, -1);
-      const before = numberOf(await ask('GET', `/bots/${id}`), 'clicks');
+      const before = readNumber(await ask('GET', `/bots/${id}`), 'clicks');
       await ask('GET', `/bots/${id}?target=page`);
       for (let turn = 0; turn < 100; turn++) {
-        if (numberOf(await ask('GET', `/bots/${id}`), 'clicks') === before + 1) return true;
+        if (readNumber(await ask('GET', `/bots/${id}`), 'clicks') === before + 1) return true;
       }
       return false;
     },
@@ -96,16 +98,16 @@ const cases: readonly Case[] = [
     holds: async (ask, { bots, users }) => {
       const bot = at(bots, -1);
       const user = at(users, -1);
-      const before = numberOf(await ask('GET', `/bots/${bot.id}`), 'votes');
+      const before = readNumber(await ask('GET', `/bots/${bot.id}`), 'votes');
       const first = await vote(ask, { user, bot });
       const second = await vote(ask, { user, bot });
-      const counted = numberOf(await ask('GET', `/bots/${bot.id}`), 'votes') - before;
-      // From Friday to Sunday one request of ours adds two votes.
+      const counted = readNumber(await ask('GET', `/bots/${bot.id}`), 'votes') - before;
+      // From Friday to Sunday one request to Rollcall adds two votes.
       return first.status === 204 && second.status === 429 && (counted === 1 || counted === 2);
     },
   },
   {
-    claim: 'nobody votes for somebody else',
+    claim: 'users cannot vote as another user',
     skill: 'vote',
     holds: async (ask, { bots, users }) => {
       const { status } = await vote(ask, { user: at(users, 0), who: at(users, 1), bot: at(bots, 0) });
@@ -114,8 +116,8 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** The claims that do not hold; empty when all is well. */
-export const failedClaims = async (
+/** Returns the claims that fail; empty when all hold. */
+export const findFailedClaims = async (
   url: string,
   directory: Directory,
   skills: readonly Skill[],
@@ -123,14 +125,18 @@ export const failedClaims = async (
   const failed: string[] = [];
   for (const { claim, skill, holds } of cases) {
     if (!skills.includes(skill)) continue;
-    if (!(await holds(askerOf(url), directory))) failed.push(claim);
+    if (!(await holds(createCaller(url), directory))) failed.push(claim);
   }
   return failed;
 };
 
-/** How many of `atOnce` simultaneous votes of one user for one bot a server lets through; right is one. */
-export const votesLetThrough = async (url: string, directory: Directory, atOnce: number): Promise<number> => {
-  const ask = askerOf(url);
+/** How many of `atOnce` simultaneous votes of one user for one bot a server accepts; one is correct. */
+export const countAcceptedVotes = async (
+  url: string,
+  directory: Directory,
+  atOnce: number,
+): Promise<number> => {
+  const ask = createCaller(url);
   const user = at(directory.users, -2);
   const bot = at(directory.bots, -2);
   const answers = await Promise.all(

@@ -1,30 +1,30 @@
 /**
- * The peer as most directories are written: Express, SQL per request, and a vote that looks whether there is
- * one, then inserts it and counts it.
+ * A peer as most directories are written: Express, SQL per request, and a vote that checks for an earlier
+ * one, then inserts and counts.
  *
- * Two requests at once may both look before either inserts; the report shows how many doubles come through.
- * A program of its own; `PEER_STORE` is the database's address.
+ * Two simultaneous requests may both check before either inserts; the report shows how many double votes
+ * pass. A program of its own; `PEER_STORE` is the database's address.
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { announce, createSessions, peerSettings, refusals, voteWaitHours } from './peer.ts';
-import { type BotRow, holderIn, openTables, pageOf } from './tables.ts';
+import { createSessions, printAddress, readPeerSettings, refusals, voteWaitHours } from './peer.ts';
+import { type BotRow, createHolderLookup, openTables, toPage } from './tables.ts';
 
-const { store, directory } = peerSettings();
+const { store, directory } = readPeerSettings();
 const sql = await openTables(store, directory);
-const userOf = createSessions(holderIn(sql, 'user'));
+const findUser = createSessions(createHolderLookup(sql, 'user'));
 const app = express();
 app.disable('x-powered-by');
 
 app.get('/bots/:id', async (request, response) => {
   const [row] = await sql<BotRow[]>`select * from bots where id = ${request.params.id}`;
   if (row === undefined) response.status(404).json(refusals.missing);
-  else response.json(pageOf(row));
+  else response.json(toPage(row));
 });
 
 app.put('/users/:user/bots/:bot/votes', async (request, response) => {
   const { user, bot } = request.params;
-  if ((await userOf(request.header('user-auth'))) !== user) {
+  if ((await findUser(request.header('user-auth'))) !== user) {
     response.status(401).json(refusals.token);
     return;
   }
@@ -45,5 +45,5 @@ app.put('/users/:user/bots/:bot/votes', async (request, response) => {
   response.status(204).end();
 });
 
-const server = app.listen(0, '127.0.0.1', () => announce(server.address() as AddressInfo));
+const server = app.listen(0, '127.0.0.1', () => printAddress(server.address() as AddressInfo));
 process.on('SIGTERM', () => process.exit(0));

@@ -1,6 +1,6 @@
 /**
  * The peer on Redis: Fastify, ioredis with automatic pipelining, one HSET per post, one HGETALL per read, and
- * votes by `SET … NX EX`, which lets no second one through.
+ * votes by `SET … NX EX`, which rejects a second one.
  *
  * Its Redis syncs every write, as ours does. A program of its own; `PEER_STORE` is the Redis' address.
  */
@@ -8,11 +8,11 @@ import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import {
-  announce,
+  createProfile,
   createSessions,
-  hashOf,
-  peerSettings,
-  profileOf,
+  hashToken,
+  printAddress,
+  readPeerSettings,
   recorded,
   refusals,
   type StatsPost,
@@ -20,24 +20,24 @@ import {
   voteWaitHours,
 } from './peer.ts';
 
-const { store, directory } = peerSettings();
+const { store, directory } = readPeerSettings();
 const redis = new Redis(store, { enableAutoPipelining: true });
 const app = fastify();
-const botOf = createSessions((hash) => redis.get(`session:bot:${hash}`));
-const userOf = createSessions((hash) => redis.get(`session:user:${hash}`));
+const findBot = createSessions((hash) => redis.get(`session:bot:${hash}`));
+const findUser = createSessions((hash) => redis.get(`session:user:${hash}`));
 
 const fill = async (): Promise<void> => {
   const pipeline = redis.pipeline();
-  for (const { id, token } of directory.users) pipeline.set(`session:user:${hashOf(token)}`, id);
+  for (const { id, token } of directory.users) pipeline.set(`session:user:${hashToken(token)}`, id);
   for (const [index, { id, token }] of directory.bots.entries()) {
-    pipeline.set(`session:bot:${hashOf(token)}`, id);
-    pipeline.hset(`bot:${id}`, { profile: JSON.stringify(profileOf(id, index)), clicks: 0, votes: 0 });
+    pipeline.set(`session:bot:${hashToken(token)}`, id);
+    pipeline.hset(`bot:${id}`, { profile: JSON.stringify(createProfile(id, index)), clicks: 0, votes: 0 });
   }
   await pipeline.exec();
 };
 
 app.post<{ Body: StatsPost }>('/bots/stats', { schema: { body: statsSchema } }, async (request, reply) => {
-  const bot = await botOf(request.headers['bot-auth'] as string | undefined);
+  const bot = await findBot(request.headers['bot-auth'] as string | undefined);
   if (bot === null) return reply.code(401).send(refusals.token);
   await redis.hset(`bot:${bot}`, { ...request.body, last_stats_post: Date.now() });
   return recorded;
@@ -53,7 +53,7 @@ app.get<Visit>('/bots/:id', async (request, reply) => {
   const { profile, ...numbers } = found;
   if (profile === undefined) return reply.code(404).send(refusals.missing);
   if (request.query.target === 'page') {
-    const visitor = hashOf(request.ip);
+    const visitor = hashToken(request.ip);
     await Promise.all([redis.hincrby(key, 'clicks', 1), redis.sadd(`visitors:${key}`, visitor)]);
   }
   const counted = Object.entries(numbers).map(([name, value]) => [name, name === 'status' ? value : +value]);
@@ -66,7 +66,7 @@ interface Vote {
 }
 app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
   const { user, bot } = request.params;
-  const caller = await userOf(request.headers['user-auth'] as string | undefined);
+  const caller = await findUser(request.headers['user-auth'] as string | undefined);
   if (caller !== user) return reply.code(401).send(refusals.token);
   const key = `vote:${user}:${bot}`;
   const first = await redis.set(key, Date.now(), 'EX', voteWaitHours * 3_600, 'NX');
@@ -77,5 +77,5 @@ app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
 
 await fill();
 await app.listen({ host: '127.0.0.1', port: 0 });
-announce(app.server.address() as AddressInfo);
+printAddress(app.server.address() as AddressInfo);
 process.on('SIGTERM', () => process.exit(0));

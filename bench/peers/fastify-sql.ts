@@ -1,29 +1,29 @@
 /**
  * The peer on SQL: Fastify, `postgres`, one UPDATE per post and per page view, one SELECT per read.
  *
- * Durable as ours: every statement is a transaction that Postgres syncs. A program of its own; `PEER_STORE`
- * is the database's address.
+ * As durable as ours: every statement is a transaction that Postgres syncs. A program of its own;
+ * `PEER_STORE` is the database's address.
  */
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import {
-  announce,
   createSessions,
-  peerSettings,
+  printAddress,
+  readPeerSettings,
   recorded,
   refusals,
   type StatsPost,
   statsSchema,
 } from './peer.ts';
-import { type BotRow, holderIn, openTables, pageOf } from './tables.ts';
+import { type BotRow, createHolderLookup, openTables, toPage } from './tables.ts';
 
-const { store, directory } = peerSettings();
+const { store, directory } = readPeerSettings();
 const sql = await openTables(store, directory);
-const botOf = createSessions(holderIn(sql, 'bot'));
+const findBot = createSessions(createHolderLookup(sql, 'bot'));
 const app = fastify();
 
 app.post<{ Body: StatsPost }>('/bots/stats', { schema: { body: statsSchema } }, async (request, reply) => {
-  const bot = await botOf(request.headers['bot-auth'] as string | undefined);
+  const bot = await findBot(request.headers['bot-auth'] as string | undefined);
   if (bot === null) return reply.code(401).send(refusals.token);
   const { servers = null, users = null, shards = null, status = null } = request.body;
   await sql`
@@ -45,9 +45,9 @@ app.get<Visit>('/bots/:id', async (request, reply) => {
       ? await sql<BotRow[]>`update bots set clicks = clicks + 1 where id = ${id} returning *`
       : await sql<BotRow[]>`select * from bots where id = ${id}`;
   const [row] = rows;
-  return row === undefined ? reply.code(404).send(refusals.missing) : pageOf(row);
+  return row === undefined ? reply.code(404).send(refusals.missing) : toPage(row);
 });
 
 await app.listen({ host: '127.0.0.1', port: 0 });
-announce(app.server.address() as AddressInfo);
+printAddress(app.server.address() as AddressInfo);
 process.on('SIGTERM', () => process.exit(0));

@@ -1,9 +1,9 @@
 /**
- * What every peer has in common: its settings, the directory it is filled with, who holds a token, and how
- * it says where it listens.
+ * What every peer has in common: its settings, the directory it is filled with, the lookup of tokens, and the
+ * line that prints its address.
  *
- * Peers are what a careful team would write with well-known parts in a week. They keep sessions in a cache in
- * the process, as Rollcall does, so that what differs is how they count. Called by the programs beside it.
+ * Peers are what a careful team would write with well-known parts in a week. They cache sessions in the
+ * process, as Rollcall does, so that they differ in how they count. Called by the programs in this folder.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,16 +12,16 @@ import { LRUCache } from 'lru-cache';
 import type { Directory } from '../servers/directory.ts';
 
 /** Where the store is and what to fill it with. */
-export const peerSettings = (): { readonly store: string; readonly directory: Directory } => ({
+export const readPeerSettings = (): { readonly store: string; readonly directory: Directory } => ({
   store: process.env.PEER_STORE ?? '',
   directory: JSON.parse(readFileSync(process.env.PEER_DIRECTORY ?? '', 'utf8')) as Directory,
 });
 
-export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 const sessionsMax = 100_000;
 
-/** Who a token belongs to, asked once and then remembered; `null` when nobody. */
+/** The owner of a token, looked up once and then cached; `null` when the token is unknown. */
 export const createSessions = (
   look: (hash: string) => Promise<string | null>,
 ): ((token: string | undefined) => Promise<string | null>) => {
@@ -30,19 +30,19 @@ export const createSessions = (
     if (token === undefined || token === '') return null;
     const remembered = known.get(token);
     if (remembered !== undefined) return remembered;
-    const found = await look(hashOf(token));
+    const found = await look(hashToken(token));
     if (found !== null) known.set(token, found);
     return found;
   };
 };
 
-/** What a bot's page holds beside its numbers. */
-export const profileOf = (id: string, index: number) => ({
+/** The rest of a bot's page beside its numbers. */
+export const createProfile = (id: string, index: number) => ({
   bot_id: id,
   user: { id, username: `bot-${index}` },
   library: 'typescript',
   prefix: '!',
-  short: 'Counts what happens and tells everybody who asks for it.',
+  short: 'Counts what happens and shows it to every visitor.',
   extra_links: [],
   nsfw: false,
   premium: false,
@@ -81,7 +81,7 @@ export const refusals = {
 /** The wait between two votes of a user for one bot. */
 export const voteWaitHours = 12;
 
-export const announce = (address: AddressInfo | string | null): void => {
-  if (address === null || typeof address === 'string') throw new Error('the peer listens nowhere');
+export const printAddress = (address: AddressInfo | string | null): void => {
+  if (address === null || typeof address === 'string') throw new Error('the peer does not listen');
   console.log(`Address http://127.0.0.1:${address.port}`);
 };

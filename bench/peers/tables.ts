@@ -1,10 +1,10 @@
 /**
- * The tables of the peers on SQL, and how they are filled: what a directory that writes every request to SQL
- * would have. Called by fastify-sql.ts and express-sql.ts.
+ * The tables of the peers on SQL, and how they are filled: the schema of a directory that writes every
+ * request to SQL. Called by fastify-sql.ts and express-sql.ts.
  */
 import postgres from 'postgres';
 import type { Directory } from '../servers/directory.ts';
-import { hashOf, profileOf } from './peer.ts';
+import { createProfile, hashToken } from './peer.ts';
 
 const connectionsMax = 20;
 
@@ -20,7 +20,7 @@ export const openTables = async (address: string, directory: Directory): Promise
       upvote boolean not null, created_at timestamptz not null default now());
     create index on votes (author, bot, created_at)`);
   const { bots, users } = directory;
-  const profiles = bots.map(({ id }, index) => JSON.stringify(profileOf(id, index)));
+  const profiles = bots.map(({ id }, index) => JSON.stringify(createProfile(id, index)));
   await sql`
     insert into bots (id, profile)
     select id, profile::jsonb
@@ -29,14 +29,14 @@ export const openTables = async (address: string, directory: Directory): Promise
     await sql`
       insert into sessions (hash, kind, holder)
       select hash, ${kind}, holder
-      from unnest(${holders.map(({ token }) => hashOf(token))}::text[],
+      from unnest(${holders.map(({ token }) => hashToken(token))}::text[],
         ${holders.map(({ id }) => id)}::text[]) as new (hash, holder)`;
   }
   return sql;
 };
 
-/** Looks up who holds the token of this hash. */
-export const holderIn =
+/** Looks up the owner of the token with this hash. */
+export const createHolderLookup =
   (sql: postgres.Sql, kind: 'bot' | 'user') =>
   async (hash: string): Promise<string | null> => {
     const [row] = await sql<{ holder: string }[]>`
@@ -56,7 +56,7 @@ export interface BotRow {
 
 const count = (text: string | null): number | null => (text === null ? null : Number(text));
 
-export const pageOf = ({ profile, ...row }: BotRow) => ({
+export const toPage = ({ profile, ...row }: BotRow) => ({
   ...profile,
   status: row.status,
   servers: count(row.servers),

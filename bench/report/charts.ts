@@ -1,5 +1,5 @@
 /**
- * Charts of a result as SVG text, drawn by ECharts without a browser. Pure but for the library.
+ * Draws charts of a result as SVG text, with ECharts and without a browser. Pure but for the library.
  *
  * Every server has one colour in all charts. Called by html.ts and by the growth report.
  */
@@ -31,7 +31,7 @@ export interface Chart {
   readonly option: EChartsCoreOption;
 }
 
-export const draw = ({ title, width = 560, height = 320, option }: Chart): string => {
+export const drawChart = ({ title, width = 560, height = 320, option }: Chart): string => {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   chart.setOption({
     animation: false,
@@ -66,7 +66,7 @@ const bars = (
   scenarios: readonly ScenarioFigures[],
   { unit, digits, value }: BarValue,
 ): string =>
-  draw({
+  drawChart({
     title,
     width: 1_140,
     height: 340,
@@ -99,14 +99,14 @@ interface BarValue {
   readonly value: (figures: Figures) => number;
 }
 
-export const cpuBars = ({ scenarios }: Result): string =>
+export const drawCpuBars = ({ scenarios }: Result): string =>
   bars('Server CPU per request: the limit, Rollcall, peers (shorter is better)', scenarios, {
     unit: 'µs',
     digits: 1,
     value: ({ cpuUs }) => cpuUs.median,
   });
 
-export const rateBars = ({ scenarios }: Result): string =>
+export const drawRateBars = ({ scenarios }: Result): string =>
   bars('Requests per second (taller is better)', scenarios, {
     unit: 'requests/s',
     digits: 0,
@@ -114,8 +114,8 @@ export const rateBars = ({ scenarios }: Result): string =>
   });
 
 /** Latency by percentile of one scenario. */
-export const latencyChart = ({ scenario, servers }: ScenarioFigures): string =>
-  draw({
+export const drawLatency = ({ scenario, servers }: ScenarioFigures): string =>
+  drawChart({
     title: `${scenario}: latency by percentile`,
     option: {
       xAxis: {
@@ -135,20 +135,20 @@ export const latencyChart = ({ scenario, servers }: ScenarioFigures): string =>
     },
   });
 
-/** All rounds of a server, one behind the other, as requests/s in each slice. */
+/** All rounds of a server, one after the other, as requests/s in each slice. */
 const overTime = (samples: readonly Sample[]): (readonly [number, number])[] =>
   samples
     .flatMap(({ load }) => load.perSlice.slice(0, -1))
     .map((count, index) => [Number((index * sliceSeconds).toFixed(1)), count / sliceSeconds] as const);
 
-/** Throughput over time of one scenario; `null` where the generator does not tell. */
-export const throughputChart = ({ samples }: Result, { scenario }: ScenarioFigures): string | null => {
+/** Throughput over time of one scenario; `null` when the generator does not report it. */
+export const drawThroughput = ({ samples }: Result, { scenario }: ScenarioFigures): string | null => {
   const own = samples.filter((sample) => sample.scenario === scenario && sample.load.perSlice.length > 0);
   if (own.length === 0) return null;
   const free = own.filter(({ placement }) => placement === 'free');
   const shown = free.length > 0 ? free : own;
   const names = serverNames.filter((name) => shown.some(({ server }) => server === name));
-  return draw({
+  return drawChart({
     title: `${scenario}: throughput over time`,
     option: {
       xAxis: axis('measured seconds, rounds one behind the other', below),
@@ -170,7 +170,7 @@ const momentChart = (
   moments: readonly Moment[],
   { title, unit, value }: { title: string; unit: string; value: (moment: Moment) => number },
 ): string =>
-  draw({
+  drawChart({
     title,
     option: {
       legend: { show: false },
@@ -190,14 +190,14 @@ const momentChart = (
     },
   });
 
-export const memoryChart = ({ moments }: Result): string =>
+export const drawMemory = ({ moments }: Result): string =>
   momentChart(moments, {
     title: 'Rollcall: memory of the process',
     unit: 'MiB',
     value: (moment) => moment.residentBytes / 2 ** 20,
   });
 
-export const lagChart = ({ moments }: Result): string =>
+export const drawFlushLag = ({ moments }: Result): string =>
   momentChart(moments, {
     title: 'Rollcall: age of the oldest change not yet in SQL',
     unit: 's',

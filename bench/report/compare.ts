@@ -1,5 +1,5 @@
 /**
- * Two results of the suite, before and after: better, worse or noise, figure by figure. Pure.
+ * Compares two results of the suite, before and after: better, worse or noise, figure by figure. Pure.
  *
  * A change counts only when the ranges over rounds do not overlap and the medians differ by more than the
  * threshold. Results of different machines, stores or loads are not compared.
@@ -10,10 +10,10 @@ import type { Table } from './tables.ts';
 
 export type Verdict = 'better' | 'worse' | 'noise';
 
-/** Medians that differ by less are noise, however narrow the ranges. */
+/** A smaller difference of medians is noise, however narrow the ranges. */
 const thresholdShare = 0.05;
 
-export const verdictOf = (before: Spread, after: Spread, isLessBetter: boolean): Verdict => {
+export const judgeChange = (before: Spread, after: Spread, isLessBetter: boolean): Verdict => {
   const overlap = before.min <= after.max && after.min <= before.max;
   const change = before.median === 0 ? 0 : Math.abs(after.median / before.median - 1);
   if (overlap || change < thresholdShare) return 'noise';
@@ -43,8 +43,8 @@ export interface Compared {
   readonly verdict: Verdict;
 }
 
-/** Why these two cannot be compared; empty when they can. */
-export const differences = (before: Result, after: Result): string[] => {
+/** The reasons why these two cannot be compared; empty when they can. */
+export const findDifferences = (before: Result, after: Result): string[] => {
   const facts: [string, (result: Result) => unknown][] = [
     ['version', ({ version }) => version],
     ['processor', ({ machine }) => machine.processor],
@@ -69,16 +69,16 @@ export const compareResults = (before: Result, after: Result): Compared[] =>
     return figures.flatMap(({ name, isLessBetter, of }) => {
       const [from, to] = [of(own, old), of(other, now)];
       if (from === null || to === null) return [];
-      const verdict = verdictOf(from, to, isLessBetter);
+      const verdict = judgeChange(from, to, isLessBetter);
       return [{ scenario: old.scenario, figure: name, before: from.median, after: to.median, verdict }];
     });
   });
 
 const digits = (value: number): string => (value >= 100 ? Math.round(value).toString() : value.toFixed(2));
 
-export const compareTable = (compared: readonly Compared[]): Table => ({
+export const buildCompareTable = (compared: readonly Compared[]): Table => ({
   head: ['scenario', 'figure', 'verdict', 'before', 'after', 'change'],
-  words: 3,
+  textColumns: 3,
   rows: compared.map(({ scenario, figure, before, after, verdict }) => {
     const change = before === 0 ? 0 : (after / before - 1) * 100;
     const sign = change > 0 ? '+' : '';

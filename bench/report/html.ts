@@ -1,9 +1,16 @@
 /**
- * A result as one HTML file that needs nothing else: tables, SVG charts, and how to read them. Pure.
+ * Renders a result as one self-contained HTML file: tables, SVG charts, and how to read them. Pure.
  */
-import { cpuBars, lagChart, latencyChart, memoryChart, rateBars, throughputChart } from './charts.ts';
+import {
+  drawCpuBars,
+  drawFlushLag,
+  drawLatency,
+  drawMemory,
+  drawRateBars,
+  drawThroughput,
+} from './charts.ts';
 import type { Result } from './result.ts';
-import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
+import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
 
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -34,8 +41,8 @@ const cell = (tag: string, text: string, word: boolean): string => {
   return `<${tag} class="${word ? 'word' : ''}${met}">${escapeHtml(text)}</${tag}>`;
 };
 
-/** The first column says a name only where it changes. */
-export const tableHtml = ({ head, rows, words }: Table): string => {
+/** The first column repeats no name. */
+export const renderTable = ({ head, rows, textColumns: words }: Table): string => {
   const body = rows.map((row, index) => {
     const isFirst = row[0] !== rows[index - 1]?.[0];
     const cells = row.map((text, column) => cell('td', column === 0 && !isFirst ? '' : text, column < words));
@@ -47,7 +54,7 @@ export const tableHtml = ({ head, rows, words }: Table): string => {
   return `<div class="scroll"><table>${table}</table></div>`;
 };
 
-export const pageHtml = (title: string, body: string): string =>
+export const renderPage = (title: string, body: string): string =>
   `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>` +
   `<meta name="viewport" content="width=device-width,initial-scale=1"><style>${style}</style></head>` +
   `<body><main>${body}</main></body></html>\n`;
@@ -60,25 +67,25 @@ const wide = (svg: string): string => `<div class="wide">${svg}</div>`;
 const grid = (charts: readonly (string | null)[]): string =>
   `<div class="charts">${charts.filter((svg) => svg !== null).join('')}</div>`;
 
-/** The whole report. */
-export const reportHtml = (result: Result): string => {
+/** Renders the whole report. */
+export const renderHtml = (result: Result): string => {
   const { scenarios, moments } = result;
-  const ratios = ratioTable(result);
-  const perScenario = scenarios.flatMap((one) => [latencyChart(one), throughputChart(result, one)]);
+  const ratios = buildRatioTable(result);
+  const perScenario = scenarios.flatMap((one) => [drawLatency(one), drawThroughput(result, one)]);
   const body = [
     '<h1>Rollcall: bench report</h1>',
-    paragraphs(headOf(result)),
-    list(notesOf(result)),
-    ratios.rows.length === 0 ? '' : `<h2>Rollcall ÷ the others</h2>${tableHtml(ratios)}`,
+    paragraphs(describeRun(result)),
+    list(buildNotes(result)),
+    ratios.rows.length === 0 ? '' : `<h2>Rollcall ÷ the others</h2>${renderTable(ratios)}`,
     '<h2>Figures</h2>',
-    tableHtml(serverTable(result)),
+    renderTable(buildServerTable(result)),
     '<h2>Charts</h2>',
-    result.samples.some(({ cpuUs }) => cpuUs > 0) ? wide(cpuBars(result)) : '',
-    wide(rateBars(result)),
+    result.samples.some(({ cpuUs }) => cpuUs > 0) ? wide(drawCpuBars(result)) : '',
+    wide(drawRateBars(result)),
     grid(perScenario),
     moments.length > 1
-      ? `<h2>While it was measured</h2>${grid([memoryChart(result), lagChart(result)])}`
+      ? `<h2>While it was measured</h2>${grid([drawMemory(result), drawFlushLag(result)])}`
       : '',
   ];
-  return pageHtml('Rollcall: bench report', body.join('\n'));
+  return renderPage('Rollcall: bench report', body.join('\n'));
 };

@@ -1,5 +1,5 @@
 /**
- * The dearest functions of a CPU profile that `--profile` left: self time, by function and file.
+ * The most expensive functions of a CPU profile that `--profile` wrote: self time, by function and file.
  *
  * One profile per thread; the event loop's is the one with the most of our own code. Idle time is left out.
  */
@@ -19,21 +19,21 @@ interface Profile {
 export interface Cost {
   readonly name: string;
   readonly microseconds: number;
-  /** Of all time that was not idle. */
+  /** Share of all time that was not idle. */
   readonly share: number;
 }
 
 const idle = new Set(['(idle)', '(root)']);
 
-const placeOf = ({ functionName, url, lineNumber }: ProfileNode['callFrame']): string => {
+const toLocation = ({ functionName, url, lineNumber }: ProfileNode['callFrame']): string => {
   const file = url.split(/\/(?:main|rollcall)\//).at(-1) ?? '';
   const name = functionName === '' ? '(anonymous)' : functionName;
   return file === '' ? name : `${name}  ${file}:${lineNumber + 1}`;
 };
 
-/** Self times of one profile, dearest first. */
-export const costsOf = (profile: Profile): Cost[] => {
-  const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
+/** Self times of one profile, most expensive first. */
+export const computeCosts = (profile: Profile): Cost[] => {
+  const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, toLocation(callFrame)]));
   const times = new Map<string, number>();
   for (const [index, id] of profile.samples.entries()) {
     const place = places.get(id) ?? '(unknown)';
@@ -46,14 +46,14 @@ export const costsOf = (profile: Profile): Cost[] => {
     .sort((a, b) => b.microseconds - a.microseconds);
 };
 
-/** The newest profile of the event loop's thread in `folder`; thread 0 stands in its name. */
-export const profileText = (folder: string, linesMax: number): string => {
+/** The newest profile of the event loop's thread in `folder`; its name contains thread 0. */
+export const describeProfile = (folder: string, linesMax: number): string => {
   const file = readdirSync(folder)
     .filter((name) => /\.0\.\d+\.cpuprofile$/.test(name))
     .sort()
     .at(-1);
   if (file === undefined) return `no CPU profile in ${folder}`;
-  const costs = costsOf(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile);
+  const costs = computeCosts(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile);
   const rows = costs
     .slice(0, linesMax)
     .map(({ name, share }) => `${(share * 100).toFixed(1).padStart(5)} %  ${name}`);

@@ -4,15 +4,15 @@
  * CPU per request falls as a server gets busier, because one wake-up then serves more requests. So two
  * servers may be compared by CPU only under the same pressure: on one core with the generator, where both
  * find many requests waiting, or when both are busy all the time. Requests/s of a server that waited for the
- * generator are the generator's: a least for ours, no basis for a comparison as the other's.
+ * generator are the generator's: a minimum for ours, no basis for a comparison for a peer's.
  */
 
 export type Bottleneck = 'server' | 'generator' | 'neither';
 
-/** Above this share of its time a process is taken to be busy. */
+/** Above this share of its time a process counts as busy. */
 const saturated = 0.9;
 
-export const bottleneckOf = (busy: {
+export const findBottleneck = (busy: {
   readonly generatorBusy: number;
   readonly serverCores: number;
 }): Bottleneck => {
@@ -28,11 +28,11 @@ export interface Judged {
 }
 
 const someFailed = (our: Judged, other: Judged): boolean => our.failed > 0 || other.failed > 0;
-const failedWords = 'some answers were not 2xx, so the work was not the same';
+const failedReason = 'some answers were not 2xx, so the work was not the same';
 
-/** Why no ratio of CPU per request; `null` when it may be printed. */
-export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
-  if (someFailed(our, other)) return failedWords;
+/** The reason for no ratio of CPU per request; `null` when it may be printed. */
+export const judgeCpuRatio = (our: Judged, other: Judged): string | null => {
+  if (someFailed(our, other)) return failedReason;
   if (our.samePressure && other.samePressure) return null;
   return our.bottleneck === 'server' && other.bottleneck === 'server'
     ? null
@@ -40,14 +40,14 @@ export const cpuRatioRule = (our: Judged, other: Judged): string | null => {
 };
 
 export interface RateRule {
-  /** Why no ratio; `null` when it may be printed. */
-  readonly words: string | null;
+  /** The reason for no ratio; `null` when it may be printed. */
+  readonly reason: string | null;
   readonly isLeast: boolean;
 }
 
 /** Whether requests/s may be compared. */
-export const rateRatioRule = (our: Judged, other: Judged): RateRule => {
-  if (someFailed(our, other)) return { words: failedWords, isLeast: false };
-  if (other.bottleneck !== 'generator') return { words: null, isLeast: our.bottleneck === 'generator' };
-  return { words: 'requests/s: the other server waited for the generator', isLeast: false };
+export const judgeRateRatio = (our: Judged, other: Judged): RateRule => {
+  if (someFailed(our, other)) return { reason: failedReason, isLeast: false };
+  if (other.bottleneck !== 'generator') return { reason: null, isLeast: our.bottleneck === 'generator' };
+  return { reason: 'requests/s: the other server waited for the generator', isLeast: false };
 };

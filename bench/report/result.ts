@@ -1,10 +1,10 @@
 /**
- * From measured rounds to what is reported: medians, spreads, ratios of Rollcall to the others, and who was
- * the bottleneck.
+ * Turns measured rounds into the report's data: medians, spreads, ratios of Rollcall to the others, and the
+ * bottleneck of each figure.
  *
  * Pure. A ratio is taken within each round (all servers measured one after the other) and then over rounds,
- * so that a machine which slows down for a while moves both. A ratio that would mislead is not printed but
- * told in words (`ratio-rules.ts`).
+ * so that a machine which slows down for a while affects both. The report replaces a misleading ratio by the
+ * reason (`ratio-rules.ts`).
  */
 import type { LoadResult } from '../load/order.ts';
 import { percentiles } from '../load/order.ts';
@@ -12,8 +12,8 @@ import type { Machine } from '../measure/machine.ts';
 import type { Placement } from '../measure/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
-import { type Bottleneck, bottleneckOf, cpuRatioRule, rateRatioRule } from './ratio-rules.ts';
-import { type Spread, spreadOf } from './statistics.ts';
+import { type Bottleneck, findBottleneck, judgeCpuRatio, judgeRateRatio } from './ratio-rules.ts';
+import { computeSpread, type Spread } from './statistics.ts';
 
 /** One server, one round. */
 export interface Sample {
@@ -27,7 +27,7 @@ export interface Sample {
   readonly mainCpuUs: number;
   readonly redisCpuUs: number;
   readonly postgresCpuUs: number;
-  /** Cores the server kept busy. */
+  /** Cores that the server used. */
   readonly cores: number;
   readonly residentBytes: number;
 }
@@ -55,10 +55,10 @@ export interface RatioFigures {
   readonly to: ServerName;
   readonly cpu: Spread | null;
   readonly rate: Spread | null;
-  /** Ours was held back by the generator: the ratio of requests/s is at least this. */
+  /** The generator limited Rollcall: the ratio of requests/s is at least this. */
   readonly rateIsLeast: boolean;
-  /** Why one of them is missing. */
-  readonly words: readonly string[];
+  /** Why one of the ratios is missing. */
+  readonly reasons: readonly string[];
 }
 
 export interface ScenarioFigures {
@@ -70,7 +70,7 @@ export interface ScenarioFigures {
 
 export interface Races {
   readonly atOnce: number;
-  /** Votes that came through; one is right. */
+  /** Accepted votes; one is correct. */
   readonly through: Readonly<Partial<Record<ServerName, number>>>;
 }
 export interface Idle {
@@ -78,7 +78,7 @@ export interface Idle {
   readonly connections: number;
   readonly bytesPerConnection: number;
 }
-/** Moments of Rollcall's own meters while it was measured. */
+/** Samples of Rollcall's own metrics during the measurement. */
 export interface Moment {
   readonly atSeconds: number;
   readonly residentBytes: number;
@@ -106,13 +106,13 @@ export interface Result {
   readonly interrupted: boolean;
 }
 
-const failedOf = ({ statuses, errors }: LoadResult): number =>
+const countFailed = ({ statuses, errors }: LoadResult): number =>
   Object.entries(statuses).reduce(
     (sum, [status, count]) => sum + (status.startsWith('2') ? 0 : count),
     errors,
   );
 
-/** Those of one placement; all of them where it was not measured. */
+/** The samples of one placement; all samples when it was not measured. */
 const placed = (samples: readonly Sample[], placement: Placement): readonly Sample[] => {
   const own = samples.filter((sample) => sample.placement === placement);
   return own.length > 0 ? own : samples;
@@ -121,12 +121,12 @@ const placed = (samples: readonly Sample[], placement: Placement): readonly Samp
 const isPlaced = (samples: readonly Sample[], placement: Placement): boolean =>
   samples.some((sample) => sample.placement === placement);
 
-/** CPU is taken from the rounds on one core, everything else from those where the system placed processes. */
-const figuresOf = (samples: readonly Sample[]): ServerFigures => {
+/** CPU comes from the rounds on one core, everything else from those where the system placed processes. */
+const toServerFigures = (samples: readonly Sample[]): ServerFigures => {
   const forCpu = placed(samples, 'one-core');
   const forRate = placed(samples, 'free');
-  const cpu = (value: (sample: Sample) => number): Spread => spreadOf(forCpu.map(value));
-  const spread = (value: (sample: Sample) => number): Spread => spreadOf(forRate.map(value));
+  const cpu = (value: (sample: Sample) => number): Spread => computeSpread(forCpu.map(value));
+  const spread = (value: (sample: Sample) => number): Spread => computeSpread(forRate.map(value));
   const generatorBusy = spread(({ load }) => load.generatorBusy);
   const cores = spread((sample) => sample.cores);
   const requests = samples.reduce((sum, { load }) => sum + load.requests, 0);
@@ -141,13 +141,13 @@ const figuresOf = (samples: readonly Sample[]): ServerFigures => {
     residentBytes: spread((sample) => sample.residentBytes).max,
     cores,
     generatorBusy,
-    failed: samples.reduce((sum, { load }) => sum + failedOf(load), 0),
+    failed: samples.reduce((sum, { load }) => sum + countFailed(load), 0),
     samePressure: forCpu.every(({ placement }) => placement === 'one-core'),
-    bottleneck: bottleneckOf({ generatorBusy: generatorBusy.median, serverCores: cores.median }),
+    bottleneck: findBottleneck({ generatorBusy: generatorBusy.median, serverCores: cores.median }),
   };
 };
 
-const ratioOf = (
+const toRatioFigures = (
   ours: readonly Sample[],
   others: readonly Sample[],
   value: (sample: Sample) => number,
@@ -158,7 +158,7 @@ const ratioOf = (
     const divisor = other === undefined ? 0 : value(other);
     return divisor > 0 ? [value(sample) / divisor] : [];
   });
-  return ratios.length === 0 ? null : spreadOf(ratios);
+  return ratios.length === 0 ? null : computeSpread(ratios);
 };
 
 const ratiosTo = (
@@ -170,26 +170,26 @@ const ratiosTo = (
   const others = bySample.get(to) ?? [];
   const [our, other] = [servers.rollcall, servers[to]];
   if (our === undefined || other === undefined) {
-    return { to, cpu: null, rate: null, rateIsLeast: false, words: [] };
+    return { to, cpu: null, rate: null, rateIsLeast: false, reasons: [] };
   }
   // A quick run measures the CPU of some servers only.
   const alike = our.samePressure === other.samePressure;
-  const noCpu = alike ? cpuRatioRule(our, other) : '';
+  const noCpu = alike ? judgeCpuRatio(our, other) : '';
   const measured = isPlaced(ours, 'free') && isPlaced(others, 'free');
-  const { words: noRate, isLeast } = measured ? rateRatioRule(our, other) : { words: '', isLeast: false };
+  const { reason: noRate, isLeast } = measured ? judgeRateRatio(our, other) : { reason: '', isLeast: false };
   const within = (placement: Placement, value: (sample: Sample) => number) =>
-    ratioOf(placed(ours, placement), placed(others, placement), value);
+    toRatioFigures(placed(ours, placement), placed(others, placement), value);
   return {
     to,
     cpu: noCpu === null ? within('one-core', ({ cpuUs }) => cpuUs) : null,
     rate: noRate === null ? within('free', ({ load }) => load.requestsPerSecond) : null,
     rateIsLeast: isLeast,
-    words: [noCpu, noRate].flatMap((words) => (words === null || words === '' ? [] : [words])),
+    reasons: [noCpu, noRate].flatMap((reason) => (reason === null || reason === '' ? [] : [reason])),
   };
 };
 
-/** The figures of one scenario from its samples, whole or not. */
-export const scenarioFiguresOf = (
+/** The figures of one scenario from its samples, complete or not. */
+export const toScenarioFigures = (
   scenario: LoadScenarioName,
   samples: readonly Sample[],
   order: readonly ServerName[],
@@ -201,7 +201,7 @@ export const scenarioFiguresOf = (
       .filter(([, list]) => list.length > 0),
   );
   const servers: Partial<Record<ServerName, ServerFigures>> = {};
-  for (const [name, list] of bySample) servers[name] = figuresOf(list);
+  for (const [name, list] of bySample) servers[name] = toServerFigures(list);
   const others = [...bySample.keys()].filter((name) => name !== 'rollcall');
   return {
     scenario,
@@ -214,8 +214,8 @@ export const scenarioFiguresOf = (
 const named = (name: ServerName): string => (name === 'bare' ? 'bare_uws' : name.replaceAll('-', '_'));
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-/** Ratios by the names that tools look for: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
-export const ratiosOf = (scenarios: readonly ScenarioFigures[]): Record<string, number> =>
+/** Ratios by the names that tools read: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
+export const collectRatios = (scenarios: readonly ScenarioFigures[]): Record<string, number> =>
   Object.fromEntries(
     scenarios.flatMap(({ scenario, ratios }) =>
       ratios.flatMap(({ to, cpu, rate }) => [

@@ -8,8 +8,8 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Of at least one value. */
-export const spreadOf = (values: readonly number[]): Spread => {
+/** Needs at least one value. */
+export const computeSpread = (values: readonly number[]): Spread => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
   const at = (index: number): number => sorted[index] as number;

@@ -1,11 +1,11 @@
 /**
- * A report as plain text for a terminal or a ticket, and as Markdown. Pure.
+ * Renders a report as plain text for a terminal or a ticket, and as Markdown. Pure.
  */
 import type { Result } from './result.ts';
-import { headOf, notesOf, ratioTable, serverTable, type Table } from './tables.ts';
+import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
 
-/** Columns as wide as their widest cell; words to the left, numbers to the right. */
-export const align = ({ head, rows, words }: Table): string => {
+/** Columns as wide as their widest cell; text aligned to the left, numbers to the right. */
+export const alignColumns = ({ head, rows, textColumns: words }: Table): string => {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   return all
@@ -21,32 +21,39 @@ export const align = ({ head, rows, words }: Table): string => {
 };
 
 const ratioLines = (result: Result): string[] => {
-  const table = ratioTable(result);
+  const table = buildRatioTable(result);
   if (table.rows.length === 0) return [];
-  return ['Rollcall ÷ another, median of rounds (lowest–highest)', align(table), ''];
+  return ['Rollcall ÷ another, median of rounds (lowest–highest)', alignColumns(table), ''];
 };
 
-export const reportText = (result: Result): string =>
-  [...headOf(result), '', align(serverTable(result)), '', ...ratioLines(result), ...notesOf(result)]
+export const renderText = (result: Result): string =>
+  [
+    ...describeRun(result),
+    '',
+    alignColumns(buildServerTable(result)),
+    '',
+    ...ratioLines(result),
+    ...buildNotes(result),
+  ]
     .join('\n')
     .trimEnd();
 
-const markdownTable = ({ head, rows, words }: Table): string => {
+const markdownTable = ({ head, rows, textColumns: words }: Table): string => {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, column) => (column < words ? '---' : '---:'));
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 };
 
-export const reportMarkdown = (result: Result): string =>
+export const renderMarkdown = (result: Result): string =>
   [
     '# Rollcall: bench report',
-    ...headOf(result),
-    ...(ratioTable(result).rows.length === 0
+    ...describeRun(result),
+    ...(buildRatioTable(result).rows.length === 0
       ? []
-      : ['## Rollcall ÷ the others', markdownTable(ratioTable(result))]),
+      : ['## Rollcall ÷ the others', markdownTable(buildRatioTable(result))]),
     '## Figures',
-    markdownTable(serverTable(result)),
-    notesOf(result)
+    markdownTable(buildServerTable(result)),
+    buildNotes(result)
       .map((note) => `- ${note}`)
       .join('\n'),
   ].join('\n\n');

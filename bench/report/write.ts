@@ -1,18 +1,18 @@
 /**
- * Leaves a result in a folder: JSON for tools, Markdown for a ticket, HTML for people. Called by main.ts.
+ * Writes a result to a folder: JSON for tools, Markdown for a ticket, HTML for people. Called by main.ts.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reportHtml } from './html.ts';
+import { renderHtml } from './html.ts';
 import type { Result } from './result.ts';
-import { reportMarkdown } from './text.ts';
+import { renderMarkdown } from './text.ts';
 
-/** Gives the path of the HTML file. Overwrites what it left there before. */
+/** Returns the path of the HTML file. Overwrites its own earlier files. */
 export const writeReports = (folder: string, result: Result): string => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
-  writeFileSync(join(folder, 'report.md'), `${reportMarkdown(result)}\n`);
+  writeFileSync(join(folder, 'report.md'), `${renderMarkdown(result)}\n`);
   const page = join(folder, 'report.html');
-  writeFileSync(page, reportHtml(result));
+  writeFileSync(page, renderHtml(result));
   return page;
 };

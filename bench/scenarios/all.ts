@@ -1,5 +1,5 @@
 /**
- * All scenarios that are requests per second, in the order they are run and reported.
+ * All scenarios that measure requests per second, in the order in which they run and are reported.
  */
 import { churn } from './churn.ts';
 import { index } from './index.ts';
@@ -20,4 +20,4 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   churn,
 };
 
-export const scenarioOf = (name: LoadScenarioName): Scenario => scenarios[name];
+export const findScenario = (name: LoadScenarioName): Scenario => scenarios[name];

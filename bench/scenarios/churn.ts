@@ -1,5 +1,5 @@
 /**
- * `churn`: everybody comes once: a connection, one read, and gone.
+ * `churn`: every client comes once: it connects, reads one bot, and disconnects.
  */
 import { read } from './read.ts';
 import type { Scenario } from './scenario.ts';

@@ -1,5 +1,5 @@
 /**
- * `index`: the front page of the bots, as visitors and crawlers load it. Nothing is counted.
+ * `index`: the front page of the bots, as visitors and crawlers load it. Counts nothing.
  */
 import type { Scenario } from './scenario.ts';
 

@@ -1,18 +1,17 @@
 /**
- * `page`: visitors open a bot's page, each from his own address behind a proxy. Clicks and visitors are
- * counted.
+ * `page`: visitors open a bot's page, each from their own address behind a proxy. Counts clicks and visitors.
  */
-import { chanceOf, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
+import { createRandom, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
-const addressOf = (chance: () => number): string =>
+const createAddress = (chance: () => number): string =>
   `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
 
-export const visitOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+export const createVisit = (chance: () => number, { directory }: Round): LoadRequest => ({
   method: 'GET',
   path: `/bots/${pickSkewed(chance, directory.bots).id}?target=page`,
-  headers: { 'X-Forwarded-For': addressOf(chance) },
+  headers: { 'X-Forwarded-For': createAddress(chance) },
 });
 
 export const page: Scenario = {
@@ -20,7 +19,7 @@ export const page: Scenario = {
   summary: 'GET /bots/{id}?target=page from many addresses, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
-    const chance = chanceOf(round);
-    return Array.from({ length: requestsPerConnection }, () => visitOf(chance, round));
+    const chance = createRandom(round);
+    return Array.from({ length: requestsPerConnection }, () => createVisit(chance, round));
   },
 };

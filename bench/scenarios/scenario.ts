@@ -1,9 +1,8 @@
 /**
  * What a scenario is: a name, and the requests that each connection sends in turn.
  *
- * Requests are made before a round starts, so that the load generator only copies bytes while it measures.
- * Deterministic in its seed. Never opens a socket. Used by the suite and, in the worker threads, by the
- * load.
+ * Requests are built before a round starts, so that the load generator only copies bytes while it measures.
+ * Deterministic in its seed. Opens no socket. Used by the suite and the load generators.
  */
 import type { Directory } from '../servers/directory.ts';
 
@@ -16,9 +15,9 @@ export interface LoadRequest {
 
 export interface Round {
   readonly directory: Directory;
-  /** What is drawn by chance depends on it. */
+  /** Seeds all random choices. */
   readonly round: number;
-  /** Seconds of earlier rounds: what may happen only once must not repeat itself. */
+  /** Seconds of earlier rounds: what may happen only once must not be repeated. */
   readonly usedSeconds: number;
   readonly connection: number;
   readonly connections: number;
@@ -29,23 +28,25 @@ export interface Round {
 export interface Scenario {
   readonly name: LoadScenarioName;
   readonly summary: string;
-  /** The peers that are measured beside ours and the bare server. */
+  /** The peers to measure besides Rollcall and the bare server. */
   readonly peers: readonly PeerName[];
   /** A new connection for every request. */
   readonly reconnects?: boolean;
-  /** The ring of requests that one connection sends. */
+  /** The requests that one connection sends in a cycle. */
   requestsOf(round: Round): LoadRequest[];
 }
 
 export const scenarioNames = ['stats', 'read', 'page', 'vote', 'index', 'mixed', 'churn', 'idle'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
-/** Those that are requests per second; `idle` holds connections and is measured on its own. */
+/**
+ * The scenarios that measure requests per second; `idle` keeps connections open and is measured separately.
+ */
 export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 
 export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 to below 1, the same for the same seed (mulberry32). */
 const createChance = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -56,19 +57,19 @@ const createChance = (seed: number): (() => number) => {
   };
 };
 
-export const chanceOf = ({ round, connection }: Round): (() => number) =>
+export const createRandom = ({ round, connection }: Round): (() => number) =>
   createChance(round * 100_003 + connection);
 
-/** A rank from 0 to below `count`, the low ones far more often: the first percent gets a third of all. */
+/** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */
 const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
 
-/** One of `list`, skewed. */
+/** Picks one of `list`, skewed. */
 export const pickSkewed = <Item>(chance: () => number, list: readonly Item[]): Item =>
   list[skewed(chance, list.length)] as Item;
 
 /**
- * One of `list`, skewed so little that no token reaches its limit of posts: the first tenth gets a quarter of
- * all, and of a thousand tokens none more than one post in 250.
+ * Picks one of `list`, skewed so little that no token reaches its limit of posts: the first tenth gets a
+ * quarter of all, and of a thousand tokens none more than one post in 250.
  */
 export const pickPoster = <Item>(chance: () => number, list: readonly Item[]): Item => {
   const drawn = chance();

@@ -1,11 +1,11 @@
 /**
- * `stats`: bots post what they count; a few post more often than the rest. Every post differs.
+ * `stats`: bots post their statistics; a few post more often than the rest. Every post differs.
  */
-import { chanceOf, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
+import { createRandom, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
-export const postOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+export const createPost = (chance: () => number, { directory }: Round): LoadRequest => ({
   method: 'POST',
   path: '/bots/stats',
   headers: {
@@ -25,7 +25,7 @@ export const stats: Scenario = {
   summary: 'POST /bots/stats by many bots, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
-    const chance = chanceOf(round);
-    return Array.from({ length: requestsPerConnection }, () => postOf(chance, round));
+    const chance = createRandom(round);
+    return Array.from({ length: requestsPerConnection }, () => createPost(chance, round));
   },
 };

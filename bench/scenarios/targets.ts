@@ -1,5 +1,5 @@
 /**
- * What the project aims for: ratios of Rollcall to another server, with Redis as the hot store and 256
+ * The project's targets: ratios of Rollcall to another server, with Redis as the hot store and 256
  * connections. Text, because `≤` and `≥` belong to it.
  */
 import type { LoadScenarioName, PeerName } from './scenario.ts';
@@ -18,5 +18,5 @@ const targets: Readonly<Record<string, Targets>> = {
   'vote bare': { cpu: '≤ 2.4' },
 };
 
-export const targetsOf = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
+export const findTargets = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
   targets[`${scenario} ${other}`] ?? {};

@@ -1,14 +1,15 @@
 /**
- * `vote`: users vote, each of them once for each bot, so that every vote of a run is accepted.
+ * `vote`: each user votes once for each bot, so that every vote of a run is accepted.
  *
- * A connection owns some users and goes through the bots with them; each round goes on where the last ended.
+ * A connection has some users and goes through the bots with them; each round continues where the last one
+ * ended.
  */
 import type { LoadRequest, Round, Scenario } from './scenario.ts';
 
-/** More than a connection can send in a second, so that the ring never comes round to its first vote. */
+/** More than a connection can send in a second, so that the cycle never reaches its first vote again. */
 export const votesPerConnectionAndSecond = 240;
 
-export const voteOf = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
+export const createVote = ({ directory, connection, connections }: Round, turn: number): LoadRequest => {
   const { bots, users } = directory;
   const usersOfConnection = Math.floor(users.length / connections);
   const lap = Math.floor(turn / bots.length);
@@ -34,6 +35,6 @@ export const vote: Scenario = {
   requestsOf: (round) => {
     const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
     const count = Math.floor(round.seconds * votesPerConnectionAndSecond);
-    return Array.from({ length: count }, (_, index) => voteOf(round, first + index));
+    return Array.from({ length: count }, (_, index) => createVote(round, first + index));
   },
 };

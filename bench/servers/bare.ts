@@ -3,14 +3,14 @@
  * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index); a PUT with 204.
  *
  * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
- * stores nothing, so a server on this library cannot be faster.
+ * stores nothing, so no server on this library can be faster.
  */
 import uws from 'uWebSockets.js';
 
-const bodyOf = (bytes: number): string =>
+const createBody = (bytes: number): string =>
   JSON.stringify({ text: 'x'.repeat(Math.max(0, bytes - '{"text":""}'.length)) });
-const answer = bodyOf(Number(process.env.BODY_BYTES ?? '1000'));
-const indexAnswer = bodyOf(Number(process.env.INDEX_BYTES ?? '1000'));
+const answer = createBody(Number(process.env.BODY_BYTES ?? '1000'));
+const indexAnswer = createBody(Number(process.env.INDEX_BYTES ?? '1000'));
 const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
 
 const app = uws.App();

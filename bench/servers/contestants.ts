@@ -1,13 +1,12 @@
 /**
- * Everybody who is measured in a run: Rollcall, the bare server, the peers. Starts them, checks that they do
- * their work, ends them.
+ * The measured servers of a run: Rollcall, the bare server, the peers. Starts them, checks that they do their
+ * work, ends them.
  *
- * A server that fails the check is not measured: the run stops and says what it got wrong. Called by the
- * suite.
+ * When a server fails the check, the run stops and says what is wrong. Called by the suite.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failedClaims, type Skill } from '../peers/check.ts';
+import { findFailedClaims, type Skill } from '../peers/check.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { Directory } from './directory.ts';
@@ -18,7 +17,7 @@ export type ServerName = 'rollcall' | 'bare' | PeerName;
 /** In the order of reports. */
 export const serverNames: readonly ServerName[] = ['bare', 'rollcall', ...peerNames];
 
-const skillsOf: Readonly<Record<ServerName, readonly Skill[]>> = {
+const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
   bare: [],
   rollcall: ['stats', 'read', 'page', 'vote'],
   'fastify-redis': ['stats', 'read', 'page', 'vote'],
@@ -54,8 +53,8 @@ export const startPeer = async (
   return startServer({ file: programs[name], settings });
 };
 
-/** What a bare server must send so that both move as many bytes. */
-const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
+/** The body sizes of the bare server, so that both servers send the same number of bytes. */
+const readBodySizes = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
@@ -64,7 +63,7 @@ const sizesOf = async (url: string, { bots }: Directory): Promise<{ bot: number;
   return { bot: await size(`/bots/${bots[0]?.id}`), index: await size('/bots/@index') };
 };
 
-/** Starts and checks them; `started` gets each at once, so that the caller can end them whatever happens. */
+/** Starts and checks the servers; passes each to `started` at once, so that the caller can always end it. */
 export const startContestants = async (
   wanted: Wanted,
   started: Map<ServerName, ServerProcess>,
@@ -78,9 +77,9 @@ export const startContestants = async (
     ...peers.map((name) => keep(name, startPeer(name, wanted))),
   ]);
   const { url } = started.get('rollcall') as ServerProcess;
-  await keep('bare', startBare(await sizesOf(url, directory)));
+  await keep('bare', startBare(await readBodySizes(url, directory)));
   for (const [name, server] of started) {
-    const failed = await failedClaims(server.url, directory, skillsOf[name]);
+    const failed = await findFailedClaims(server.url, directory, skillsByServer[name]);
     if (failed.length > 0) throw new Error(`${name} does not do its work: ${failed.join('; ')}`);
   }
   return started;

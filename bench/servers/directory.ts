@@ -1,8 +1,8 @@
 /**
  * The directory that a bench run loads: bots that post, users that vote, and a token for each.
  *
- * Made before the server starts and imported like any operator's file. Never talks to a server. Ids and
- * texts are the same in every run, tokens are not. Called by the suite.
+ * Made before the server starts and imported like any operator's file. Connects to no server. Ids and texts
+ * are the same in every run, tokens are not. Called by the suite.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
@@ -12,7 +12,7 @@ export interface Holder {
   readonly id: string;
   readonly token: string;
 }
-/** Who sends requests. Plain data: it is handed to the load's worker threads. */
+/** The bots and users that send requests. Plain data: it is sent to the load generator's process. */
 export interface Directory {
   readonly bots: readonly Holder[];
   readonly users: readonly Holder[];
@@ -26,7 +26,7 @@ const firstBot = 300_000_000_000_000_000n;
 const firstUser = 200_000_000_000_000_000n;
 const yearMs = 365 * 86_400_000;
 
-/** Ids and fresh tokens. */
+/** Makes ids and new tokens. */
 export const createDirectory = (sizes: DirectorySizes): Directory => {
   const holders = (kind: TokenKind, first: bigint, count: number): Holder[] =>
     Array.from({ length: count }, (_, index) => {
@@ -37,17 +37,17 @@ export const createDirectory = (sizes: DirectorySizes): Directory => {
 };
 
 /** The directory in the import format (docs/import-format.md), one record per line. */
-export const importLinesOf = (directory: Directory): string =>
+export const toImportLines = (directory: Directory): string =>
   `${[
     ...directory.users.map(({ id }, index) => user(id, index)),
-    ...directory.bots.map(({ id }, index) => bot(id, index, ownerOf(directory, index))),
+    ...directory.bots.map(({ id }, index) => bot(id, index, toOwner(directory, index))),
     ...directory.users.map((holder) => session('user', holder)),
     ...directory.bots.map((holder) => session('bot', holder)),
   ]
     .map((record) => JSON.stringify(record))
     .join('\n')}\n`;
 
-const ownerOf = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
+const toOwner = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
 
 const user = (id: string, index: number): ImportRecord => ({
   kind: 'user',
@@ -65,7 +65,7 @@ const bot = (id: string, index: number, owner: string): ImportRecord => ({
   user: { username: `bot-${index}` },
   library: 'typescript',
   prefix: '!',
-  short: 'Counts what happens and tells everybody who asks for it.',
+  short: 'Counts what happens and shows it to every visitor.',
   long,
   invite: `https://chat.example/invite/${index}`,
   tags: ['utility', 'statistics'],

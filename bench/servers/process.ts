@@ -1,8 +1,9 @@
 /**
- * One measured server as a process of its own: started, found by the address it prints, ended by its pid.
+ * Runs one measured server as a process of its own: starts it, reads the address it prints, ends it by its
+ * pid.
  *
- * Never measures. Every process started here is remembered until it has ended, so that an interrupted run
- * leaves none behind. Called by whoever starts servers.
+ * Measures nothing. Records every process it starts until that has ended, so that an interrupted run leaves
+ * none behind. Called by the starters of servers and the suite.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -21,33 +22,39 @@ export interface ServerProcess {
 export interface Program {
   /** Relative to this folder. */
   readonly file: string;
-  readonly words?: readonly string[];
+  readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
-  /** More words for Node, e.g. `--cpu-prof`. */
-  readonly nodeWords?: readonly string[];
+  /** Further arguments for Node, e.g. `--cpu-prof`. */
+  readonly nodeArgs?: readonly string[];
 }
 
 const running = new Set<ChildProcess>();
 const stopMs = 15_000;
 const preload = fileURLToPath(new URL('./report-cpu.ts', import.meta.url));
 
-/** Whatever ends this process ends that one too. */
-export const endWithUs = (child: ChildProcess): void => {
+/** When this process ends, however it ends, it kills the started one. */
+export const killOnExit = (child: ChildProcess): void => {
   running.add(child);
   child.once('close', () => running.delete(child));
 };
 
-const launch = ({ file, words = [], settings = {}, nodeWords = [] }: Program): ChildProcess => {
+const launch = ({
+  file,
+  args: words = [],
+  settings = {},
+  nodeArgs: nodeWords = [],
+}: Program): ChildProcess => {
   const program = fileURLToPath(new URL(file, import.meta.url));
   const reporting = hasProc ? [] : ['--import', preload];
   const node = [...nodeFlags, ...preloaded, ...reporting, ...nodeWords];
   const child = spawn(process.execPath, [...node, program, ...words], {
-    // A group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in order.
+    // A process group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in
+    // order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],
     env: { ...process.env, ...settings },
   });
-  endWithUs(child);
+  killOnExit(child);
   return child;
 };
 
@@ -66,7 +73,7 @@ const collectOutput = (child: ChildProcess): (() => string) => {
   return () => text;
 };
 
-/** Runs a program to its end. Rejects with its output when that is not 0. */
+/** Runs a program to its end. Rejects with its output when its exit code is not 0. */
 export const runProgram = async (program: Program): Promise<void> => {
   const child = launch(program);
   const output = collectOutput(child);
@@ -96,7 +103,7 @@ export const startServer = async (program: Program): Promise<ServerProcess> => {
   return { child, url, adminUrl: /Operator +(http:\S+)/.exec(output())?.[1] ?? '', stop };
 };
 
-/** Ends everything that was started here, at once. */
+/** Kills every process started here, at once. */
 export const killAll = (): void => {
   for (const child of running) child.kill('SIGKILL');
 };

@@ -1,5 +1,5 @@
 /**
- * Rollcall as anybody starts it, on the stores of the run, with a directory imported before.
+ * Starts Rollcall as any operator does, on the stores of the run, with a directory imported before.
  *
  * Only one documented setting differs from the defaults: the loopback is a trusted proxy, so that visitors
  * have addresses.
@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Directory, importLinesOf } from './directory.ts';
+import { type Directory, toImportLines } from './directory.ts';
 import { runProgram, type ServerProcess, startServer } from './process.ts';
 
 const settings = {
@@ -19,7 +19,7 @@ const settings = {
   DEMO: 'off',
   LOG_LEVEL: 'warn',
 };
-/** Where the measured server differs from one that was started with nothing set; the report names them. */
+/** The settings in which the measured server differs from the defaults; the report names them. */
 export const changedSettings = { TRUSTED_PROXIES: '127.0.0.1' };
 
 export interface Folder {
@@ -30,7 +30,7 @@ export interface Folder {
 export const createFolder = (): Folder => {
   const path = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const remove = (): void => rmSync(path, { recursive: true, force: true });
-  // An interrupted run leaves nothing behind either.
+  // Also an interrupted run leaves nothing behind.
   process.once('exit', remove);
   return {
     path,
@@ -43,13 +43,13 @@ export const createFolder = (): Folder => {
 
 export interface RollcallOptions {
   readonly directory: Directory;
-  /** Where it leaves its CPU profile; `null`: none. */
+  /** The folder for its CPU profile; `null`: none. */
   readonly profileDir: string | null;
   /** `REDIS_URL` and `DATABASE_URL`, both empty for the embedded stores. */
   readonly stores: Readonly<Record<string, string>>;
 }
 
-const settingsOf = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
+const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
   ...settings,
   ...stores,
   ...changedSettings,
@@ -62,18 +62,22 @@ export const importDirectory = async (
   { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
 ): Promise<void> => {
   const file = join(folder.path, 'directory.jsonl');
-  writeFileSync(file, importLinesOf(directory));
-  const own = settingsOf(folder, stores);
-  await runProgram({ file: '../../ops/cli/main.ts', words: ['import', file], settings: own });
+  writeFileSync(file, toImportLines(directory));
+  const own = buildSettings(folder, stores);
+  await runProgram({ file: '../../ops/cli/main.ts', args: ['import', file], settings: own });
 };
 
-/** Starts the server on what is there. */
+/** Starts the server on the existing stores. */
 export const startOn = (
   folder: Folder,
   { profileDir, stores }: Pick<RollcallOptions, 'profileDir' | 'stores'>,
 ): Promise<ServerProcess> => {
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  return startServer({ file: '../../ops/main.ts', settings: settingsOf(folder, stores), nodeWords });
+  return startServer({
+    file: '../../ops/main.ts',
+    settings: buildSettings(folder, stores),
+    nodeArgs: nodeWords,
+  });
 };
 
 /** Imports the directory and starts the server on it. */
@@ -82,7 +86,7 @@ export const startRollcall = async (folder: Folder, options: RollcallOptions): P
   return startOn(folder, options);
 };
 
-/** The limit to compare with, answering with bodies of the given sizes. */
+/** Starts the bare server, which answers with bodies of the given sizes. */
 export const startBare = (bytes: { readonly bot: number; readonly index: number }): Promise<ServerProcess> =>
   startServer({
     file: './bare.ts',

@@ -1,24 +1,24 @@
 /**
- * Ports for servers that tests and benches start, each given out once in a run.
+ * Finds free ports for the servers that tests and benches start; gives out each port once in a run.
  *
- * They lie below the range from which the system takes ports for outgoing connections: a port from there may
- * be taken between our look and the server's bind, or while a server that a test killed is to come back on
- * its own. Files in the folder that the run's test files share mark what is given out. Called by the helpers
- * that start servers.
+ * The ports lie below the range from which the system takes ports for outgoing connections: a port from there
+ * could be taken between the check and the server's bind, or before a killed server starts again. Files in
+ * the folder that the run's test files share mark the ports given out. Called by the helpers that start
+ * servers.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sharedFolder } from './shared.ts';
+import { getSharedFolder } from './shared.ts';
 
 const lowest = 10_000;
 const highest = 30_000;
 const triesMax = 200;
 
-/** A port of 127.0.0.1 that nobody listens on and nobody else was given. */
-export const freePort = async (): Promise<number> => {
+/** A free port of 127.0.0.1 that no other process of this run was given. */
+export const findFreePort = async (): Promise<number> => {
   for (let tries = 0; tries < triesMax; tries++) {
     const port = randomInt(lowest, highest);
     if (isOurs(port) && (await isFree(port))) return port;
@@ -26,10 +26,10 @@ export const freePort = async (): Promise<number> => {
   throw new Error(`No free port from ${lowest} to ${highest} in ${triesMax} tries.`);
 };
 
-/** Whether nobody was given it before; now we are. */
+/** Reserves the port; false when it was given out before. */
 const isOurs = (port: number): boolean => {
   try {
-    closeSync(openSync(join(sharedFolder() ?? tmpdir(), `port-${port}`), 'wx'));
+    closeSync(openSync(join(getSharedFolder() ?? tmpdir(), `port-${port}`), 'wx'));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

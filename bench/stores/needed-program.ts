@@ -1,10 +1,10 @@
 /**
- * Server programs that tests and benches need: found on the machine, or installed where that is allowed,
- * or told about.
+ * Finds the server programs that tests and benches need, or installs them where that is allowed, or says what
+ * to install.
  *
- * Never starts a service and never touches a running one. Only on Debian as root something is installed:
- * the package's own service is kept from starting, and Postgres makes no cluster of its own. A program that
- * cannot be had is an error with words on what to install. Called by the helpers that start servers.
+ * Never starts a service and never touches a running one. Installs only on Debian as root: it keeps the
+ * package's service from starting, and Postgres from making a cluster. Throws a message about what to install
+ * when a program is not available. Called by the helpers that start servers.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
@@ -12,11 +12,11 @@ import { delimiter, dirname, join } from 'node:path';
 
 export interface NeededProgram {
   readonly name: string;
-  /** Debian's package. */
+  /** The name of Debian's package. */
   readonly debianPackage: string;
-  /** The folder the program lies in, `null` when it is not there or not fit. */
+  /** Returns the program's folder, `null` when it is missing or unsuitable. */
   readonly find: () => string | null;
-  /** What people on other machines should do. */
+  /** What to do on other machines. */
   readonly advice: string;
 }
 
@@ -25,18 +25,18 @@ const clusterFile = '/etc/postgresql-common/createcluster.conf';
 const lockFile = '/tmp/rollcall-packages.lock';
 const secondsMax = 600;
 
-/** The folder of the program. Throws words when it cannot be had. */
-export const needProgram = (needed: NeededProgram): string => {
+/** Returns the program's folder. Throws what to install when it is not available. */
+export const findOrInstallProgram = (needed: NeededProgram): string => {
   const present = needed.find();
   if (present !== null) return present;
-  const words = mayInstall() ? install(needed) : 'it is installed by itself only on Debian, as root';
+  const outcome = mayInstall() ? install(needed) : 'it is installed automatically only on Debian, as root';
   const installed = needed.find();
   if (installed !== null) return installed;
-  throw new Error(`This needs ${needed.name} and it is not there (${words}). ${needed.advice}`);
+  throw new Error(`This needs ${needed.name}, which is missing (${outcome}). ${needed.advice}`);
 };
 
-/** The first folder of PATH and of `more` that holds this program. */
-export const folderOf = (program: string, more: readonly string[] = []): string | null => {
+/** The first folder of PATH and of `more` that contains this program. */
+export const findFolder = (program: string, more: readonly string[] = []): string | null => {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...more];
   return folders.find((folder) => folder !== '' && isProgram(join(folder, program))) ?? null;
 };
@@ -53,9 +53,9 @@ const isProgram = (path: string): boolean => {
 const mayInstall = (): boolean => existsSync('/etc/debian_version') && process.getuid?.() === 0;
 
 /**
- * One package at a time on this machine: two test files may find programs missing at once. While the lock is
- * held no package may start its service, and a file of ours that says so is taken away again. The file that
- * keeps Postgres from making a cluster stays: it is the package's own.
+ * Installs one package at a time on this machine: two test files may find programs missing at once. During
+ * the installation a policy file of ours keeps packages from starting services; it is removed afterwards. The
+ * file that keeps Postgres from making a cluster stays: it is the package's own.
  */
 const script = `
 if [ ! -e ${policyFile} ]; then
@@ -71,7 +71,7 @@ DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \\
   -o DPkg::Lock::Timeout=${secondsMax} -o Dpkg::Options::=--force-confold "$1"
 `;
 
-/** Gives words on what happened. */
+/** Returns a message on the outcome. */
 const install = ({ debianPackage, find }: NeededProgram): string => {
   console.log(`Installing ${debianPackage} (once) …`);
   const done = spawnSync('flock', [lockFile, 'sh', '-c', script, 'install', debianPackage], {

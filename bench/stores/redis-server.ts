@@ -1,9 +1,9 @@
 /**
- * A Redis of its own for a test or a bench: one process on a free port, with its data in a temporary folder.
+ * Starts a Redis for a test or a bench: one process on a free port, with its data in a temporary folder.
  *
- * Every server has a guardian, a shell that holds its standard input open to us: when this process ends,
- * however it ends, the pipe closes and the guardian kills its server by pid and removes the folder. Nothing
- * is left behind and no other Redis is ever touched. Called by tests and by the bench suite.
+ * Every server has a guardian, a shell whose standard input is a pipe from this process: when this process
+ * ends, however it ends, the pipe closes and the guardian kills its server by pid and removes the folder. So
+ * nothing is left behind, and no other Redis is touched. Called by tests and by the bench suite.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from './free-port.ts';
-import { redisServerPath } from './redis-install.ts';
+import { findFreePort } from './free-port.ts';
+import { findRedisServer } from './redis-install.ts';
 
 const startTimeoutMs = 60_000;
 const startAttempts = 3;
@@ -37,11 +37,13 @@ wait $server
 export interface RedisOptions {
   /** Configuration lines beside the durable ones, each as `name value`. */
   readonly settings?: readonly string[];
-  /** The address it listens on; default 127.0.0.1. Elsewhere it takes connections from anywhere. */
+  /**
+   * The address it listens on; default 127.0.0.1. With another address it accepts connections from anywhere.
+   */
   readonly host?: string;
-  /** A program and its words to start it with, such as `nsenter`; it has to become the server. */
+  /** A program with its arguments that starts the server, such as `nsenter`; it must exec the server. */
   readonly through?: readonly string[];
-  /** Environment of the server alone. */
+  /** Environment variables of the server alone. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -88,8 +90,8 @@ const splitSetting = (line: string): string[] => {
   return [`--${line.slice(0, blank)}`, value === '""' ? '' : value];
 };
 
-const guard = async (folder: string, words: readonly string[]): Promise<Guarded> => {
-  const guardian = spawn('sh', ['-c', guardianScript, 'guardian', folder, ...words], {
+const guard = async (folder: string, command: readonly string[]): Promise<Guarded> => {
+  const guardian = spawn('sh', ['-c', guardianScript, 'guardian', folder, ...command], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
@@ -102,7 +104,7 @@ const guard = async (folder: string, words: readonly string[]): Promise<Guarded>
   return { guardian, pid: Number(line) };
 };
 
-/** What one PING is answered with; '' when nobody answers. */
+/** The answer to one PING; '' without an answer. */
 const ping = ({ host, port }: Place): Promise<string> =>
   new Promise((resolve) => {
     const socket = openSocket(port, host);
@@ -125,7 +127,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Ended, and still on the list because its guardian has not looked. Only Linux tells. */
+/** Whether it has ended but its guardian has not collected it yet (a zombie). Only Linux shows that. */
 const hasEnded = (pid: number): boolean => {
   try {
     return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -155,13 +157,13 @@ const endGuarded = async ({ guardian }: Guarded, keepFolder: boolean): Promise<v
 };
 
 const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
-  const path = await redisServerPath();
+  const path = await findRedisServer();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
   const { host = loopback } = options;
-  const port = await freePort();
+  const port = await findFreePort();
   const place = { host, port, folder };
-  const words = commandLine(path, place, options);
-  let guarded = await guard(folder, words);
+  const command = commandLine(path, place, options);
+  let guarded = await guard(folder, command);
   const dispose = async (): Promise<void> => {
     await endGuarded(guarded, false);
     await rm(folder, { recursive: true, force: true });
@@ -180,7 +182,7 @@ const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
     pid: () => guarded.pid,
     kill: () => endGuarded(guarded, true),
     async start() {
-      guarded = await guard(folder, words);
+      guarded = await guard(folder, command);
       await waitForAnswer(place, guarded.pid);
     },
     signal(signal) {
@@ -191,7 +193,8 @@ const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
 };
 
 /**
- * Starts a server that syncs every write, and waits until it answers. A port taken meanwhile is tried again.
+ * Starts a server that syncs every write, and waits until it answers. Tries again with another port when its
+ * port was taken meanwhile.
  */
 export const startRedis = async (options: RedisOptions = {}): Promise<RedisServer> => {
   let failure: unknown;

@@ -1,18 +1,18 @@
 /**
- * What the test files of one run share below one folder, which their runner names in the environment and
- * removes (test/runner/cache.ts): things that any of them could make again for itself. Without a runner
- * there is no such folder.
+ * The folder that the test files of one run share. Their runner names it in the environment and removes it
+ * (test/runner/cache.ts). It contains only what each of them could make again. Without a runner there is no
+ * such folder.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 
 export const sharedVariable = 'ROLLCALL_TEST_CACHE';
 
-/** `null` where nobody shares. */
-export const sharedFolder = (): string | null => process.env[sharedVariable] || null;
+/** `null` without a runner. */
+export const getSharedFolder = (): string | null => process.env[sharedVariable] || null;
 
 /**
- * Makes a folder that is not there yet. Two processes may do it at once: the first to finish gives it its
- * name, the other drops its own, which is as good.
+ * Makes a folder that is not there yet. Two processes may do it at once: the first to finish renames its
+ * folder, the other deletes its own, which is equivalent.
  */
 export const makeOnce = async (
   folder: string,

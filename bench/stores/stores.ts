@@ -2,9 +2,9 @@
  * The stores of one run: a Redis and a Postgres for Rollcall, a Redis and databases of their own for the
  * peers, all synced to disk; or none, when Rollcall runs on its embedded ones.
  *
- * Started by the suite on free ports, ended by it; a running server of the machine is never touched.
+ * The suite starts them on free ports and ends them; no other server of the machine is touched.
  */
-import { processTicksUs, treeTicksUs } from '../measure/cpu.ts';
+import { readProcessUs, readTreeUs } from '../measure/cpu.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 
@@ -12,10 +12,10 @@ export interface Stores {
   readonly kind: 'redis' | 'embedded';
   /** Settings of Rollcall. */
   readonly rollcall: Readonly<Record<string, string>>;
-  /** CPU used so far, in microseconds; 0 where there is none. */
+  /** CPU used so far, in microseconds; 0 without such a store. */
   redisUs(): number;
   postgresUs(): number;
-  /** Where a peer keeps its data. */
+  /** The address of a peer's store. */
   peerRedis(): Promise<string>;
   peerDatabase(name: string): Promise<string>;
   readonly redis: RedisServer | null;
@@ -39,8 +39,8 @@ export const openStores = async (kind: Stores['kind'], peers: boolean): Promise<
   return {
     kind,
     rollcall: addresses,
-    redisUs: () => redises.reduce((sum, one) => sum + processTicksUs(one.pid()), 0),
-    postgresUs: () => (postgres === null ? 0 : treeTicksUs(postgres.pid())),
+    redisUs: () => redises.reduce((sum, one) => sum + readProcessUs(one.pid()), 0),
+    postgresUs: () => (postgres === null ? 0 : readTreeUs(postgres.pid())),
     peerRedis: async () => peerRedis?.url ?? '',
     peerDatabase: async (name) => (await postgres?.database(name)) ?? '',
     redis,

@@ -11,11 +11,11 @@ const test = suite('bench live');
 const written = (isTerminal: boolean): string => {
   const stream = Object.assign(new PassThrough(), { isTTY: isTerminal, columns: 100 });
   const live = createLive(stream as unknown as NodeJS.WriteStream);
-  live.keep('starting');
+  live.print('starting');
   live.show('warming up');
   live.step(1, 4);
   live.show('round 1');
-  live.keep('1,234 requests/s');
+  live.print('1,234 requests/s');
   live.clear();
   return String(stream.read());
 };

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type LoadName, openLoad } from '../../bench/load/load.ts';
 import type { Load, LoadResult, Order, Watch } from '../../bench/load/order.ts';
-import { wrkIsThere } from '../../bench/load/wrk.ts';
+import { isWrkInstalled } from '../../bench/load/wrk.ts';
 import { createDirectory } from '../../bench/servers/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
@@ -52,7 +52,7 @@ const answered = async (load: Load, order: Order, watching: Watch = watch): Prom
 };
 
 test('wrk is taken where it is installed, autocannon for a rate and elsewhere', async () => {
-  assert.is(await using('auto', 0, async ({ name }) => name), wrkIsThere() ? 'wrk' : 'autocannon');
+  assert.is(await using('auto', 0, async ({ name }) => name), isWrkInstalled() ? 'wrk' : 'autocannon');
   assert.is(await using('auto', 100, async ({ name }) => name), 'autocannon');
 });
 

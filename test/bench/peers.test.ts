@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { failedClaims, votesLetThrough } from '../../bench/peers/check.ts';
+import { countAcceptedVotes, findFailedClaims } from '../../bench/peers/check.ts';
 import { startPeer } from '../../bench/servers/contestants.ts';
 import { createDirectory } from '../../bench/servers/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
@@ -35,26 +35,26 @@ const start = async (starting: Promise<ServerProcess>): Promise<string> => {
 test('Fastify on Redis does all, and lets one of many simultaneous votes through', async () => {
   const url = await start(startPeer('fastify-redis', { stores, directory, folder }));
 
-  assert.equal(await failedClaims(url, directory, ['stats', 'read', 'page', 'vote']), []);
-  assert.is(await votesLetThrough(url, directory, 50), 1);
+  assert.equal(await findFailedClaims(url, directory, ['stats', 'read', 'page', 'vote']), []);
+  assert.is(await countAcceptedVotes(url, directory, 50), 1);
 });
 
 test('Fastify on SQL posts, reads and counts views', async () => {
   const url = await start(startPeer('fastify-sql', { stores, directory, folder }));
 
-  assert.equal(await failedClaims(url, directory, ['stats', 'read', 'page']), []);
+  assert.equal(await findFailedClaims(url, directory, ['stats', 'read', 'page']), []);
 });
 
 test('Express on SQL reads and takes votes', async () => {
   const url = await start(startPeer('express-sql', { stores, directory, folder }));
 
-  assert.equal(await failedClaims(url, directory, ['read', 'vote']), []);
+  assert.equal(await findFailedClaims(url, directory, ['read', 'vote']), []);
 });
 
 test('a server that only answers is found out', async () => {
   const url = await start(startBare({ bot: 1_000, index: 5_000 }));
 
-  const failed = await failedClaims(url, directory, ['stats', 'vote']);
+  const failed = await findFailedClaims(url, directory, ['stats', 'vote']);
 
   assert.ok(failed.includes('an acknowledged post is read back at once'));
   assert.ok(failed.includes('a vote counts once, and the next one has to wait'));

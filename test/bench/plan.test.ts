@@ -5,23 +5,23 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
-import { lastOf, placements } from '../../bench/measure/places.ts';
+import { pickLastCore, placements } from '../../bench/measure/places.ts';
 import {
-  secondsFor,
-  turnsOf,
-  usedSecondsOf,
-  usedSecondsOfWarmUp,
+  planSeconds,
+  planTurns,
+  sumUsedSeconds,
+  sumWarmUpSeconds,
   usersPerConnection,
   warmUp,
 } from '../../bench/plan.ts';
-import { scenarioOf } from '../../bench/scenarios/all.ts';
+import { findScenario } from '../../bench/scenarios/all.ts';
 import { createDirectory } from '../../bench/servers/directory.ts';
 
 const test = suite('bench plan');
 const quick = parseArguments(['--quick']);
 
 const named = (name: 'stats' | 'page', round: number): string[] =>
-  turnsOf(quick, placements, { name, round }).map(({ server, placement }) => `${server} ${placement}`);
+  planTurns(quick, placements, { name, round }).map(({ server, placement }) => `${server} ${placement}`);
 
 test('a quick run measures CPU on one core, and requests/s of the two that are compared by it', () => {
   assert.equal(named('stats', 2), [
@@ -39,7 +39,7 @@ test('who goes first alternates', () => {
 });
 
 test('a machine that cannot place processes measures everybody where the system puts them', () => {
-  const turns = turnsOf(quick, [null], { name: 'stats', round: 2 });
+  const turns = planTurns(quick, [null], { name: 'stats', round: 2 });
 
   assert.equal(
     turns.map(({ server }) => server),
@@ -50,17 +50,17 @@ test('a machine that cannot place processes measures everybody where the system 
 test('a run short of time makes rounds shorter, and leaves some out only when that is not enough', () => {
   const left = { round: 4, turns: 2, seconds: 100, betweenSeconds: 0.2 };
 
-  assert.is(secondsFor(quick, left), quick.measureSeconds);
-  assert.is(Math.round(secondsFor(quick, { ...left, seconds: 2.4 }) * 100), 30);
-  assert.is(secondsFor(quick, { ...left, seconds: 0.1 }), 0.2);
-  assert.is(secondsFor(quick, { ...left, seconds: -1 }), 0);
-  assert.is(secondsFor(quick, { ...left, round: 3, seconds: -1 }), 0.2);
+  assert.is(planSeconds(quick, left), quick.measureSeconds);
+  assert.is(Math.round(planSeconds(quick, { ...left, seconds: 2.4 }) * 100), 30);
+  assert.is(planSeconds(quick, { ...left, seconds: 0.1 }), 0.2);
+  assert.is(planSeconds(quick, { ...left, seconds: -1 }), 0);
+  assert.is(planSeconds(quick, { ...left, round: 3, seconds: -1 }), 0.2);
 });
 
 test('a run without a limit takes the time it was told', () => {
   const options = parseArguments(['--limit', '0', '--seconds', '7']);
 
-  assert.is(secondsFor(options, { round: 2, turns: 9, seconds: 1, betweenSeconds: 1 }), 7);
+  assert.is(planSeconds(options, { round: 2, turns: 9, seconds: 1, betweenSeconds: 1 }), 7);
 });
 
 for (const only of ['vote,mixed', 'mixed']) {
@@ -80,7 +80,7 @@ for (const only of ['vote,mixed', 'mixed']) {
           connections: options.connections,
           seconds,
         };
-        for (const { method, path } of scenarioOf(name).requestsOf(round)) {
+        for (const { method, path } of findScenario(name).requestsOf(round)) {
           if (method !== 'PUT') continue;
           votes += 1;
           sent.add(path);
@@ -91,11 +91,11 @@ for (const only of ['vote,mixed', 'mixed']) {
     for (const name of ['vote', 'mixed'] as const) {
       if (!options.scenarios.includes(name)) continue;
       for (let turn = 0; turn < warmUp.turnsMax.rollcall; turn++) {
-        send(name, usedSecondsOfWarmUp(options, name, turn), warmUp.seconds + options.warmupSeconds);
+        send(name, sumWarmUpSeconds(options, name, turn), warmUp.seconds + options.warmupSeconds);
       }
       for (const round of [1, 2]) {
         for (const placement of placements) {
-          const usedSeconds = usedSecondsOf(options, { name, round, placement });
+          const usedSeconds = sumUsedSeconds(options, { name, round, placement });
           send(name, usedSeconds, options.warmupSeconds + options.measureSeconds);
         }
       }
@@ -107,9 +107,9 @@ for (const only of ['vote,mixed', 'mixed']) {
 }
 
 test('the shared core is one that this process may use', () => {
-  assert.is(lastOf('0-3'), '3');
-  assert.is(lastOf('4'), '4');
-  assert.is(lastOf('0-3,8'), '8');
+  assert.is(pickLastCore('0-3'), '3');
+  assert.is(pickLastCore('4'), '4');
+  assert.is(pickLastCore('0-3,8'), '8');
 });
 
 test.run();

@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cpuRatioRule, rateRatioRule } from '../../bench/report/ratio-rules.ts';
-import { spreadOf } from '../../bench/report/statistics.ts';
+import { judgeCpuRatio, judgeRateRatio } from '../../bench/report/ratio-rules.ts';
+import { computeSpread } from '../../bench/report/statistics.ts';
 import { resultOf, sampleOf } from './samples.ts';
 
 const test = suite('bench ratios');
@@ -12,38 +12,38 @@ const test = suite('bench ratios');
 const calm = { bottleneck: 'neither', samePressure: false, failed: 0 } as const;
 
 test('the median of an even number of rounds lies between the two in the middle', () => {
-  assert.equal(spreadOf([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 });
-  assert.equal(spreadOf([7]), { median: 7, min: 7, max: 7 });
+  assert.equal(computeSpread([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 });
+  assert.equal(computeSpread([7]), { median: 7, min: 7, max: 7 });
 });
 
 test('CPU is compared on one core, or when both servers were busy, and not otherwise', () => {
   const shared = { ...calm, samePressure: true };
   const busy = { ...calm, bottleneck: 'server' } as const;
 
-  assert.is(cpuRatioRule(shared, shared), null);
-  assert.is(cpuRatioRule(busy, busy), null);
-  assert.match(cpuRatioRule(busy, calm) ?? '', /time to idle/);
+  assert.is(judgeCpuRatio(shared, shared), null);
+  assert.is(judgeCpuRatio(busy, busy), null);
+  assert.match(judgeCpuRatio(busy, calm) ?? '', /time to idle/);
 });
 
 test('requests/s are not compared with a server that waited for the generator', () => {
   const waited = { ...calm, bottleneck: 'generator' } as const;
 
-  assert.match(rateRatioRule(calm, waited).words ?? '', /waited for the generator/);
-  assert.match(rateRatioRule(waited, waited).words ?? '', /waited for the generator/);
-  assert.equal(rateRatioRule(calm, calm), { words: null, isLeast: false });
+  assert.match(judgeRateRatio(calm, waited).reason ?? '', /waited for the generator/);
+  assert.match(judgeRateRatio(waited, waited).reason ?? '', /waited for the generator/);
+  assert.equal(judgeRateRatio(calm, calm), { reason: null, isLeast: false });
 });
 
 test('when only Rollcall waited for the generator, the ratio is a least', () => {
   const waited = { ...calm, bottleneck: 'generator' } as const;
 
-  assert.equal(rateRatioRule(waited, calm), { words: null, isLeast: true });
+  assert.equal(judgeRateRatio(waited, calm), { reason: null, isLeast: true });
 });
 
 test('failed answers leave no ratio', () => {
   const failing = { ...calm, samePressure: true, failed: 1 };
 
-  assert.match(cpuRatioRule(failing, calm) ?? '', /not 2xx/);
-  assert.match(rateRatioRule(calm, failing).words ?? '', /not 2xx/);
+  assert.match(judgeCpuRatio(failing, calm) ?? '', /not 2xx/);
+  assert.match(judgeRateRatio(calm, failing).reason ?? '', /not 2xx/);
   const result = resultOf([sampleOf({ failed: 3 }), sampleOf({ server: 'bare', cpuUs: 10 })]);
   assert.equal(result.ratios, {});
 });

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCompare } from '../../bench/commands/compare.ts';
-import { verdictOf } from '../../bench/report/compare.ts';
-import { reportHtml } from '../../bench/report/html.ts';
-import { costsOf } from '../../bench/report/profile.ts';
+import { judgeChange } from '../../bench/report/compare.ts';
+import { renderHtml } from '../../bench/report/html.ts';
+import { computeCosts } from '../../bench/report/profile.ts';
 import type { Result } from '../../bench/report/result.ts';
-import { reportMarkdown, reportText } from '../../bench/report/text.ts';
+import { renderMarkdown, renderText } from '../../bench/report/text.ts';
 import { resultOf, sampleOf } from './samples.ts';
 
 const test = suite('bench report');
@@ -32,26 +32,26 @@ const rounds = (cpuUs: readonly number[]) =>
   );
 
 test('the text names the machine, the ratio, its target, and who let double votes through', () => {
-  const text = reportText(rounds([18, 18, 18]));
+  const text = renderText(rounds([18, 18, 18]));
 
   assert.match(text, /a processor, 2 cores.*commit abc1234/);
   assert.match(text, /stats +bare +1\.80 \(1\.80–1\.80\) +≤ 1\.9 ✓/);
-  assert.match(text, /express-sql let 7 through; one would be right/);
+  assert.match(text, /express-sql accepted 7; one would be correct/);
 });
 
 test('a missed target is marked as missed', () => {
-  assert.match(reportText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 1\.9 ✗/);
+  assert.match(renderText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 1\.9 ✗/);
 });
 
 test('the Markdown holds both tables', () => {
-  const text = reportMarkdown(rounds([18]));
+  const text = renderMarkdown(rounds([18]));
 
   assert.match(text, /\| scenario \| other \|/);
   assert.match(text, /\| stats \| rollcall \| 1,000 \|/);
 });
 
 test('the page needs nothing from elsewhere and draws its charts', () => {
-  const page = reportHtml({
+  const page = renderHtml({
     ...rounds([18]),
     moments: [0, 1, 2].map((at) => ({ atSeconds: at, residentBytes: 1e8, flushLagSeconds: 0.5 })),
   });
@@ -64,26 +64,26 @@ test('the page needs nothing from elsewhere and draws its charts', () => {
 
 test('markup in a name stays text', () => {
   const result = rounds([18]);
-  const page = reportHtml({ ...result, machine: { ...result.machine, processor: '<b>fast</b>' } });
+  const page = renderHtml({ ...result, machine: { ...result.machine, processor: '<b>fast</b>' } });
 
   assert.match(page, /&lt;b&gt;fast/);
 });
 
 test('an interrupted run says so', () => {
-  assert.match(reportText({ ...rounds([18]), interrupted: true }), /Interrupted/);
+  assert.match(renderText({ ...rounds([18]), interrupted: true }), /Interrupted/);
 });
 
 test('ranges that overlap are noise, and so is a small change', () => {
   const before = { median: 10, min: 9, max: 11 };
 
-  assert.is(verdictOf(before, { median: 12, min: 10.5, max: 13 }, true), 'noise');
+  assert.is(judgeChange(before, { median: 12, min: 10.5, max: 13 }, true), 'noise');
   assert.is(
-    verdictOf({ median: 10, min: 10, max: 10 }, { median: 10.4, min: 10.3, max: 10.5 }, true),
+    judgeChange({ median: 10, min: 10, max: 10 }, { median: 10.4, min: 10.3, max: 10.5 }, true),
     'noise',
   );
-  assert.is(verdictOf(before, { median: 14, min: 13, max: 15 }, true), 'worse');
-  assert.is(verdictOf(before, { median: 14, min: 13, max: 15 }, false), 'better');
-  assert.is(verdictOf(before, { median: 7, min: 6, max: 8 }, true), 'better');
+  assert.is(judgeChange(before, { median: 14, min: 13, max: 15 }, true), 'worse');
+  assert.is(judgeChange(before, { median: 14, min: 13, max: 15 }, false), 'better');
+  assert.is(judgeChange(before, { median: 7, min: 6, max: 8 }, true), 'better');
 });
 
 test('compare ends with 1 when something is worse, with 0 otherwise', () => {
@@ -109,7 +109,7 @@ test('a profile is told by self time, without idle time', () => {
     id,
     callFrame: { functionName, url: '', lineNumber: 0 },
   });
-  const costs = costsOf({
+  const costs = computeCosts({
     nodes: [node(1, '(idle)'), node(2, 'parse'), node(3, 'write')],
     samples: [1, 2, 3, 3],
     timeDeltas: [500, 100, 150, 150],

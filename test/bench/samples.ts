@@ -2,7 +2,7 @@
  * Results of the bench suite as its tests need them: small, whole, with one thing changed.
  */
 import { percentiles } from '../../bench/load/order.ts';
-import { type Result, ratiosOf, type Sample, scenarioFiguresOf } from '../../bench/report/result.ts';
+import { collectRatios, type Result, type Sample, toScenarioFigures } from '../../bench/report/result.ts';
 import { serverNames } from '../../bench/servers/contestants.ts';
 
 /** One sample; `generatorBusy` and `failed` go into its load. */
@@ -38,7 +38,7 @@ export const sampleOf = (
 /** The report of these samples. */
 export const resultOf = (samples: readonly Sample[]): Result => {
   const names = [...new Set(samples.map(({ scenario }) => scenario))];
-  const scenarios = names.map((name) => scenarioFiguresOf(name, samples, serverNames));
+  const scenarios = names.map((name) => toScenarioFigures(name, samples, serverNames));
   return {
     version: 2,
     machine: {
@@ -58,7 +58,7 @@ export const resultOf = (samples: readonly Sample[]): Result => {
     rate: 0,
     measureSeconds: 1,
     settings: { TRUSTED_PROXIES: '127.0.0.1' },
-    ratios: ratiosOf(scenarios),
+    ratios: collectRatios(scenarios),
     scenarios,
     races: { atOnce: 1_000, through: { rollcall: 1, 'express-sql': 7 } },
     idle: [{ server: 'rollcall', connections: 10_000, bytesPerConnection: 400 }],

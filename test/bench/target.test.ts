@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
-import { reportHtml } from '../../bench/report/html.ts';
+import { renderHtml } from '../../bench/report/html.ts';
 import { createLive } from '../../bench/report/live.ts';
-import { reportText } from '../../bench/report/text.ts';
+import { renderText } from '../../bench/report/text.ts';
 import { createDirectory } from '../../bench/servers/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
@@ -39,14 +39,14 @@ test('a server that runs gets the load, and the report speaks of no CPU and no r
 
   const result = await run(server.url, words);
 
-  const text = reportText(result);
+  const text = renderText(result);
   assert.equal(
     result.scenarios.map(({ scenario }) => scenario),
     ['stats', 'vote'],
   );
   assert.match(text, /vote +rollcall/);
   assert.not.match(text, /CPU|Rollcall ÷/);
-  assert.not.match(reportHtml(result), /Server CPU per request|Rollcall ÷/);
+  assert.not.match(renderHtml(result), /Server CPU per request|Rollcall ÷/);
 });
 
 test('a server that is not there is told at once', async () => {

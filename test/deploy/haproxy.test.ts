@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/stores/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
 import { createHostScreen } from '../../http/auth/admin-hosts.ts';
 import { checkConfiguration, type Haproxy, startHaproxy } from '../support/haproxy.ts';
@@ -94,8 +94,8 @@ const makeCertificate = (): string => {
 
 test.before(async () => {
   for (const name of ['a', 'b', 'c']) env = { ...env, ...(await openBackend(name)) };
-  port = await freePort();
-  tlsPort = await freePort();
+  port = await findFreePort();
+  tlsPort = await findFreePort();
   env = {
     ...env,
     ROLLCALL_CONNECTIONS_MAX: '200',

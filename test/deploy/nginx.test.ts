@@ -9,7 +9,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/stores/free-port.ts';
 import { routes } from '../../http/routes/table.ts';
 import { type Nginx, startNginx } from '../support/nginx.ts';
 import { openWorld, type World } from '../world.ts';
@@ -21,7 +21,7 @@ let url = '';
 
 test.before(async () => {
   world = await openWorld({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
-  const port = await freePort();
+  const port = await findFreePort();
   nginx = await startNginx({ port, nodePort: Number(new URL(world.url).port) });
   url = `http://127.0.0.1:${port}`;
 });
@@ -52,7 +52,7 @@ const behind = async (use: (url: string) => Promise<void>): Promise<void> => {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const port = await freePort();
+  const port = await findFreePort();
   const proxy = await startNginx({ port, nodePort: (server.address() as AddressInfo).port });
   try {
     await use(`http://127.0.0.1:${port}`);
@@ -106,7 +106,7 @@ test('stats, votes and reads reach the node and are counted', async () => {
 });
 
 test('without the line for HTTP/1.1 every answer is 505', async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   const plain = await startNginx({
     port,
     nodePort: Number(new URL(world.url).port),

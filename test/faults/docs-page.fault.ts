@@ -9,7 +9,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { routes } from '../../http/routes/table.ts';
-import { folderOf, needProgram } from '../support/needed-program.ts';
+import { findFolder, findOrInstallProgram } from '../support/needed-program.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 
 const test = suite('docs page');
@@ -30,10 +30,10 @@ const patienceMs = 300_000;
 let node: StartedNode;
 let browser: Browser;
 test.before(async () => {
-  const program = needProgram({
+  const program = findOrInstallProgram({
     name: 'Chromium',
     debianPackage: 'chromium',
-    find: () => folderOf('chromium'),
+    find: () => findFolder('chromium'),
     advice: 'Install Chromium so that `chromium` is in PATH.',
   });
   node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });

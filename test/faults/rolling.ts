@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/stores/free-port.ts';
 import { openStores } from '../../storage/open.ts';
 import { type Directory, fillDirectory, tokenOf } from '../support/directory.ts';
 import { startHaproxy } from '../support/haproxy.ts';
@@ -77,7 +77,7 @@ export const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
     const directory = await fillDirectory(stores.sql, { users: 2, bots: 24, servers: 0, teams: 1, packs: 0 });
     await stores.close();
     for (let index = 0; index < 3; index++) {
-      places.push({ port: await freePort(), adminPort: await freePort(), node: null });
+      places.push({ port: await findFreePort(), adminPort: await findFreePort(), node: null });
     }
     const settings = {
       REDIS_URL: redis.url,
@@ -86,7 +86,7 @@ export const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
       TRUSTED_PROXIES: '127.0.0.1',
       LEAVE_MS: String(plan.leaveMs),
     };
-    const port = await freePort();
+    const port = await findFreePort();
     const world: World = {
       places: places.slice(0, plan.nodes),
       folder,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/stores/free-port.ts';
 import { type ConfigError, readConfig } from '../../ops/config.ts';
 import { openStores } from '../../storage/open.ts';
 import { postShown, statsBody } from '../faults/load.ts';
@@ -37,10 +37,10 @@ test.before(async () => {
   const filled = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
   ({ bots, users } = await fillDirectory(stores.sql, filled));
   await stores.close();
-  const adminPort = await freePort();
+  const adminPort = await findFreePort();
   settings = {
     WORKERS: '2',
-    PORT: String(await freePort()),
+    PORT: String(await findFreePort()),
     ADMIN_PORT: String(adminPort),
     ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
     REDIS_URL: redis.url,

@@ -6,19 +6,19 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { folderOf, needProgram } from './needed-program.ts';
+import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { type ProxyProgram, startProxy } from './proxy-program.ts';
 
 const folder = join(import.meta.dirname, '../../ops/deploy/haproxy');
 
 export type Haproxy = ProxyProgram;
 
-const find = (): string | null => folderOf('haproxy', ['/usr/sbin', '/usr/local/sbin']);
+const find = (): string | null => findFolder('haproxy', ['/usr/sbin', '/usr/local/sbin']);
 
 const program = (): string => {
   const advice =
     'Install HAProxy 2.4 or later (Debian: apt-get install haproxy; macOS: brew install haproxy).';
-  return join(needProgram({ name: 'HAProxy', debianPackage: 'haproxy', find, advice }), 'haproxy');
+  return join(findOrInstallProgram({ name: 'HAProxy', debianPackage: 'haproxy', find, advice }), 'haproxy');
 };
 
 /** What `haproxy -c` says of these files; `''` when it finds nothing. */

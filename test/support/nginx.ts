@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { folderOf, needProgram } from './needed-program.ts';
+import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { type ProxyProgram, startProxy } from './proxy-program.ts';
 
 const sample = join(import.meta.dirname, '../../ops/deploy/nginx/rollcall.conf');
@@ -25,11 +25,11 @@ export interface Nginx extends ProxyProgram {
   readonly complaints: string;
 }
 
-const find = (): string | null => folderOf('nginx', ['/usr/sbin', '/usr/local/sbin']);
+const find = (): string | null => findFolder('nginx', ['/usr/sbin', '/usr/local/sbin']);
 
 const program = (): string => {
   const advice = 'Install nginx 1.18 or later (Debian: apt-get install nginx; macOS: brew install nginx).';
-  return join(needProgram({ name: 'nginx', debianPackage: 'nginx', find, advice }), 'nginx');
+  return join(findOrInstallProgram({ name: 'nginx', debianPackage: 'nginx', find, advice }), 'nginx');
 };
 
 /** One process, so that it ends with a signal. Nothing is written but below `folder`. */

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/stores/free-port.ts';
 import { type RedisOptions, type RedisServer, startRedis } from './redis-server.ts';
 
 const slotCount = 16_384;
@@ -84,7 +84,7 @@ const settings = (busPort: number, nodeTimeoutMs: number): string[] => [
 ];
 
 const startMember = async ({ nodeTimeoutMs = 60_000, places }: ClusterOptions, index: number) => {
-  const busPort = await freePort();
+  const busPort = await findFreePort();
   const server = await startRedis({ settings: settings(busPort, nodeTimeoutMs), ...places?.[index] });
   const client = new Redis(server.url);
   client.on('error', () => undefined);

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { constants, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeOnce, sharedFolder } from '../../bench/stores/shared.ts';
+import { getSharedFolder, makeOnce } from '../../bench/stores/shared.ts';
 import { markClosed } from '../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
@@ -43,7 +43,7 @@ const copyTemplate = async (shared: string, directory: string): Promise<void> =>
 
 /** Opens a database with the newest schema and no rows in `directory`, which must not exist. */
 export const openMigratedSql = async (directory: string): Promise<EmbeddedSql> => {
-  const shared = sharedFolder();
+  const shared = getSharedFolder();
   if (shared === null) return openFresh(directory);
   await copyTemplate(shared, directory);
   return openEmbeddedSql({ directory });
@@ -57,7 +57,7 @@ export const makeBareFolder = async (dataDir: string): Promise<void> => {
 
 /** Leaves such a database in `directory`, closed. */
 export const makeSqlFolder = async (directory: string): Promise<void> => {
-  const shared = sharedFolder();
+  const shared = getSharedFolder();
   if (shared === null) await makeFresh(directory);
   else await copyTemplate(shared, directory);
 };
