@@ -52,7 +52,7 @@ test('a clock that is right, or off by less than votes allow, has no note', asyn
   for (const aheadMs of [0, 2_000, -5_000]) {
     const { told, watch } = open({ aheadMs, wayMs: 0 });
 
-    await watch.look();
+    await watch.measure();
 
     assert.equal(watch.listNotes(), []);
     assert.equal(told, { measured: [aheadMs], warned: [], agreed: 0 });
@@ -62,8 +62,8 @@ test('a clock that is right, or off by less than votes allow, has no note', asyn
 test('a clock that is off is noted with how far, which way and what comes of it', async () => {
   const ahead = open({ aheadMs: 2_001, wayMs: 0 });
   const behind = open({ aheadMs: -5_001, wayMs: 0 });
-  await ahead.watch.look();
-  await behind.watch.look();
+  await ahead.watch.measure();
+  await behind.watch.measure();
 
   assert.match(
     ahead.watch.listNotes()[0] ?? '',
@@ -79,12 +79,12 @@ test('the log has it once, and once that it is over', async () => {
   const times = { aheadMs: 60_000, wayMs: 0 };
   const { told, watch } = open(times);
 
-  for (let looks = 0; looks < 3; looks++) await watch.look();
+  for (let looks = 0; looks < 3; looks++) await watch.measure();
   assert.is(told.warned.length, 1);
   assert.is(told.agreed, 0);
 
   times.aheadMs = 0;
-  for (let looks = 0; looks < 3; looks++) await watch.look();
+  for (let looks = 0; looks < 3; looks++) await watch.measure();
   assert.equal(watch.listNotes(), []);
   assert.is(told.warned.length, 1);
   assert.is(told.agreed, 1);
@@ -93,7 +93,7 @@ test('the log has it once, and once that it is over', async () => {
 test('a slow way to the store is not taken for a wrong clock', async () => {
   const { told, watch } = open({ aheadMs: -6_000, wayMs: 6_500 });
 
-  await watch.look();
+  await watch.measure();
 
   assert.equal(watch.listNotes(), []);
   assert.equal(told.measured, [0]);
@@ -102,10 +102,10 @@ test('a slow way to the store is not taken for a wrong clock', async () => {
 test('while the store does not answer, the note stays as it was', async () => {
   let away = false;
   const { watch } = open({ aheadMs: 60_000, wayMs: 0 }, () => away);
-  await watch.look();
+  await watch.measure();
   away = true;
 
-  await watch.look();
+  await watch.measure();
 
   assert.is(watch.listNotes().length, 1);
 });
@@ -119,7 +119,7 @@ test("embedded stores have this machine's clock: nothing is looked at", async ()
     log: { warn: () => {}, info: () => {} },
   });
 
-  await watch.look();
+  await watch.measure();
 
   assert.equal([watch.listNotes(), measured], [[], []]);
 });

@@ -38,7 +38,7 @@ const onStore = async (
     await task(
       createEvictionWatch({
         memorySettings: store.memorySettings,
-        measured: (servers) => seen.measured.push(servers),
+        onMeasured: (servers) => seen.measured.push(servers),
         log: { error: line('error'), warn: line('warn'), info: line('info') },
       }),
       seen,
@@ -90,7 +90,7 @@ test('a policy that evicts only keys that expire is refused as well: last votes 
   const redis = await startRedis({ settings: ['maxmemory 100mb', 'maxmemory-policy volatile-ttl'] });
   try {
     await onStore([redis.url], async (watch) => {
-      assert.match(await rejected(watch.demandNone()), /maxmemory-policy is volatile-ttl/);
+      assert.match(await rejected(watch.assertNoEviction()), /maxmemory-policy is volatile-ttl/);
     });
   } finally {
     await redis.dispose();
@@ -101,9 +101,9 @@ test('without a limit of memory such a policy is a note and a line of the log', 
   const redis = await startRedis({ settings: ['maxmemory-policy allkeys-lru'] });
   try {
     await onStore([redis.url], async (watch, seen) => {
-      await watch.demandNone();
-      await watch.look();
-      assert.match(watch.notes().join(), /would evict counters if it had a memory limit: .*noeviction/);
+      await watch.assertNoEviction();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /would evict counters if it had a memory limit: .*noeviction/);
       assert.is(seen.lines.length, 1);
       assert.match(seen.lines[0] ?? '', /^warn: /);
       assert.equal(seen.measured, [0, 0]);
@@ -118,19 +118,19 @@ test('changed under way it is a note, one line of the log and a gauge, until cha
   const operator = new Redis(redis.url);
   try {
     await onStore([redis.url], async (watch, seen) => {
-      await watch.demandNone();
-      assert.equal([watch.notes(), seen.lines], [[], []]);
+      await watch.assertNoEviction();
+      assert.equal([watch.listNotes(), seen.lines], [[], []]);
 
       await operator.config('SET', 'maxmemory-policy', 'allkeys-lfu');
-      await watch.look();
-      await watch.look();
-      assert.match(watch.notes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
+      await watch.check();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
       assert.is(seen.lines.length, 1);
       assert.match(seen.lines[0] ?? '', /^error: .*allkeys-lfu/);
 
       await operator.config('SET', 'maxmemory-policy', 'noeviction');
-      await watch.look();
-      assert.equal(watch.notes(), []);
+      await watch.check();
+      assert.equal(watch.listNotes(), []);
       assert.match(seen.lines[1] ?? '', /^info: /);
       assert.equal(seen.measured, [0, 1, 1, 0]);
     });
@@ -154,12 +154,12 @@ test('where CONFIG is refused INFO tells, and the other way round; where both ar
     const as = (name: string): string => redis.url.replace('redis://', `redis://${name}:secret@`);
     for (const name of ['plain', 'settings']) {
       await onStore([as(name)], async (watch) => {
-        assert.match(await rejected(watch.demandNone()), /maxmemory-policy is allkeys-lru/, name);
+        assert.match(await rejected(watch.assertNoEviction()), /maxmemory-policy is allkeys-lru/, name);
       });
     }
     await onStore([as('neither')], async (watch) => {
-      await watch.demandNone();
-      assert.match(watch.notes().join(), /does not tell its maxmemory-policy/);
+      await watch.assertNoEviction();
+      assert.match(watch.listNotes().join(), /does not tell its maxmemory-policy/);
     });
   } finally {
     operator.disconnect();
@@ -175,7 +175,7 @@ test('of a Cluster every primary is asked, and the one that may evict is named',
     await operator.config('SET', 'maxmemory', '100mb');
     await operator.config('SET', 'maxmemory-policy', 'allkeys-random');
     await onStore(cluster.urls, async (watch) => {
-      const words = await rejected(watch.demandNone());
+      const words = await rejected(watch.assertNoEviction());
       assert.match(words, `Redis at 127.0.0.1:${third?.port} may evict counters`);
     });
   } finally {

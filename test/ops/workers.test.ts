@@ -208,8 +208,8 @@ test('settings that several processes cannot share are refused', () => {
 
   assert.match(refusal({}), /embedded stores belong to one process/);
   assert.match(refusal({ ...shared, PORT: '0' }), /workers share one port/);
-  assert.match(refusal({ ...shared, PORT: '9091' }), /workers take ADMIN_PORT 9090 to 9092/);
-  assert.match(refusal({ ...shared, ADMIN_PORT: '65534' }), /one of the ports from it on/);
+  assert.match(refusal({ ...shared, PORT: '9091' }), /workers take the ports 9090 to 9092/);
+  assert.match(refusal({ ...shared, ADMIN_PORT: '65534' }), /set it to 1 to 65533/);
   assert.is(refusal(shared), '');
 });
 

@@ -54,7 +54,7 @@ const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
     runs: createJobRuns(sqlOf(node), `node${node}`),
     meters,
     clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
-    failed: silent,
+    onFailure: silent,
     leaseMs,
   });
   schedules.push(schedule);
@@ -265,7 +265,7 @@ test('a node’s job runs at the start and at every tick, whatever the others do
     runs: createJobRuns(sqlOf(0), 'node0'),
     meters,
     clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
-    failed: silent,
+    onFailure: silent,
   });
   schedule.start();
   await ticked;
