@@ -128,7 +128,7 @@ for (const [title, first, words] of [
     /could not be reached[\s\S]*HTTPS_PROXY/,
   ],
   ['a full disk', 'echo npm error ENOSPC; exit 1', /disk is full/],
-  ['a failure never seen', 'echo some reason; exit 1', /some reason[\s\S]*Everything npm said is in/],
+  ['a failure never seen', 'echo some reason; exit 1', /some reason[\s\S]*The whole output of npm is in/],
   ['no Node installed', 'exit 0', /the installed Node does not start/],
 ] as const) {
   test(`${title} ends the start in words on what to do`, async () => {
@@ -141,7 +141,7 @@ for (const [title, first, words] of [
   });
 }
 
-test('a native part that does not load ends the start, and the next begins from nothing', async () => {
+test('a native package that does not load ends the start, and the next begins from nothing', async () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   manifest.dependencies.lmdb = '1.0.0';
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
@@ -149,7 +149,7 @@ test('a native part that does not load ends the start, and the next begins from 
 
   const { code, output } = await run('script.ts');
   assert.is(code, 1);
-  assert.match(output, /a native part does not load: Error: Cannot find module/);
+  assert.match(output, /a native package does not load: Error: Cannot find module/);
 
   fakeNpm('mkdir -p node_modules/lmdb && echo "module.exports = 1" > node_modules/lmdb/index.js');
   assert.is((await run('script.ts')).code, 7);

@@ -83,7 +83,10 @@ for (const words of ['help import', 'import --help', 'import FILE --help']) {
 for (const [words, expected] of [
   ['improt file', /no command "improt"\. Did you mean "import"\?/],
   ['help exprot', /Did you mean "export"\?/],
-  ['destroy', /no command "destroy"\. Commands are import, .*backup, restore, reflush, help, and those for/],
+  [
+    'destroy',
+    /no command "destroy"\. The commands are import, .*backup, restore, reflush, help; for a running node:/,
+  ],
   ['import', /Usage: npm run ops -- import FILE/],
   ['import one two', /Usage: npm run ops -- import FILE/],
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
@@ -122,7 +125,7 @@ test('import says what it added, and the second time what was there', async () =
 
   assert.equal([first.code, second.code], [0, 0]);
   assert.match(first.out, /^3 lines in .*\nadded: 2 users, 1 bot, 1 vote\n$/);
-  assert.match(second.out, /added: nothing\nthere already: 3\n$/);
+  assert.match(second.out, /added: nothing\nalready there: 3\n$/);
 });
 
 test('a bad line is shown with its number and what to do', async () => {
@@ -188,7 +191,7 @@ test('inspect of something unknown is a failure', async () => {
   const { code, err } = await run('inspect bot 1');
 
   assert.is(code, 1);
-  assert.match(err, /No bot 1 is known/);
+  assert.match(err, /There is no bot with the id 1\./);
 });
 
 /** Runs the real program on a data folder. */

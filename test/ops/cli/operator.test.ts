@@ -105,7 +105,7 @@ test('looking into a folder where nothing is makes nothing there', async () => {
   ]) {
     const { status, stdout, stderr } = await spawnIn(nowhere, ...words);
     assert.equal([status, stdout], [1, ''], words.join(' '));
-    assert.match(stderr, /There is no directory in .*mistyped\. Say where it is with DATA_DIR\./);
+    assert.match(stderr, /There is no directory in .*mistyped\. Set DATA_DIR to its folder\./);
   }
   assert.not.ok(existsSync(nowhere));
 });
@@ -151,13 +151,13 @@ test('words that cannot be sent are not sent: exit code 2 and the usage', async 
       'bots approve',
       /^ID is missing\.\nUsage: npm run ops -- bots approve ID \[options\]\nMore: .* help bots approve/,
     ],
-    ['bots approve 1 2', /^"2" is one word too many\.\nUsage/],
+    ['bots approve 1 2', /^"2" is one argument too many\.\nUsage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
     ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
-    ['words add ..', /"\.\." cannot be an id or a name/],
-    ['words add a/b', /"a\/b" cannot be/],
-    ['words add a\tb', /"a\\tb" cannot be/],
-    ['bots fly 1', /no command "bots fly"\. After "bots" comes one of list, add/],
+    ['words add ..', /"\.\." is not an id or a name/],
+    ['words add a/b', /"a\/b" is not/],
+    ['words add a\tb', /"a\\tb" is not/],
+    ['bots fly 1', /no command "bots fly"\. The commands of "bots" are list, add/],
   ] as const) {
     const { code, out, err } = await run(line);
     assert.match(err, expected, line);
@@ -179,7 +179,7 @@ test('a file gives what has no words, and options come before it', async () => {
 
   assert.equal([put.code, put.err], [0, '']);
   assert.ok(JSON.stringify(shown).includes('"Artist"'));
-  assert.match(list.err, /must hold one JSON object/);
+  assert.match(list.err, /must contain one JSON object/);
   assert.match(none.err, /--file .*none: ENOENT/);
   assert.equal([list.code, none.code], [1, 1]);
 });
@@ -217,9 +217,12 @@ test('where no node answers, or something else does, the address and the setting
   const nobody = await run('users list', { adminPort: stranger.port });
   const openPort = await run('users list', { adminPort: Number(new URL(node.url).port) });
 
-  assert.match(other.err, /is no operator's listener.*ADMIN_PORT/);
+  assert.match(other.err, /is not an operator's listener.*ADMIN_PORT/);
   assert.match(nobody.err, /No node answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\).*ADMIN_PORT/);
-  assert.match(openPort.err, /no such path\.\n {2}Is this the operator's listener\? See ADMIN_PORT\./);
+  assert.match(
+    openPort.err,
+    /no such path\.\n {2}Check that ADMIN_PORT is the port of the operator's listener\./,
+  );
   assert.equal([other.code, nobody.code, openPort.code], [1, 1, 1]);
 });
 
@@ -276,7 +279,7 @@ test('help tells the words of a group, and the options of a command', () => {
   const help = formatOperationHelp(['bots', 'premium']);
   assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
-  assert.match(help, /^ {2}--hours N +Needed\. How many; 0 ends it\.$/m);
+  assert.match(help, /^ {2}--hours N +Required\. How many; 0 ends it\.$/m);
   for (const line of help.split('\n')) assert.ok(line.length <= 120, line);
 });
 
