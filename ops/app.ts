@@ -1,9 +1,8 @@
 /**
- * What handlers may reach, and the public facade over it: the part of the composition root that knows the
- * interface.
+ * Builds the `App` (everything a handler may use) and the public listener that serves it.
  *
- * A client of the outside (login provider, look-up service, push) is made here from the settings and put into
- * the `App`. Called by rollcall.ts; the stores and the engine are made there.
+ * Creates the client of the bot look-up service from the settings; the stores, the engine and the other
+ * clients come from rollcall.ts, the only caller.
  */
 import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
@@ -18,10 +17,10 @@ import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config.ts';
 import { toLimitSettings } from './limit-settings.ts';
 
-/** The handlers' world, with the session cache that authentication reads. */
+/** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
 
-/** Holds caches, so one per process. */
+/** Call it once per process: the `App` holds caches. */
 export const createApp = (
   { catalogue, sessions }: Pick<ClusterContext, 'catalogue' | 'sessions'>,
   config: Config,
@@ -36,15 +35,15 @@ export const createApp = (
   return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
 };
 
-/** The public listener, not listening yet. */
+/** Creates the public listener. It does not listen yet. */
 export const createPublic = (
   app: PublicApp,
   config: Config,
   {
     metrics,
     logger,
-    plane: clusterContext,
-  }: { readonly metrics: Metrics; readonly logger: Logger; readonly plane: ClusterContext },
+    clusterContext,
+  }: { readonly metrics: Metrics; readonly logger: Logger; readonly clusterContext: ClusterContext },
 ): Facade =>
   createFacade({
     app,

@@ -1,36 +1,40 @@
 /**
- * Watches how far this node's clock is from the hot store's, where that is another machine's.
+ * Measures the offset between this node's clock and the clock of the hot store, where that runs on Redis.
  *
- * A node that is too far off refuses votes (engine/limits.ts), and nothing but the refused voter would know:
- * so `/readyz` says it in its notes, the log when it begins and when it ends, and a gauge all the time. It
- * decides nothing: the store does, vote by vote, and the node stays ready. Not looking for a while, as with
- * Redis away, leaves what was seen last. Called by rollcall.ts.
+ * The store refuses votes from a node whose clock is too far off (engine/limits.ts). This watch makes that
+ * visible to the operator: a note in `/readyz`, a log line when it begins and when it ends, and a gauge. It
+ * only reports: the store decides about each vote, and the node stays ready. While Redis does not answer,
+ * the last measurement stays. Used by rollcall.ts.
  */
 import { limits } from '../engine/limits.ts';
 import type { Clock } from '../engine/ports.ts';
 
 export interface ClockWatchParts {
-  /** Wall time of each server of the store, ms; `null` where it has this machine's clock. */
+  /** Reads the wall time of each Redis server, ms; `null` for the embedded store, which uses our clock. */
   readonly storeClocks: (() => Promise<readonly number[]>) | null;
   readonly clock: Clock;
-  /** Told how far this node's clock is ahead, ms; below 0 it is behind. */
+  /** Receives each measurement: ms by which this node's clock is ahead; negative when it is behind. */
   readonly onMeasured: (aheadMs: number) => void;
-  readonly log: { warn(words: string): void; info(words: string): void };
+  readonly log: { warn(message: string): void; info(message: string): void };
 }
 
 export interface ClockWatch {
-  /** Never rejects: that a store does not answer is told elsewhere. */
-  look(): Promise<void>;
-  /** Words while votes are refused for it. */
+  /** Measures once. Never rejects: other notes report a store that does not answer. */
+  measure(): Promise<void>;
+  /** One note while votes are refused because of the clock, otherwise none. */
   listNotes(): readonly string[];
 }
 
-export const clockLookEveryMs = 5_000;
+/** The interval at which rollcall.ts calls `measure`. */
+export const clockCheckEveryMs = 5_000;
 
-/** What the way there and back leaves open is counted in this node's favour. */
-const computeAheadMs = (storeMs: number, sentMs: number, heardMs: number): number => {
+/**
+ * The store read its clock at some time between `sentMs` and `receivedMs`. An offset that this range
+ * explains counts as 0.
+ */
+const computeAheadMs = (storeMs: number, sentMs: number, receivedMs: number): number => {
   if (storeMs < sentMs) return sentMs - storeMs;
-  return storeMs > heardMs ? heardMs - storeMs : 0;
+  return storeMs > receivedMs ? receivedMs - storeMs : 0;
 };
 
 const isRefusing = (aheadMs: number): boolean =>
@@ -42,7 +46,7 @@ const describeAhead = (aheadMs: number): string => {
   const offMs = Math.abs(Math.round(aheadMs));
   return (
     `votes are refused: the clock of this node is ${offMs} ms ${side} that of Redis ` +
-    `(${limitMs} ms are allowed); set whichever is wrong right (NTP)`
+    `(${limitMs} ms are allowed); correct the wrong clock (use NTP)`
   );
 };
 
@@ -51,34 +55,34 @@ interface RequestTimes {
   readonly receivedMs: number;
 }
 
-/** The one that is furthest off. */
+/** The largest offset among the servers, with its sign. */
 const findWorst = (stores: readonly number[], { sentMs, receivedMs }: RequestTimes): number =>
   stores
     .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
     .reduce((most, aheadMs) => (Math.abs(aheadMs) > Math.abs(most) ? aheadMs : most), 0);
 
-/** To be told to look every `clockLookEveryMs`. */
+/** The caller calls `measure` every `clockCheckEveryMs`. */
 export const createClockWatch = (parts: ClockWatchParts): ClockWatch => {
   const { storeClocks, clock } = parts;
   let note = '';
-  const tell = (aheadMs: number): void => {
+  const updateNote = (aheadMs: number): void => {
     const before = note;
     note = isRefusing(aheadMs) ? describeAhead(aheadMs) : '';
     if (note !== '' && before === '') parts.log.warn(note);
-    if (note === '' && before !== '') parts.log.info('the clocks agree again: votes are taken');
+    if (note === '' && before !== '') parts.log.info('the clocks agree again: votes are accepted');
   };
-  const look = async (ask: () => Promise<readonly number[]>): Promise<void> => {
+  const measure = async (readClocks: () => Promise<readonly number[]>): Promise<void> => {
     const sentMs = clock.nowMs();
-    const sentSteadyMs = clock.monotonicMs();
-    const stores = await ask();
-    // By steady time: a clock that jumps meanwhile is measured where it was.
-    const receivedMs = sentMs + (clock.monotonicMs() - sentSteadyMs);
+    const sentMonotonicMs = clock.monotonicMs();
+    const stores = await readClocks();
+    // Elapsed time comes from the monotonic clock, so a wall clock that jumps meanwhile does not distort it.
+    const receivedMs = sentMs + (clock.monotonicMs() - sentMonotonicMs);
     const aheadMs = findWorst(stores, { sentMs, receivedMs });
     parts.onMeasured(aheadMs);
-    tell(aheadMs);
+    updateNote(aheadMs);
   };
   return {
-    look: () => (storeClocks === null ? Promise.resolve() : look(storeClocks).catch(() => {})),
+    measure: () => (storeClocks === null ? Promise.resolve() : measure(storeClocks).catch(() => {})),
     listNotes: () => (note === '' ? [] : [note]),
   };
 };

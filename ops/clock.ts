@@ -1,8 +1,8 @@
 /**
- * The real clock: the only place where the product reads time and makes timers for the engine.
+ * The real clock. The engine gets all its times and timers from here; tests give it another clock.
  *
- * `endOfTick` is `setImmediate`: it runs after all sockets ready in this turn of the event loop were read, so
- * one batch holds everything that arrived together. Timers do not keep the process alive.
+ * `endOfTick` is `setImmediate`: it runs after the event loop has read all sockets that are ready, so one
+ * batch holds everything that arrived together. Timers do not keep the process alive.
  */
 import type { Clock } from '../engine/ports.ts';
 

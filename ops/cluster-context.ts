@@ -21,20 +21,21 @@ import type { Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
 import { startInterval } from './timers.ts';
 
-/** Tells the log what nobody waits for. */
-export type OnWarning = (words: string, error: unknown) => void;
+/** Logs an error of background work, which has no caller to report to. */
+export type OnWarning = (message: string, error: unknown) => void;
 
+/** Closed by `close`, before the stores. */
 export interface ClusterContext {
   readonly catalogue: Catalogue;
-  /** What authentication asks. */
+  /** The session cache that authentication reads. */
   readonly sessions: SessionCache;
-  /** `undefined` when this node counts limits by itself. */
+  /** Rate limits that all nodes count together; `undefined` when this node counts alone. */
   readonly rates: SharedRates | undefined;
-  /** To be called with every request: see `Pubsub.runs`. `undefined` where this node is alone. */
+  /** Called by the listener with every request, see `Pubsub.runs`; `undefined` when this node is alone. */
   readonly runs: ((steadyMs: number) => void) | undefined;
-  /** Joins the others, once it is known where operators reach this node. */
+  /** Starts the heartbeat and the subscriptions. Called once the address for operators is known. */
   join(node: { readonly name: string; readonly adminUrl: string; readonly engine: Engine }): void;
-  /** Leaves them and closes the connections. Idempotent. */
+  /** Deletes the heartbeat and closes the connections. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -43,18 +44,19 @@ export interface ClusterContextConfig {
 }
 
 const sessionsCachedMax = 100_000;
-/** A session is asked for again after this, also when nothing was heard of it. */
-const sessionsKeptMs = 60_000;
-/** How long a token that was in use works on when SQL is away, also where a node has to forget it. */
-const sessionCopiesMs = 3_600_000;
+/** A cached session is read from SQL again after this time, even if no message invalidated it. */
+const sessionFreshMs = 60_000;
+/** While SQL is away, a token that was in use keeps working this long, by its copy in Redis. */
+const sessionCopyMs = 3_600_000;
 
-const openAlone = (stores: Stores): ClusterContext => {
+/** The context of a node on embedded stores: no other node, nothing shared. */
+const openLocal = (stores: Stores): ClusterContext => {
   const catalogue = createCatalogue(stores.requestSql);
   const sessions = createSessionCache({
     source: catalogue.sessions,
     clock: systemClock,
     entriesMax: sessionsCachedMax,
-    freshMs: sessionsKeptMs,
+    freshMs: sessionFreshMs,
   });
   return { catalogue, sessions, rates: undefined, runs: undefined, join: () => {}, close: async () => {} };
 };
@@ -65,84 +67,85 @@ interface SharedParts {
   readonly onWarning: OnWarning;
 }
 
-/** Facts edited in SQL by whoever could not tell the hot store: every node that hears of it does. */
-const subscribeToFacts = ({ pubsub, onWarning }: SharedParts, engine: Engine): void => {
+/** When a node edited facts in SQL but could not reach the hot store, every other node updates it instead. */
+const subscribeToFactChanges = ({ pubsub, onWarning }: SharedParts, engine: Engine): void => {
   pubsub.subscribe({
     onMessage: (message) => {
       if (message.kind !== 'facts') return;
       engine.refreshFacts(message.entity, message.id).catch((error: unknown) => {
-        onWarning('facts that another node told of were not sent', error);
+        onWarning('the facts that another node changed could not be sent to the hot store', error);
       });
     },
   });
 };
 
-/** Marks this node as living; function libraries that nobody living calls are dropped. */
+/** Writes the heartbeat of this node, and deletes Redis function libraries that no live node uses. */
 const createHeartbeatTask =
-  (beats: Heartbeats, { stores }: SharedParts) =>
+  (heartbeats: Heartbeats, { stores }: SharedParts) =>
   async (): Promise<void> => {
-    await beats.sendHeartbeat();
-    await stores.libraries?.dropOthers(beats.listVersions());
+    await heartbeats.sendHeartbeat();
+    await stores.libraries?.dropOthers(heartbeats.listVersions());
   };
 
+/** The context of a node on Redis and Postgres. Its Redis clients connect in the background. */
 const openShared = async (
   stores: Stores,
   config: ClusterContextConfig,
   onWarning: OnWarning,
 ): Promise<ClusterContext> => {
-  // Its two clients are a third of what a node loads, and a node that is alone needs neither.
+  // Imported only here: its two Redis clients are a third of the code that a node loads.
   const { openPubsub } = await import('../storage/nodes/pubsub.ts');
   const pubsub = openPubsub({
     urls: config.redisUrl,
-    onError: (error) => onWarning('the signal connection to Redis', error),
+    onError: (error) => onWarning('the pub/sub connection to Redis failed', error),
   });
-  const plain = createCatalogue(stores.requestSql);
+  const localCatalogue = createCatalogue(stores.requestSql);
   const mirror = mirrorSessions({
     pubsub,
     sql: stores.requestSql,
-    sessions: plain.sessions,
+    sessions: localCatalogue.sessions,
     entriesMax: sessionsCachedMax,
-    copyMs: sessionCopiesMs,
-    confirmMs: sessionsKeptMs,
+    copyMs: sessionCopyMs,
+    confirmMs: sessionFreshMs,
     nowMs: systemClock.nowMs,
   });
   const sessions = createSessionCache({
     source: mirror,
     clock: systemClock,
     entriesMax: sessionsCachedMax,
-    freshMs: sessionsKeptMs,
+    freshMs: sessionFreshMs,
     isTrusted: pubsub.isConnected,
     isCacheable: mirror.isCacheable,
   });
   mirror.invalidateCache(sessions);
-  const catalogue = shareCatalogue(plain, { pubsub, sessions: mirror, onWarning });
-  const ends: (() => Promise<void> | void)[] = [];
+  const catalogue = shareCatalogue(localCatalogue, { pubsub, sessions: mirror, onWarning });
+  const cleanups: (() => Promise<void> | void)[] = [];
   return {
     catalogue,
     sessions,
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     join: ({ name, adminUrl, engine }) => {
-      const joined = { pubsub, stores, onWarning };
+      const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
-      const beats = createHeartbeats({ commands: pubsub.commands, name, facts: { library, adminUrl } });
-      const failed = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
-      const beat = createHeartbeatTask(beats, joined);
-      beat().catch(failed);
-      subscribeToFacts(joined, engine);
+      const heartbeats = createHeartbeats({ commands: pubsub.commands, name, facts: { library, adminUrl } });
+      const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
+      const sendHeartbeat = createHeartbeatTask(heartbeats, parts);
+      sendHeartbeat().catch(onFailure);
+      subscribeToFactChanges(parts, engine);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });
-      ends.push(startInterval(heartbeatEveryMs, beat, failed), () => beats.leave());
+      cleanups.push(startInterval(heartbeatEveryMs, sendHeartbeat, onFailure), () => heartbeats.leave());
     },
     close: async () => {
-      for (const end of ends.splice(0)) await Promise.resolve(end()).catch(() => {});
+      for (const cleanUp of cleanups.splice(0)) await Promise.resolve(cleanUp()).catch(() => {});
       pubsub.close();
     },
   };
 };
 
-/** The plane of this node. With shared stores it connects in the background. */
+/** Opens the context of this node: local on embedded stores, shared on Redis and Postgres. */
 export const openClusterContext = async (
   stores: Stores,
   config: ClusterContextConfig,
-  onTrouble: OnWarning,
-): Promise<ClusterContext> => (stores.shared ? openShared(stores, config, onTrouble) : openAlone(stores));
+  onWarning: OnWarning,
+): Promise<ClusterContext> => (stores.shared ? openShared(stores, config, onWarning) : openLocal(stores));

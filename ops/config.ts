@@ -1,9 +1,9 @@
 /**
- * Reads the settings: the only file that looks at the environment, once, at start.
+ * Reads the settings from the environment, once, at start. No other file reads the environment.
  *
- * Every mistake is found before anything is said, and each is told in words a person can act on: the name,
- * what was given, what is allowed, an example. The result is frozen and handed down; nothing below asks
- * again. Called by the composition root and the command line.
+ * All mistakes are collected and reported together. Each message names the variable, its value, what is
+ * allowed, and an example. The result is frozen and passed down as an argument. Used by the composition root
+ * and the command line.
  */
 import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
@@ -13,10 +13,10 @@ import { listLoginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
 export type Config = Readonly<Settings>;
-/** Variables by name, as in `process.env`; an empty one counts as not set. */
+/** Variables by name, as in `process.env`; an empty value counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All mistakes of one environment; the message is for the operator and complete. */
+/** All mistakes of one environment. The message lists each of them, for the operator. */
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
 
@@ -25,7 +25,7 @@ export class ConfigError extends Error {
     super(
       [
         heading,
-        ...mistakes.map((words) => `  ${words}`),
+        ...mistakes.map((mistake) => `  ${mistake}`),
         'All settings are explained in config.example.',
       ].join('\n'),
     );
@@ -34,7 +34,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings of this process. Throws `ConfigError`. */
+/** Returns the settings, frozen. Throws `ConfigError` with all mistakes. */
 export const readConfig = (environment: Environment = process.env): Config => {
   const settings: Record<string, unknown> = {};
   const mistakes: string[] = [];
@@ -53,26 +53,26 @@ export const readConfig = (environment: Environment = process.env): Config => {
   return Object.freeze(settings as Settings);
 };
 
-/** Shorter names are too near to what environments hold anyway. */
-const guessedCharactersMin = 6;
+/** Shorter names are too similar to variables of other programs. */
+const suggestedCharactersMin = 6;
 
 /**
- * Names of the environment that are no settings and nearly one that is not set: a note for the operator and
- * no mistake, for other programs may mean them.
+ * Returns a note for each variable that is not a setting but is spelt almost like one that is not set. These
+ * are not mistakes: the variable may belong to another program.
  */
 export const findMisspeltSettings = (environment: Environment = process.env): readonly string[] => {
   const variables = settingRows.map(([name]) => toVariable(name));
-  const unset = variables.filter((name) => !environment[name] && name.length >= guessedCharactersMin);
-  const wordsOf = (name: string): readonly string[] => {
-    const meant = findNearest(name, unset);
-    return meant === null ? [] : [`${name} is not a setting. Did you mean ${meant}?`];
+  const unset = variables.filter((name) => !environment[name] && name.length >= suggestedCharactersMin);
+  const suggest = (name: string): readonly string[] => {
+    const nearest = findNearest(name, unset);
+    return nearest === null ? [] : [`${name} is not a setting. Did you mean ${nearest}?`];
   };
   return Object.keys(environment)
     .filter((name) => !variables.includes(name))
-    .flatMap(wordsOf);
+    .flatMap(suggest);
 };
 
-/** The rules that the hot store applies while it decides, in its units. */
+/** Converts the settings into the rules that the hot store applies to each command, in ms. */
 export const toCommitRules = (
   config: Config,
   downtimes: CommitRules['uptime']['downtimes'],
@@ -90,7 +90,7 @@ export const toCommitRules = (
   visitorsMax: config.visitorsPerEntityMax,
 });
 
-/** Whether the demo directory belongs into an empty store: unless told, only where no real store is named. */
+/** Whether an empty store gets the demo directory. `auto` means: only on the embedded stores. */
 export const isDemoWanted = (config: Config): boolean =>
   config.demo === 'auto' ? config.redisUrl.length === 0 && config.databaseUrl === '' : config.demo === 'on';
 
@@ -99,7 +99,7 @@ const minutesToMs = (value: number): number => value * 60_000;
 
 const parse = (given: string, schema: SettingSchema): unknown => {
   if (schema.type === 'array') return given.split(',').map((part) => part.trim());
-  // Only plain decimals: `Number` would also take 0x10, 1e3 and blanks.
+  // Only plain decimals: `Number` would also accept 0x10, 1e3 and blanks.
   if (schema.type === 'integer' || schema.type === 'number') {
     return /^-?\d{1,15}(\.\d{1,6})?$/.test(given) ? Number(given) : given;
   }
@@ -109,8 +109,8 @@ const parse = (given: string, schema: SettingSchema): unknown => {
 const explainSetting = (variable: string, given: string, schema: SettingSchema): string => {
   const shown = given.length > 60 ? `${given.slice(0, 60)}…` : given;
   const example = `${variable}=${schema.example}`;
-  const said = /_(TOKEN|SECRET)$/.test(variable) ? 'something else (not shown)' : `"${maskPassword(shown)}"`;
-  return `${variable} is ${said} but must be ${describeAllowed(schema)}, for example ${example}`;
+  const value = /_(TOKEN|SECRET)$/.test(variable) ? 'something else (not shown)' : `"${maskPassword(shown)}"`;
+  return `${variable} is ${value} but must be ${describeAllowed(schema)}, for example ${example}`;
 };
 
 const describeAllowed = (schema: SettingSchema): string => {
@@ -121,51 +121,60 @@ const describeAllowed = (schema: SettingSchema): string => {
   return `${kind} from ${schema.minimum} to ${schema.maximum}`;
 };
 
-/** A mistyped address may still hold a password, and start messages end up in logs. */
+/** A mistyped address may still contain a password, and start messages end up in logs. */
 const maskPassword = (given: string): string => given.replace(/:[^:@/]*@/g, ':***@');
 
-/** What no pattern can say about addresses, in the words of who will read them. */
-const listBadNetworks = (words: readonly string[] = []): string[] =>
-  words.flatMap((word) => {
+/** Mistakes in TRUSTED_PROXIES that its pattern cannot find. */
+const listBadNetworks = (networks: readonly string[] = []): string[] =>
+  networks.flatMap((network) => {
     try {
-      parseTrustedProxies([word]);
+      parseTrustedProxies([network]);
       return [];
     } catch (error) {
       return [(error as Error).message];
     }
   });
 
-/** Settings that are right alone and wrong together; those that are wrong already are left out. */
+/** Settings that are valid alone but contradict each other. Settings that are already wrong are skipped. */
 const listContradictions = (settings: Partial<Settings>): string[] => {
   const mistakes: string[] = [];
-  const both = (one: SettingName, other: SettingName, words: string): void => {
-    mistakes.push(`${toVariable(one)} and ${toVariable(other)}: ${words}`);
+  const addMistake = (one: SettingName, other: SettingName, reason: string): void => {
+    mistakes.push(`${toVariable(one)} and ${toVariable(other)}: ${reason}`);
   };
   const { port, adminPort, demo } = settings;
   if (port !== undefined && port !== 0 && port === adminPort) {
-    both('port', 'adminPort', `both are ${port}; the two listeners need a port each`);
+    addMistake('port', 'adminPort', `both are ${port}; each listener needs a port of its own`);
   }
   if (isAbove(settings.uptimeCheckMinutes, settings.uptimeFreshMinutes)) {
-    both('uptimeCheckMinutes', 'uptimeFreshMinutes', 'stats must stay fresh for at least one check');
+    addMistake('uptimeCheckMinutes', 'uptimeFreshMinutes', 'stats must stay fresh for at least one check');
   }
   if (isAbove(settings.statsPostsPerSecond, settings.statsPostsBurst)) {
-    both('statsPostsPerSecond', 'statsPostsBurst', 'the burst must be at least one second’s worth of posts');
+    addMistake(
+      'statsPostsPerSecond',
+      'statsPostsBurst',
+      'the burst must be at least one second’s worth of posts',
+    );
   }
-  const oneServer = (settings.redisUrl?.length === 0) !== (settings.databaseUrl === '');
-  if (settings.redisUrl !== undefined && settings.databaseUrl !== undefined && oneServer) {
-    both('redisUrl', 'databaseUrl', 'set both to use Redis and Postgres, or none to use the embedded stores');
+  const onlyOneIsSet = (settings.redisUrl?.length === 0) !== (settings.databaseUrl === '');
+  if (settings.redisUrl !== undefined && settings.databaseUrl !== undefined && onlyOneIsSet) {
+    addMistake(
+      'redisUrl',
+      'databaseUrl',
+      'set both to use Redis and Postgres, or neither to use the embedded stores',
+    );
   }
-  const real = [settings.redisUrl?.length ? 'redisUrl' : '', settings.databaseUrl ? 'databaseUrl' : ''];
-  const named = real.find((name) => name !== '') as SettingName | undefined;
-  if (demo === 'on' && named) both('demo', named, 'the demo directory is only for the embedded stores');
-  mistakes.push(...listWorkerFaults(settings));
+  const servers = [settings.redisUrl?.length ? 'redisUrl' : '', settings.databaseUrl ? 'databaseUrl' : ''];
+  const named = servers.find((name) => name !== '') as SettingName | undefined;
+  if (demo === 'on' && named)
+    addMistake('demo', named, 'the demo directory works only on the embedded stores');
+  mistakes.push(...listWorkerMistakes(settings));
   return mistakes;
 };
 
 const portMax = 65_535;
 
-/** What several processes on one port need. */
-const listWorkerFaults = ({
+/** Mistakes in the settings that several processes on one port need. */
+const listWorkerMistakes = ({
   workers = 1,
   redisUrl,
   databaseUrl,
@@ -174,17 +183,23 @@ const listWorkerFaults = ({
 }: Partial<Settings>): string[] => {
   if (workers === 1) return [];
   const mistakes: string[] = [];
-  const given = `WORKERS is ${workers}`;
+  const prefix = `WORKERS is ${workers}`;
   if (redisUrl?.length === 0 && databaseUrl === '') {
-    mistakes.push(`${given} but the embedded stores belong to one process: set REDIS_URL and DATABASE_URL`);
+    mistakes.push(`${prefix} but the embedded stores belong to one process: set REDIS_URL and DATABASE_URL`);
   }
-  if (port === 0) mistakes.push(`${given} and PORT is 0: workers share one port, so name it`);
+  if (port === 0)
+    mistakes.push(`${prefix} and PORT is 0: workers share one port, so set it to a number above 0`);
   if (port === undefined || adminPort === undefined) return mistakes;
   const last = adminPort + workers - 1;
   if (adminPort === 0 || last > portMax) {
-    mistakes.push(`${given} and ADMIN_PORT is ${adminPort}: each worker takes one of the ports from it on`);
+    const allowed = `1 to ${portMax - workers + 1}`;
+    mistakes.push(
+      `${prefix} and ADMIN_PORT is ${adminPort}: worker n takes ADMIN_PORT + n - 1, so set it to ${allowed}`,
+    );
   } else if (port >= adminPort && port <= last && port !== adminPort) {
-    mistakes.push(`${given} and PORT is ${port}: the workers take ADMIN_PORT ${adminPort} to ${last}`);
+    mistakes.push(
+      `${prefix} and PORT is ${port}: the workers take the ports ${adminPort} to ${last} (ADMIN_PORT)`,
+    );
   }
   return mistakes;
 };

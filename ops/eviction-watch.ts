@@ -1,74 +1,74 @@
 /**
- * Watches whether Redis may evict counters: with a memory limit and a policy other than `noeviction`, it
- * throws away what nothing else has, without a word.
+ * Checks that Redis cannot evict counters. With a memory limit and a policy other than `noeviction`, Redis
+ * silently deletes data that is stored nowhere else.
  *
- * Such a Redis is refused at start. One that is changed under way goes on being used, as the node cannot mend
- * it: `/readyz` says it in its notes, the log when it begins and when it ends, a gauge all the time. While
- * Redis does not answer, what was seen last stands. Called by rollcall.ts.
+ * A node does not start on such a Redis. When the settings of Redis change later, the node keeps running,
+ * since it cannot repair them, and reports: a note in `/readyz`, a log line when it begins and when it ends,
+ * and a gauge. While Redis does not answer, the last result stays. Used by rollcall.ts.
  */
 import type { MemorySettings } from '../storage/open.ts';
 
 export interface EvictionWatchParts {
-  /** The settings of each primary; `null` where the store is inside this process. */
+  /** Reads the settings of each primary; `null` for the embedded store. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
-  /** Takes how many primaries may evict now. */
-  readonly measured: (servers: number) => void;
-  readonly log: { error(words: string): void; warn(words: string): void; info(words: string): void };
+  /** Receives the number of primaries that may evict, after each check. */
+  readonly onMeasured: (servers: number) => void;
+  readonly log: { error(message: string): void; warn(message: string): void; info(message: string): void };
 }
 
 export interface EvictionWatch {
-  /** The first look. Rejects with words for the operator when a primary may evict. */
-  demandNone(): Promise<void>;
-  /** Never rejects: another note says that a store does not answer. */
-  look(): Promise<void>;
-  /** Words while a primary may evict, would with a memory limit, or does not tell. */
-  notes(): readonly string[];
+  /** The first check. Rejects with a message for the operator when a primary may evict. */
+  assertNoEviction(): Promise<void>;
+  /** Checks again. Never rejects: other notes report a store that does not answer. */
+  check(): Promise<void>;
+  /** A note for each primary that may evict, that would with a memory limit, or that hides its policy. */
+  listNotes(): readonly string[];
 }
 
-/** With the time of a look, well within the minute that docs/operating.md names. */
-export const evictionLookEveryMs = 20_000;
+/** Together with the duration of a check, well below the minute that docs/operating.md promises. */
+export const evictionCheckEveryMs = 20_000;
 
 const isSafe = ({ policy }: MemorySettings): boolean => policy === 'noeviction';
 const mayEvict = (settings: MemorySettings): boolean =>
   !isSafe(settings) && settings.policy !== '' && settings.maxmemoryBytes > 0;
 
-const cure = 'set maxmemory-policy noeviction there (in its configuration, and at once with CONFIG SET)';
+const remedy = 'set maxmemory-policy noeviction there (in its configuration file, and with CONFIG SET)';
 
-const wordsOf = (settings: MemorySettings): string => {
+const describeRisk = (settings: MemorySettings): string => {
   const { server, policy, maxmemoryBytes } = settings;
   if (policy === '') {
     return `Redis at ${server} does not tell its maxmemory-policy: make sure that it is noeviction`;
   }
-  const found = `maxmemory-policy is ${policy} and maxmemory is ${maxmemoryBytes}`;
-  if (mayEvict(settings)) return `Redis at ${server} may evict counters: ${found}; ${cure}`;
-  return `Redis at ${server} would evict counters if it had a memory limit: ${found}; ${cure}`;
+  const current = `maxmemory-policy is ${policy} and maxmemory is ${maxmemoryBytes}`;
+  if (mayEvict(settings)) return `Redis at ${server} may evict counters: ${current}; ${remedy}`;
+  return `Redis at ${server} would evict counters if it had a memory limit: ${current}; ${remedy}`;
 };
 
-/** `look` is to be called every `evictionLookEveryMs`. */
+/** The caller calls `check` every `evictionCheckEveryMs`. */
 export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch => {
   let notes: readonly string[] = [];
-  const ask = parts.memorySettings ?? (async () => []);
-  const take = (settings: readonly MemorySettings[]): void => {
+  const readSettings = parts.memorySettings ?? (async () => []);
+  const update = (settings: readonly MemorySettings[]): void => {
     const before = new Set(notes);
-    notes = settings.filter((one) => !isSafe(one)).map(wordsOf);
-    parts.measured(settings.filter(mayEvict).length);
-    for (const one of settings) {
-      const words = wordsOf(one);
-      if (isSafe(one) || before.has(words)) continue;
-      if (mayEvict(one)) parts.log.error(words);
-      else parts.log.warn(words);
+    notes = settings.filter((server) => !isSafe(server)).map(describeRisk);
+    parts.onMeasured(settings.filter(mayEvict).length);
+    for (const server of settings) {
+      const note = describeRisk(server);
+      if (isSafe(server) || before.has(note)) continue;
+      if (mayEvict(server)) parts.log.error(note);
+      else parts.log.warn(note);
     }
     if (before.size > 0 && notes.length === 0)
-      parts.log.info('Redis evicts nothing: maxmemory-policy noeviction');
+      parts.log.info('Redis evicts nothing now: maxmemory-policy is noeviction');
   };
   return {
-    demandNone: async () => {
-      const settings = await ask();
+    assertNoEviction: async () => {
+      const settings = await readSettings();
       const [evicting] = settings.filter(mayEvict);
-      if (evicting !== undefined) throw new Error(`REDIS_URL: ${wordsOf(evicting)}, then start again.`);
-      take(settings);
+      if (evicting !== undefined) throw new Error(`REDIS_URL: ${describeRisk(evicting)}, then start again.`);
+      update(settings);
     },
-    look: () => ask().then(take, () => {}),
-    notes: () => notes,
+    check: () => readSettings().then(update, () => {}),
+    listNotes: () => notes,
   };
 };

@@ -1,12 +1,13 @@
 /**
- * Turns the operator's numbers into the facade's rate limits (docs/behaviour.md, "Rate limits"). Pure.
+ * Turns the operator's settings into the rate limits of the public listener (docs/behaviour.md, "Rate
+ * limits"). Pure. Used by app.ts.
  */
 import type { LimitSettings } from '../http/limits/limiter.ts';
 import type { Config } from './config.ts';
 
 const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
 
-/** All limits of the public listener. */
+/** All rate limits of the public listener; `stats` is per token, the others are per client address. */
 export const toLimitSettings = (config: Config): LimitSettings => ({
   login: limitPerMinute(config.loginsPerMinute),
   bot_create: limitPerMinute(config.botCreationsPerMinute),

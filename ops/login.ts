@@ -1,7 +1,8 @@
 /**
- * The login, made from the settings: which provider, whom it may send where, what of its words we keep.
+ * Builds the login from the settings: the provider, the allowed redirect addresses, the profile fields to
+ * store.
  *
- * A directory without these settings has no login. Called by rollcall.ts.
+ * Without these settings there is no login. Used by rollcall.ts.
  */
 import type { Logger } from 'pino';
 import { createLoginStates, type Login } from '../http/auth/login-state.ts';
@@ -18,17 +19,17 @@ import type { Queryable } from '../storage/sql/client.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 
-/** For everything that one login asks the provider. Below `limits.outboundDeadlineMs`. */
+/** The deadline for all requests to the provider that one login makes. Below `limits.outboundDeadlineMs`. */
 const timeLimitMs = 10_000;
 const daySeconds = 86_400;
 
-/** `report` tells the operator why logins fail. */
 export interface LoginWatch {
-  readonly report: (words: string) => void;
+  /** Logs for the operator why a login failed. */
+  readonly report: (reason: string) => void;
   readonly meters: OutboundMeters;
 }
 
-/** `null` when no provider is named. */
+/** Resolves to `null` when LOGIN_CLIENT_ID is not set. Creates the shared login secret on first use. */
 export const openLogin = async (
   sql: Queryable,
   config: Config,
@@ -45,7 +46,7 @@ export const openLogin = async (
       config.loginScopes.length > 0 ? config.loginScopes : openId ? ['openid', 'profile'] : ['identify'],
     endpoints: toEndpoints(config),
     profile: {
-      fields: parseFields(config.loginProfileFields, openId ? openIdFields : plainFields),
+      fields: parseFields(config.loginProfileFields, openId ? openIdFields : oauthFields),
       avatarUrl: config.loginAvatarUrl,
     },
     timeLimitMs,
@@ -60,25 +61,25 @@ export const openLogin = async (
   };
 };
 
-/** Sending a user away asks nobody but for discovery; what is counted is the exchange. */
+/** Counts and times the exchange of codes, the only step that always sends requests to the provider. */
 const measureLogins = (provider: LoginProvider, meters: OutboundMeters): LoginProvider => ({
   ...provider,
   exchange: async (request) => {
     const startedMs = systemClock.monotonicMs();
-    const exchanged = await provider.exchange(request);
-    const outcome = exchanged.kind === 'unavailable' ? 'failure' : 'success';
+    const result = await provider.exchange(request);
+    const outcome = result.kind === 'unavailable' ? 'failure' : 'success';
     meters.recordCall('login', outcome, systemClock.monotonicMs() - startedMs);
-    return exchanged;
+    return result;
   },
 });
 
-/** Why logins fail, at most 20 lines a second. */
-export const createLoginReporter = (logger: Logger): ((words: string) => void) => {
+/** Logs the reasons of failed logins, at most 20 lines a second. */
+export const createLoginReporter = (logger: Logger): ((reason: string) => void) => {
   const log = createRateLimitedLog(logger, systemClock);
-  return (words) => log.error({}, words);
+  return (reason) => log.error({}, reason);
 };
 
-const plainFields: ProfileFields = {
+const oauthFields: ProfileFields = {
   id: 'id',
   username: 'username',
   display_name: 'global_name',
@@ -91,10 +92,10 @@ const openIdFields: ProfileFields = {
   avatar: 'picture',
 };
 
-/** `display_name=nick` and the like over the defaults. */
-const parseFields = (words: readonly string[], defaults: ProfileFields): ProfileFields => ({
+/** Replaces defaults by the configured pairs, such as `display_name=nick`. */
+const parseFields = (pairs: readonly string[], defaults: ProfileFields): ProfileFields => ({
   ...defaults,
-  ...Object.fromEntries(words.map((word) => word.split('=', 2))),
+  ...Object.fromEntries(pairs.map((pair) => pair.split('=', 2))),
 });
 
 const toEndpoints = (config: Config): LoginEndpoints =>

@@ -1,12 +1,11 @@
 /**
- * The program: `npm start`. Reads the settings, starts one node, prints where it is, and drains on Ctrl-C;
- * with WORKERS above 1 it minds that many processes that each do so.
+ * The program behind `npm start`: reads the settings, starts one node, prints its addresses, and drains on
+ * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
  *
- * The first SIGINT or SIGTERM drains, also while it still starts; a second one ends at once (nothing
- * acknowledged is lost even then). It also drains when its terminal closes or the process that started it is
- * gone; it goes on when only the reader of its output is. A node that lost its embedded SQL, and any process
- * with an error that nothing caught, drains by itself and ends with 1: only a new process helps, and a
- * supervisor starts one.
+ * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
+ * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
+ * ends; it keeps running when only the reader of its output goes away. After a loss of the embedded SQL, or
+ * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
  */
 import { setFlagsFromString } from 'node:v8';
 import { type Config, findMisspeltSettings, readConfig } from './config.ts';
@@ -20,26 +19,26 @@ const fail = (error: unknown): never => {
   process.exit(1);
 };
 
-/** Asynchronous from the start, so that a wrong setting ends in words like every other failure. */
+/** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
 const run = async (): Promise<void> => {
   const index = parseWorkerIndex(process.argv);
-  if (index === null) for (const words of findMisspeltSettings()) process.stderr.write(`${words}\n`);
+  if (index === null) for (const note of findMisspeltSettings()) process.stderr.write(`${note}\n`);
   const config = readConfig();
   return index === null && config.workers > 1 ? runWorkers(config) : runNode(config, index);
 };
 
-/** The first worker has the operator's port of the settings, each further one the port after it. */
+/** Worker `index` (from 0) listens for the operator on ADMIN_PORT + index. */
 const runNode = async (settings: Config, index: number | null): Promise<void> => {
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
   const starting = start(config);
-  // A signal may come as soon as the first request is answered, which is before the welcome is printed.
+  // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config) });
   const drain = drainOnSignals(stopNode, uncaught);
   obeySupervisor(drain);
   const { notes, url, adminUrl, demo, lost, stop } = await starting;
-  void lost.then((words) => {
-    process.stderr.write(`Ending, so that a new process can start: ${words}\n`);
+  void lost.then((reason) => {
+    process.stderr.write(`Ending, so that a new process can start: ${reason}\n`);
     return stop().finally(() => process.exit(1));
   });
   if (index !== null) {
@@ -75,13 +74,13 @@ const runWorkers = async (config: Config): Promise<void> => {
   );
 };
 
-/** Gives what the first signal does: starts the drain, once. */
+/** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */
 const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught): (() => void) => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;
     draining = true;
-    process.stdout.write('Draining: no new work, answers first, then the stores …\n');
+    process.stdout.write('Draining: refusing new work, finishing answers, then closing the stores …\n');
     stop().then(() => process.exit(uncaught.happened ? 1 : 0), fail);
   };
   let signals = 0;
@@ -92,18 +91,17 @@ const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught): (() => v
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // Not counted: of a terminal that closes, this process and its launcher get one each.
+  // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
   process.on('SIGHUP', drain);
   return drain;
 };
 
-/** The reader of the output may leave first (`npm start | head`, a closed terminal): only words are lost. */
-const outliveReaders = (): void => {
+/** Keeps the process alive when the reader of its output goes away (`npm start | head`). */
+const ignoreOutputErrors = (): void => {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 };
 
-// The young generation is small and mostly dead: helpers that wait for its collection cost more than they
-// help.
+// The young generation is small and mostly garbage: parallel helper threads cost more than they save.
 setFlagsFromString('--no-parallel-scavenge');
-outliveReaders();
+ignoreOutputErrors();
 run().catch(fail);

@@ -1,8 +1,8 @@
 /**
- * The operator's token: a file in the data folder, made on first start, readable by its owner alone.
+ * The operator's token: a file in the data folder, created on the first start, readable only by its owner.
  *
- * Whoever can read the data folder is the operator already; the token carries that over a socket. Deleting
- * the file and starting again makes a new one. Called by the composition root and the command line.
+ * A user who can read the data folder is already trusted as the operator; the token proves it over a socket.
+ * Delete the file and start again to get a new token. Used by the composition root and the command line.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { makeDataFolder } from '../storage/embedded/folder.ts';
 
 export const operatorTokenFile = 'operator-token';
 
-/** Reads the token, making it when there is none. Throws words when the folder cannot be used. */
+/** Reads the token; creates it if there is none. Throws with a message when the folder cannot be used. */
 export const readOperatorToken = (directory: string): string => {
   const path = join(directory, operatorTokenFile);
   makeDataFolder(directory);

@@ -1,12 +1,12 @@
 /**
- * The composition root: opens the stores, starts the engine, listens; and stops all that in reverse.
+ * The composition root: opens stores, engine and listeners, and closes them in reverse order.
  *
- * Start order: folder lock → stores → schema → shared secrets → demo → engine → private listener → public
- * one. Nothing is counted before the engine has compared the stores, and nobody is answered before that. Stop
- * order: the private listener says 503 (on shared stores a while before), the public one takes no new
- * work and answers what is in flight, the engine flushes, the stores close (the embedded one takes its
- * snapshot), the private listener goes last.
- * Called by main.ts, by tests and by benches; `hooks` is for tests that put a fault between two parts.
+ * Start order: folder lock → stores → schema → shared secrets → engine → demo → private listener → public
+ * listener. No request is answered before the engine has compared the two stores. Stop order: `/readyz`
+ * answers 503 (on shared stores for a while before the rest), the public listener refuses new work and
+ * finishes requests in flight, the engine flushes, the stores close (the embedded SQL takes its snapshot),
+ * and the private listener closes last. Called by main.ts, by tests and by benches; with `hooks` a test puts
+ * a fault between the engine and a store.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -31,11 +31,11 @@ import { migrate } from '../storage/sql/migrate.ts';
 import { formatAddress } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
-import { type ClockWatch, clockLookEveryMs, createClockWatch } from './clock-watch.ts';
+import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-watch.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
-import { createEvictionWatch, type EvictionWatch, evictionLookEveryMs } from './eviction-watch.ts';
+import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
 import { createLoginReporter, openLogin } from './login.ts';
@@ -44,22 +44,23 @@ import { openPush } from './push.ts';
 import { startInterval } from './timers.ts';
 import { createVoteIds } from './vote-ids.ts';
 
-/** Puts something between the engine and its stores: faults and crash points of tests. */
+/** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
 export interface Hooks {
   readonly hot?: (hot: HotStore) => HotStore;
   readonly ledger?: (ledger: Ledger) => Ledger;
 }
 
+/** A started node. */
 export interface Running {
   readonly url: string;
   readonly adminUrl: string;
   readonly demo: DemoFile | null;
   readonly engine: Engine;
-  /** What the operator should know: weaker durability, a restored snapshot. */
+  /** Notes for the operator from the start, such as weaker durability or a restored snapshot. */
   readonly notes: readonly string[];
   /**
-   * Resolves, to words for the operator, when this process cannot go on (the embedded SQL ended): stop it and
-   * let a supervisor start a new one. Most nodes never see it.
+   * Resolves with the reason, for the operator, when this process cannot continue because the embedded SQL
+   * has ended. Then stop it and let a supervisor start a new process.
    */
   readonly lost: Promise<string>;
   /** Drains and closes everything. Idempotent. */
@@ -67,127 +68,129 @@ export interface Running {
 }
 
 const heartbeatMs = 30_000;
-/** Where several nodes share the flushing, one that stops is missed soon. */
+/** Shorter on shared stores, so that other nodes soon flush the shards of a node that has died. */
 const sharedHeartbeatMs = 2_000;
 const nodeAliveMs = 8_000;
 const sweepMs = 60_000;
-/** Without SQL there is nowhere to flush to, and a new process is wanted soon. */
+/** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
 const lostDrainMsMax = 1_000;
 
-/** Starts one node. Rejects with words for the operator, leaving nothing open. */
+/** Starts one node. On failure it closes everything and rejects with a message for the operator. */
 export const start = async (config: Config, hooks: Hooks = {}): Promise<Running> => {
   assertLimits();
   const logger: Logger = pino({ name: 'rollcall', level: config.logLevel });
   const loss = createLoss();
+  const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
-    onWarning: (words, error) => logger.error({ error: String(error) }, words),
-    onLost: (words, error) => {
-      logger.fatal({ error: String(error) }, words);
-      loss.report(`${words}: ${String(error)}`);
+    onWarning,
+    onLost: (message, error) => {
+      logger.fatal({ error: String(error) }, message);
+      loss.report(`${message}: ${String(error)}`);
     },
   });
-  const onTrouble = (words: string, error: unknown) => logger.error({ error: String(error) }, words);
   let clusterContext: ClusterContext | null = null;
   try {
-    clusterContext = await openClusterContext(stores, config, onTrouble);
-    const running = await startOn(stores, config, { hooks, logger, loss, plane: clusterContext });
-    // Of a first start, with its generations and, where one is wanted, the demo directory.
+    clusterContext = await openClusterContext(stores, config, onWarning);
+    const running = await startOn(stores, config, { hooks, logger, loss, clusterContext });
+    // The first snapshot then contains the generations and, if wanted, the demo directory.
     stores.protect();
     return running;
   } catch (error) {
-    const troubles = stores.listWarnings();
+    const warnings = stores.listWarnings();
     await clusterContext?.close();
     await stores.close();
-    throw explained(error, troubles);
+    throw explainDamage(error, warnings);
   }
 };
 
-/** A start that met damage ends with what to do about it. */
-const explained = (error: unknown, troubles: readonly string[]): unknown =>
+/** Appends the warnings of the stores, which say what to do, to an error about damaged data. */
+const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
   error instanceof StorageError && error.reason === 'damaged'
-    ? new Error([error.message, ...troubles].join('\n'), { cause: error })
+    ? new Error([error.message, ...warnings].join('\n'), { cause: error })
     : error;
 
 interface LossReport {
-  /** `''` while all is well. */
+  /** `''` until `report` is called. */
   reason: string;
   readonly reported: Promise<string>;
-  report(words: string): void;
+  report(reason: string): void;
 }
 
 const createLoss = (): LossReport => {
-  let resolve: (words: string) => void;
+  let resolve: (reason: string) => void;
   const reported = new Promise<string>((fulfil) => {
     resolve = fulfil;
   });
   const loss: LossReport = {
     reason: '',
     reported,
-    report: (words) => {
-      loss.reason = words;
-      resolve(words);
+    report: (reason) => {
+      loss.reason = reason;
+      resolve(reason);
     },
   };
   return loss;
 };
 
-/** Who this node is in the fleet, and which shards are its to flush. */
-interface FlushShares {
+/** The name of this node, and the shards that it flushes; `null` means all. */
+interface FlushAssignment {
   readonly node: string;
-  mine: readonly Shard[] | null;
+  shards: readonly Shard[] | null;
 }
 
 interface StartOptions {
   readonly hooks: Hooks;
   readonly logger: Logger;
   readonly loss: LossReport;
-  readonly plane: ClusterContext;
+  readonly clusterContext: ClusterContext;
 }
 
-/** The same after every start, as the fleet knows its nodes by it; the port tells nodes of one host apart. */
+/**
+ * The same after each start, since other nodes know this node by it. The port separates nodes of one host.
+ */
 const createNodeName = (stores: Stores, { port }: Config): string => {
   if (!stores.shared) return hostname();
   return `${hostname()}.${port === 0 ? randomUUID().slice(0, 8) : port}`;
 };
 
-const startOn = async (stores: Stores, config: Config, extras: StartOptions): Promise<Running> => {
+const startOn = async (stores: Stores, config: Config, options: StartOptions): Promise<Running> => {
   const { sql } = stores;
-  await assertFree(config);
+  const { loss, clusterContext, logger } = options;
+  await assertPortsFree(config);
   const metrics = createMetrics(routes.map((route) => route.name));
-  const watches = await openWatches(stores, { metrics, logger: extras.logger });
+  const watches = await openWatches(stores, { metrics, logger });
   await migrate(sql);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
-  const shares: FlushShares = { node, mine: null };
-  if (stores.shared) shares.mine = assignShards(node, await membership.listNodes(nodeAliveMs));
+  const assignment: FlushAssignment = { node, shards: null };
+  if (stores.shared) assignment.shards = assignShards(node, await membership.listNodes(nodeAliveMs));
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
-  const engine = await startEngine(stores, config, { ...extras, fleet: membership, metrics, shares });
+  const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
   const push = await openPush(sql, config);
-  const { loss, plane: clusterContext, logger } = extras;
   const login = await openLogin(sql, config, {
     report: createLoginReporter(logger),
     meters: metrics.outbound,
   });
   const app = createApp(clusterContext, config, { engine, push, login, metrics });
-  const facade = createPublic(app, config, { ...extras, metrics });
+  const facade = createPublic(app, config, { ...options, metrics });
   const state = { draining: false };
   const admin = createAdmin({
     app,
     metrics,
-    logger: extras.logger,
+    logger,
     operatorToken,
     hosts: [config.adminHost, ...config.adminHosts],
-    isDraining: () => state.draining || extras.loss.reason !== '',
-    listWarnings: () => [...stores.listWarnings(), ...watches.notes()],
+    isDraining: () => state.draining || loss.reason !== '',
+    listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
-  const prepare = createDemoLoader(stores, config, operatorToken);
+  const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
-  const early = await prepare(expected);
+  const earlyDemo = await prepareDemo(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
-  const known = url === expected.url && adminUrl === expected.adminUrl;
-  const demo = known ? early : await prepare({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, fleet: membership, shares, watches, logger: extras.logger });
+  const asExpected = url === expected.url && adminUrl === expected.adminUrl;
+  const demo = asExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
+  const cancelTimers = startTimers({ stores, membership, assignment, watches, logger });
   const jobs = createJobs({
     engine,
     catalogue: app.catalogue,
@@ -195,31 +198,31 @@ const startOn = async (stores: Stores, config: Config, extras: StartOptions): Pr
     clock: systemClock,
     meters: metrics.jobs,
     node,
-    log: (words, details) => extras.logger.error(details, words),
+    log: (message, details) => logger.error(details, message),
   });
   jobs.start();
   clusterContext.join({ name: node, adminUrl, engine });
-  const closing = { fleet: membership, plane: clusterContext, stores, config, cancelTimers, jobs, loss };
+  const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
   const parts = { state, facade, admin, engine, ...closing };
-  const notes = [...stores.notes, ...watches.notes()];
+  const notes = [...stores.notes, ...watches.listNotes()];
   return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
 };
 
 interface Watches {
   readonly clock: ClockWatch;
   readonly eviction: EvictionWatch;
-  notes(): readonly string[];
+  listNotes(): readonly string[];
 }
 
-/** Rejects when the hot store may evict what is counted. */
+/** Rejects when Redis may evict counters. */
 const openWatches = async (
   { storeClocks, memorySettings }: Stores,
   { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
 ): Promise<Watches> => {
   const log = {
-    error: (words: string) => logger.error(words),
-    warn: (words: string) => logger.warn(words),
-    info: (words: string) => logger.info(words),
+    error: (message: string) => logger.error(message),
+    warn: (message: string) => logger.warn(message),
+    info: (message: string) => logger.info(message),
   };
   const clock = createClockWatch({
     storeClocks,
@@ -227,12 +230,12 @@ const openWatches = async (
     onMeasured: metrics.recordClockAhead,
     log,
   });
-  const eviction = createEvictionWatch({ memorySettings, measured: metrics.recordEvictingServers, log });
-  await eviction.demandNone();
-  return { clock, eviction, notes: () => [...clock.listNotes(), ...eviction.notes()] };
+  const eviction = createEvictionWatch({ memorySettings, onMeasured: metrics.recordEvictingServers, log });
+  await eviction.assertNoEviction();
+  return { clock, eviction, listNotes: () => [...clock.listNotes(), ...eviction.listNotes()] };
 };
 
-/** Prepares the demo directory for the addresses it will be reached at, where one is wanted. */
+/** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */
 const createDemoLoader =
   ({ sql }: Stores, config: Config, operatorToken: string) =>
   async (addresses: ServerAddresses): Promise<DemoFile | null> => {
@@ -255,15 +258,15 @@ const toAddresses = (config: Config, port: number, adminPort: number): ServerAdd
   adminUrl: formatAddress(config.adminHost, adminPort),
 });
 
-/** A taken port is told before schema and demo are made. Workers of one machine share the public one. */
-const assertFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
-  const fault = await findPortFault(adminHost, adminPort);
-  if (fault !== null) throw fault;
-  const taken = workers > 1 ? null : await findPortFault(host, port);
-  if (taken !== null) throw taken;
+/** Rejects before anything is written when a port is in use. Workers share the public port, so it may be. */
+const assertPortsFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
+  const adminFault = await findPortFault(adminHost, adminPort);
+  if (adminFault !== null) throw adminFault;
+  const publicFault = workers > 1 ? null : await findPortFault(host, port);
+  if (publicFault !== null) throw publicFault;
 };
 
-/** The private listener first, so that a probe sees the node before clients do. */
+/** Opens the private listener first, so that a health check can see the node before clients do. */
 const listen = async (config: Config, facade: Facade, admin: Facade): Promise<ServerAddresses> => {
   const adminPort = await admin.listen(config.adminHost, config.adminPort);
   const port = await facade.listen(config.host, config.port).catch(async (error: unknown) => {
@@ -274,15 +277,15 @@ const listen = async (config: Config, facade: Facade, admin: Facade): Promise<Se
 };
 
 interface EngineContext {
-  readonly fleet: Membership;
+  readonly membership: Membership;
   readonly metrics: Metrics;
-  readonly shares: FlushShares;
+  readonly assignment: FlushAssignment;
 }
 
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, fleet: membership, metrics, shares }: StartOptions & EngineContext,
+  { hooks, membership, metrics, assignment }: StartOptions & EngineContext,
 ): Promise<Engine> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
@@ -300,7 +303,7 @@ const startEngine = async (
     actorsMax: config.actorsMax,
     reflush: stores.reflush,
     shared: stores.shared,
-    flushShards: () => shares.mine,
+    flushShards: () => assignment.shards,
   });
   await engine.start();
   stores.markReflushed();
@@ -309,24 +312,33 @@ const startEngine = async (
 
 const startTimers = (parts: {
   readonly stores: Stores;
-  readonly fleet: Membership;
-  readonly shares: FlushShares;
+  readonly membership: Membership;
+  readonly assignment: FlushAssignment;
   readonly watches: Watches;
   readonly logger: StartOptions['logger'];
 }): (() => void) => {
-  const { stores, fleet: membership, shares, watches } = parts;
-  const beat = async (): Promise<void> => {
+  const { stores, membership, assignment, watches } = parts;
+  const sendHeartbeat = async (): Promise<void> => {
     await membership.writeHeartbeat();
-    if (stores.shared) shares.mine = assignShards(shares.node, await membership.listNodes(nodeAliveMs));
+    if (!stores.shared) return;
+    assignment.shards = assignShards(assignment.node, await membership.listNodes(nodeAliveMs));
   };
-  const failed = (what: string) => (error: Error) =>
-    parts.logger.error({ error: error.message }, `${what} failed`);
-  void watches.clock.look();
+  const logFailure = (task: string) => (error: Error) =>
+    parts.logger.error({ error: error.message }, `${task} failed`);
+  void watches.clock.measure();
   const cancels = [
-    startInterval(clockLookEveryMs, watches.clock.look, failed('looking at the clock')),
-    startInterval(evictionLookEveryMs, watches.eviction.look, failed('looking at the memory settings')),
-    startInterval(stores.shared ? sharedHeartbeatMs : heartbeatMs, beat, failed('heartbeat')),
-    startInterval(sweepMs, () => stores.hot.sweep(systemClock.nowMs()), failed('sweep')),
+    startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
+    startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
+    startInterval(
+      stores.shared ? sharedHeartbeatMs : heartbeatMs,
+      sendHeartbeat,
+      logFailure('the heartbeat'),
+    ),
+    startInterval(
+      sweepMs,
+      () => stores.hot.sweep(systemClock.nowMs()),
+      logFailure('the sweep of old windows'),
+    ),
   ];
   return () => {
     for (const cancel of cancels) cancel();
@@ -338,8 +350,8 @@ interface Stoppable {
   readonly facade: Facade;
   readonly admin: Facade;
   readonly engine: Engine;
-  readonly fleet: Membership;
-  readonly plane: ClusterContext;
+  readonly membership: Membership;
+  readonly clusterContext: ClusterContext;
   readonly stores: Stores;
   readonly config: Config;
   readonly cancelTimers: () => void;
@@ -355,7 +367,7 @@ const createStop = (parts: Stoppable): (() => Promise<void>) => {
   };
 };
 
-/** A job that does not end in time fails when the stores close, and another node takes its run over. */
+/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
 const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
   new Promise((resolve) => {
     const cancel = systemClock.after(withinMs, resolve);
@@ -365,7 +377,7 @@ const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
     });
   });
 
-/** Works on for a while with `/readyz` at 503: who sends requests here learns it before any is refused. */
+/** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
 const leave = ({ facade, config }: Stoppable): Promise<void> => {
   facade.startLeaving();
   return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
@@ -379,10 +391,10 @@ const stop = async (parts: Stoppable): Promise<void> => {
   parts.cancelTimers();
   await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
   await parts.engine.drain(systemClock.monotonicMs() + drainMs);
-  await parts.fleet.leave().catch(() => {
-    // SQL is away: the mark stays older than it could be, and the silence counts from it.
+  await parts.membership.leave().catch(() => {
+    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
   });
-  await parts.plane.close();
+  await parts.clusterContext.close();
   await parts.stores.close();
   await parts.admin.drain(0);
 };

@@ -1,10 +1,9 @@
 /**
- * Every setting an operator may change, as one schema: name, default, bounds; the unit is the name's last
- * word.
+ * The schema of all settings: name, default and bounds. The last word of a name is its unit.
  *
- * The environment variable of `flushIntervalMs` is FLUSH_INTERVAL_MS, and so on. What each one does and costs
- * is told in `config.example`; a test keeps the two equal. Limits that are part of the promise and not for
- * operators are in `engine/limits.ts`. Read only by `ops/config.ts`.
+ * The environment variable of `flushIntervalMs` is FLUSH_INTERVAL_MS, and so on. `config.example` explains
+ * what each setting does and costs; a test compares names and defaults. Limits that operators cannot change
+ * are in `engine/limits.ts`. Used by `ops/config.ts`.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { limits } from '../engine/limits.ts';
@@ -34,7 +33,7 @@ const buildAddressWithId = (example: string) =>
     expected: 'an http or https address with {id} in it, or nothing',
     example,
   });
-/** The hot store remembers last votes for two buckets, so no window may be longer than one. */
+/** The hot store keeps the latest votes of two buckets, so no window may be longer than one bucket. */
 const buildVoteWait = (value: number) =>
   Type.Number({
     default: value,
@@ -202,7 +201,7 @@ const settingsSchema = Type.Object({
   }),
 });
 
-/** All settings, checked and in their own types. */
+/** All settings, checked and typed. */
 export type Settings = Static<typeof settingsSchema>;
 export type SettingName = keyof Settings & string;
 
@@ -210,9 +209,7 @@ export type SettingName = keyof Settings & string;
 export const toVariable = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
-/**
- * What a setting's schema says beyond its type: `expected` in words where a pattern alone would be obscure.
- */
+/** What config.ts reads from a setting's schema. `expected` describes in English what a pattern allows. */
 export type SettingSchema = TSchema & {
   readonly type?: 'integer' | 'number' | 'string' | 'array';
   readonly default: string | number | readonly string[];
@@ -224,7 +221,7 @@ export type SettingSchema = TSchema & {
   readonly items?: { readonly expected: string };
   readonly anyOf?: readonly { readonly const: string }[];
 };
-/** The schema as a list, in the order written above. */
+/** Name and schema of each setting, in the order above. */
 export const settingRows = Object.entries(settingsSchema.properties) as unknown as readonly [
   SettingName,
   SettingSchema,

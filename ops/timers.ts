@@ -1,29 +1,30 @@
 /**
- * Repeating work of the composition root: one run at a time, the next only after the last has ended.
+ * Repeats a task at an interval: one run at a time, the next run only after the last one has ended.
  *
- * A failure is reported and the work goes on at the next turn. Never keeps the process alive.
+ * A failed run is reported, and the next run follows as usual. The timer does not keep the process alive.
+ * Used by the composition root and the jobs.
  */
 
-/** Runs `task` every `intervalMs` after the end of the last run. Returns a cancel function. */
+/** Runs `task` `intervalMs` after now, then after the end of each run. Returns a function that cancels. */
 export const startInterval = (
   intervalMs: number,
   task: () => Promise<unknown>,
-  failed: (error: Error) => void,
+  onError: (error: Error) => void,
 ): (() => void) => {
   let timer: NodeJS.Timeout;
   let cancelled = false;
-  const next = (): void => {
+  const scheduleNext = (): void => {
     if (cancelled) return;
     timer = setTimeout(run, intervalMs);
     timer.unref();
   };
   const run = (): void => {
-    task().then(next, (error: unknown) => {
-      failed(error instanceof Error ? error : new Error(String(error)));
-      next();
+    task().then(scheduleNext, (error: unknown) => {
+      onError(error instanceof Error ? error : new Error(String(error)));
+      scheduleNext();
     });
   };
-  next();
+  scheduleNext();
   return () => {
     cancelled = true;
     clearTimeout(timer);

@@ -1,25 +1,25 @@
 /**
- * The last resort of a process: an exception or rejection that nothing caught.
+ * Handles an uncaught exception or rejection.
  *
- * What the process knows may be wrong from then on, so it is logged, the work that was begun is ended as
- * for a stop, within a deadline, and the process ends with 1: a supervisor starts the next one. Called by
+ * The memory of the process may be wrong afterwards. So the error is logged, the process drains as for a
+ * normal stop, within a deadline, and exits with 1, so that a supervisor starts a new process. Called by
  * main.ts, once per process.
  */
 import { pino } from 'pino';
 
 export interface UncaughtParts {
-  /** Ends the work that was begun. Called once; may reject. */
+  /** Drains the process. Called once; may reject. */
   readonly stop: () => Promise<unknown>;
-  /** The process ends after this also when `stop` does not. */
+  /** The process exits after this time even if `stop` has not ended. */
   readonly limitMs: number;
 }
 
-/** Whether the process is ending because of such a fault: then it ends with 1, whatever else stops it. */
 export interface Uncaught {
+  /** Whether an uncaught error ends this process: it then exits with 1, whatever else stops it. */
   readonly happened: boolean;
 }
 
-/** Watches from now on. */
+/** Installs the handler. */
 export const endOnUncaught = ({ stop, limitMs }: UncaughtParts): Uncaught => {
   const uncaught = { happened: false };
   const end = (): never => process.exit(1);
@@ -27,10 +27,7 @@ export const endOnUncaught = ({ stop, limitMs }: UncaughtParts): Uncaught => {
     const cause = error instanceof Error ? error : new Error(String(error));
     const isFirst = !uncaught.happened;
     uncaught.happened = true;
-    pino({ name: 'rollcall' }).fatal(
-      { err: cause, origin },
-      'an error that nothing caught: this process ends',
-    );
+    pino({ name: 'rollcall' }).fatal({ err: cause, origin }, 'uncaught error: this process ends');
     if (!isFirst) return;
     setTimeout(end, limitMs);
     stop().then(end, end);

@@ -1,8 +1,8 @@
 /**
- * The ids of votes: UUID version 7, so that their index in SQL stays dense.
+ * Creates the ids of votes: UUID version 7, so that their index in SQL stays dense.
  *
- * Random bytes are drawn for many ids at once: asking the system for sixteen costs more than the rest of a
- * vote's item. Called by the composition root.
+ * Random bytes are drawn for many ids at once, since a system call for 16 bytes costs more than the rest of
+ * a vote. Used by the composition root.
  */
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
@@ -10,17 +10,17 @@ import { v7 } from 'uuid';
 const bytesPerId = 16;
 const idsPerDraw = 256;
 
-/** Makes ids. No two sources share random bytes, and none is used twice. */
+/** Returns a function that creates ids. No random byte is used twice, also not by another such function. */
 export const createVoteIds = (): (() => string) => {
-  const drawn = new Uint8Array(bytesPerId * idsPerDraw);
-  let next = drawn.length;
+  const randomBytes = new Uint8Array(bytesPerId * idsPerDraw);
+  let offset = randomBytes.length;
   return () => {
-    if (next === drawn.length) {
-      randomFillSync(drawn);
-      next = 0;
+    if (offset === randomBytes.length) {
+      randomFillSync(randomBytes);
+      offset = 0;
     }
-    const random = drawn.subarray(next, next + bytesPerId);
-    next += bytesPerId;
+    const random = randomBytes.subarray(offset, offset + bytesPerId);
+    offset += bytesPerId;
     return v7({ random });
   };
 };

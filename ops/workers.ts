@@ -1,32 +1,32 @@
 /**
- * `WORKERS=n`: several processes share the public port, each a whole node, and this one minds them.
+ * The supervisor of `WORKERS=n`: starts n processes that share the public port, each of them a whole node.
  *
- * Owns starting, starting again with back-off, and ending them together. It listens on nothing and opens no
- * store, so there is little in it that can fail. A worker ends by itself when its supervisor is gone. One
- * that cannot even start the first time ends them all: the settings are wrong. Called by main.ts.
+ * It restarts a worker that ends, with back-off, and stops all workers together. It listens on nothing and
+ * opens no store, so that little can fail in it. A worker drains by itself when the supervisor is gone. If a
+ * worker cannot start the first time, all workers end, since the settings must be wrong. Used by main.ts.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { readOperatorToken } from './operator-token.ts';
 
-/** What a worker tells when it listens. */
+/** The message that a worker sends when it listens. */
 export interface WorkerReady {
   readonly url: string;
   readonly adminUrl: string;
   readonly notes: readonly string[];
 }
 
-/** The word by which a worker knows what it is; its number follows. */
-const workerWord = '--worker=';
-/** The message that drains a worker. Ctrl-C reaches all processes of a terminal by itself, so no signal. */
+/** The argument that makes a process a worker; its index follows. */
+const workerArgument = '--worker=';
+/** The message that drains a worker. Not a signal, since a terminal already sends Ctrl-C to every process. */
 const drainMessage = 'drain';
 
 const backOffMinMs = 100;
 const backOffMaxMs = 10_000;
-/** A worker that lived so long starts with the shortest back-off again. */
-const soundMs = 30_000;
-/** What closing the stores may take beyond the settings' times. */
+/** A worker that ran longer than this restarts with the shortest back-off. */
+const stableMs = 30_000;
+/** The time that closing the stores may take, on top of the settings' times. */
 const closingMs = 10_000;
 
 interface Worker {
@@ -45,23 +45,23 @@ interface SupervisorState {
 }
 
 export interface Supervisor {
-  /** Resolves to what the workers told when all are ready. Rejects, with all ended, when one cannot start. */
+  /** Resolves when all workers are ready, in their order. Rejects, with all ended, when one cannot start. */
   readonly ready: Promise<readonly WorkerReady[]>;
-  /** Drains all at once; those that do not end in time are killed. Resolves to the exit code. Idempotent. */
+  /** Drains all workers; kills those that do not end in time. Resolves to the exit code. Idempotent. */
   stop(): Promise<number>;
-  /** Ends all at once, now. */
+  /** Kills all workers at once. */
   kill(): void;
 }
 
-/** A node of these settings that is asked to stop and still lives after this hangs. */
+/** The longest time a node with these settings may take to stop, ms. A node that takes longer hangs. */
 export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainMs'>): number =>
   leaveMs + 2 * drainMs + closingMs;
 
 /** Starts the workers. `program` is the file that each of them runs. */
 export const supervise = (config: Config, program: string): Supervisor => {
-  // Made before there are several that would make it.
+  // Creates the token before several workers try to.
   if (config.adminToken === '') readOperatorToken(config.dataDir);
-  const told = new Map<number, WorkerReady>();
+  const readyWorkers = new Map<number, WorkerReady>();
   let resolve: (ready: readonly WorkerReady[]) => void;
   let reject: (error: Error) => void;
   const ready = new Promise<readonly WorkerReady[]>((fulfil, refuse) => {
@@ -73,22 +73,22 @@ export const supervise = (config: Config, program: string): Supervisor => {
     workers: Array.from({ length: config.workers }, (_, index) => ({ index, child: null, failures: 0 })),
     ending: new AbortController(),
     hasStarted: false,
-    onReady: (index, words) => {
-      told.set(index, words);
-      if (told.size < config.workers || state.hasStarted) return;
+    onReady: (index, message) => {
+      readyWorkers.set(index, message);
+      if (readyWorkers.size < config.workers || state.hasStarted) return;
       state.hasStarted = true;
-      resolve([...told].sort(([one], [other]) => one - other).map(([, one]) => one));
+      resolve([...readyWorkers].sort(([a], [b]) => a - b).map(([, message]) => message));
     },
   };
   const limitMs = stopMsMax(config);
   let stopped: Promise<number> | null = null;
   const stop = (): Promise<number> => {
-    stopped ??= end(state, limitMs, lives);
+    stopped ??= end(state, limitMs, exits);
     return stopped;
   };
-  const lives = state.workers.map((worker) => superviseWorker(state, worker));
-  for (const life of lives) {
-    life.catch(async (error: Error) => {
+  const exits = state.workers.map((worker) => superviseWorker(state, worker));
+  for (const exit of exits) {
+    exit.catch(async (error: Error) => {
       await stop();
       reject(error);
     });
@@ -96,7 +96,10 @@ export const supervise = (config: Config, program: string): Supervisor => {
   return { ready, stop, kill: () => kill(state) };
 };
 
-/** One worker after another in one place, until all are to end. Rejects when the first one cannot start. */
+/**
+ * Runs one worker, again after each end, until all stop. Resolves to the exit code; rejects on a failed
+ * start.
+ */
 const superviseWorker = async (state: SupervisorState, worker: Worker): Promise<number> => {
   const { signal } = state.ending;
   for (;;) {
@@ -104,19 +107,19 @@ const superviseWorker = async (state: SupervisorState, worker: Worker): Promise<
     const { code, isReady } = await run(state, worker);
     if (signal.aborted) return code;
     if (!isReady && !state.hasStarted) throw new Error(`Worker ${worker.index + 1} could not start.`);
-    worker.failures = performance.now() - startedMs > soundMs ? 1 : worker.failures + 1;
+    worker.failures = performance.now() - startedMs > stableMs ? 1 : worker.failures + 1;
     const waitMs = Math.min(backOffMaxMs, backOffMinMs * 2 ** (worker.failures - 1));
     process.stderr.write(`Worker ${worker.index + 1} ended (${code}); another starts in ${waitMs} ms.\n`);
     await pause(waitMs, undefined, { signal }).catch(() => {
-      // All are to end: the loop sees it.
+      // Stopping: the check below ends the loop.
     });
     if (signal.aborted) return 0;
   }
 };
 
 const run = (state: SupervisorState, worker: Worker): Promise<{ code: number; isReady: boolean }> => {
-  const words = [...process.execArgv, state.program, `${workerWord}${worker.index}`];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const args = [...process.execArgv, state.program, `${workerArgument}${worker.index}`];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   worker.child = child;
   let isReady = false;
   child.on('message', (message) => {
@@ -124,47 +127,47 @@ const run = (state: SupervisorState, worker: Worker): Promise<{ code: number; is
     state.onReady(worker.index, message as WorkerReady);
   });
   return new Promise((resolve) => {
-    const ended = (code: number): void => {
+    const onEnd = (code: number): void => {
       worker.child = null;
       resolve({ code, isReady });
     };
-    child.once('error', () => ended(1));
-    child.once('exit', (code) => ended(code ?? 1));
+    child.once('error', () => onEnd(1));
+    child.once('exit', (code) => onEnd(code ?? 1));
   });
 };
 
 const end = async (
   state: SupervisorState,
   limitMs: number,
-  lives: readonly Promise<number>[],
+  exits: readonly Promise<number>[],
 ): Promise<number> => {
   state.ending.abort();
   for (const { child } of state.workers) if (child?.connected) child.send(drainMessage);
-  const late = setTimeout(() => kill(state), limitMs);
-  const codes = await Promise.allSettled(lives);
-  clearTimeout(late);
-  return codes.every((life) => life.status === 'fulfilled' && life.value === 0) ? 0 : 1;
+  const killTimer = setTimeout(() => kill(state), limitMs);
+  const codes = await Promise.allSettled(exits);
+  clearTimeout(killTimer);
+  return codes.every((exit) => exit.status === 'fulfilled' && exit.value === 0) ? 0 : 1;
 };
 
 const kill = ({ workers }: SupervisorState): void => {
   for (const { child } of workers) child?.kill('SIGKILL');
 };
 
-/** In a worker: its number, or `null` in a process that is none. */
-export const parseWorkerIndex = (words: readonly string[]): number | null => {
-  const word = words.find((one) => one.startsWith(workerWord));
-  return word === undefined ? null : Number(word.slice(workerWord.length));
+/** The index of this worker, or `null` in a process that is not a worker. */
+export const parseWorkerIndex = (argv: readonly string[]): number | null => {
+  const argument = argv.find((candidate) => candidate.startsWith(workerArgument));
+  return argument === undefined ? null : Number(argument.slice(workerArgument.length));
 };
 
 /**
- * Drains when the process that started this one says so, or is gone: a worker's supervisor, or the launcher
- * of `npm start`. Does nothing in a process that was started by itself.
+ * Calls `drain` when the parent process (a supervisor, or the launcher of `npm start`) sends the drain
+ * message or ends. Does nothing in a process without such a parent.
  */
 export const obeySupervisor = (drain: () => void): void => {
   process.on('message', (message) => {
     if (message === drainMessage) drain();
   });
   process.on('disconnect', drain);
-  // It may have gone while this process was loading.
+  // The parent may have ended while this process was loading.
   if (process.send !== undefined && !process.connected) drain();
 };

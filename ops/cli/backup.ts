@@ -1,9 +1,9 @@
 /**
- * `npm run ops -- backup DIR`: a copy of everything that SQL and, embedded, the hot store hold.
+ * `npm run ops -- backup DIR`: copies all data of SQL and, with embedded stores, of the hot store.
  *
- * Owns the order of the steps and the words; what a backup is lies in storage/backup/. It appears under its
- * name when it is complete and was read again. Embedded stores are copied at rest, so the server is stopped;
- * servers are copied while nodes count on.
+ * Contains the order of the steps and the messages; storage/backup/ does the copying. The folder gets its
+ * name when the copy is complete and verified. Embedded stores can be copied only while the server is
+ * stopped; Redis and Postgres are backed up while nodes run.
  */
 import { resolve } from 'node:path';
 import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
@@ -14,12 +14,12 @@ import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 
-/** Resolves to the exit code. */
+/** Flushes, then writes the backup. Resolves to the exit code. */
 export const runBackup = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
   assertNewFolder(directory);
   if (config.databaseUrl === '') await backupEmbedded(config, terminal, directory);
   else await backupShared(config, terminal, directory);
-  terminal.out.write(`The backup is in ${directory}. It holds secrets: keep it private.\n`);
+  terminal.out.write(`The backup is in ${directory}. It contains secrets: keep it private.\n`);
   return 0;
 };
 
@@ -37,7 +37,7 @@ const backupShared = (config: Config, terminal: Terminal, directory: string): Pr
 const backupEmbedded = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
   const { dataDir } = config;
   if (!hasDirectory(dataDir))
-    throw new CommandError(`There is no directory in ${resolve(dataDir)}. Say where it is with DATA_DIR.`);
+    throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
   await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
     await flushToSql(stores);

@@ -1,18 +1,18 @@
 /**
- * What commands share: where they write, how they are stopped, and how they fail in words.
+ * What all commands share: the output streams, the stop signal, the error, and the format of numbers.
  */
 import type { ProgressStream } from './progress.ts';
 
 export interface Terminal {
-  /** Results alone. */
+  /** For results only. */
   readonly out: ProgressStream;
-  /** Progress, notes and failures. */
+  /** For progress, notes and errors. */
   readonly err: ProgressStream;
-  /** Aborted by the operator: finish the step under way and stop. */
+  /** Aborted when the operator presses Ctrl-C: finish the current step and stop. */
   readonly signal: AbortSignal;
 }
 
-/** Ends a command with words for the operator; 1 is a failure, 2 words that were not understood. */
+/** Ends a command with a message for the operator. Exit code 1: failure; 2: invalid arguments. */
 export class CommandError extends Error {
   readonly exitCode: 1 | 2;
 
@@ -23,10 +23,10 @@ export class CommandError extends Error {
   }
 }
 
-/** What a shell reports for a command ended by Ctrl-C. */
+/** The exit code of a command that was ended by Ctrl-C, as in a shell. */
 export const interruptedExitCode = 130;
 
-/** `1 234 567`, readable in any language. */
+/** `1 234 567`: readable in any language. */
 export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
 
 /** `1 bot`, `2 bots`. */

@@ -1,7 +1,8 @@
 /**
- * `npm run document`: writes docs/openapi.json, the document that a running server gives at `/openapi.json`.
+ * `npm run document`: writes docs/openapi.json, the same document that a running server serves at
+ * `/openapi.json`.
  *
- * For readers and generators of clients who have no server at hand. A test holds the two equal.
+ * The file is for readers and client generators without a running server. A test compares the two.
  */
 import { writeFileSync } from 'node:fs';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';

@@ -1,7 +1,7 @@
 /**
  * `npm run ops -- export FILE|-`: writes the whole directory as JSON lines.
  *
- * A file appears under its name only when it is complete and synced; it is readable by its owner alone.
+ * The file gets its name only when it is complete and synced. Only its owner can read it.
  */
 import { once } from 'node:events';
 import { open, rename, rm } from 'node:fs/promises';
@@ -10,20 +10,20 @@ import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
 
-/** Resolves to the exit code. */
+/** Writes to the file at `path`, or to standard output for `-`. Resolves to the exit code. */
 export const runExport = async (sql: Sql, terminal: Terminal, path: string): Promise<number> => {
   const total = await countLines(sql);
   const progress = createProgress(terminal.err, 'Exporting');
   const options = { onProgress: (done: number) => progress.update(done, total) };
   const write = (sink: Sink) => exportSnapshot(sql, stopOnSignal(sink, terminal.signal), options);
   try {
-    const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await toFile(path, write);
+    const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await writeFile(path, write);
     progress.stop();
     terminal.err.write(`${formatCounted(lines, 'line')} exported\n`);
     return 0;
   } catch (error) {
     progress.stop();
-    // `export - | head`: who reads has enough.
+    // The reader of the pipe has closed it, as in `export - | head`.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
     if (error !== interrupted) throw error;
     terminal.err.write('Interrupted; the export is not complete.\n');
@@ -46,11 +46,11 @@ const createStreamSink =
     if (!stream.write(text)) await once(stream, 'drain');
   };
 
-const toFile = async (path: string, write: (sink: Sink) => Promise<number>): Promise<number> => {
+const writeFile = async (path: string, write: (sink: Sink) => Promise<number>): Promise<number> => {
   const unfinished = `${path}.unfinished`;
   const file = await open(unfinished, 'w', 0o600).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'ENOENT' ? 'there is no such folder' : error.message;
-    throw new CommandError(`Cannot write ${path}: ${why}.`);
+    const reason = error.code === 'ENOENT' ? 'there is no such folder' : error.message;
+    throw new CommandError(`Cannot write ${path}: ${reason}.`);
   });
   try {
     const lines = await write(async (text) => void (await file.write(text)));

@@ -1,8 +1,7 @@
 /**
- * Opens the stores for commands that look after them, and brings to SQL what the hot store holds for it.
+ * Opens the stores for maintenance commands, and flushes the hot store to SQL.
  *
- * Flushing twice is harmless, so it does not matter whether nodes run beside it. Called by backup.ts and
- * restore.ts.
+ * A flush is idempotent, so nodes may run and flush at the same time. Used by backup.ts and restore.ts.
  */
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
@@ -17,14 +16,14 @@ import { CommandError, type Terminal } from './command.ts';
 
 const flushMsMax = 600_000;
 
-/** Opens the stores of the settings for one task. The schema is left as it is. */
+/** Opens the configured stores for one task and closes them after it. Does not migrate the schema. */
 export const runWithStores = async <Result>(
   config: Config,
   terminal: Terminal,
   task: (stores: Stores) => Promise<Result>,
 ): Promise<Result> => {
-  const onWarning = (words: string, error: unknown): void =>
-    void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
+  const onWarning = (message: string, error: unknown): void =>
+    void terminal.err.write(`${message}: ${error instanceof Error ? error.message : String(error)}\n`);
   const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
@@ -34,17 +33,17 @@ export const runWithStores = async <Result>(
   }
 };
 
-/** Brings the schema up to date. Throws words where no directory is: an empty database stays empty. */
+/** Migrates the schema. Throws `CommandError` and writes nothing when the database holds no directory. */
 export const assertDirectory = async ({ sql }: Stores): Promise<void> => {
-  const [found] = await sql`select to_regclass('totals') as totals`;
-  if (found?.totals === null)
-    throw new CommandError('There is no directory in this database. Say where it is with DATABASE_URL.');
+  const [row] = await sql`select to_regclass('totals') as totals`;
+  if (row?.totals === null)
+    throw new CommandError('There is no directory in this database. Set DATABASE_URL to the right database.');
   await migrate(sql);
 };
 
 /**
- * Ledger when it resolves: all that was hot before the call, or for embedded stores all there is. Throws
- * words when the stores contradict each other, or when it takes too long.
+ * Flushes the hot store to SQL. When it resolves, everything that was *hot* before the call is *ledger*.
+ * Throws when the two stores do not belong together, or when the flush fails or takes over ten minutes.
  */
 export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
@@ -57,7 +56,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
     clock: systemClock,
     meters: createMetrics([]).engine,
     intervalMs: 1_000,
-    // Named shards: others may write on meanwhile, and the flush ends all the same.
+    // On shared stores a fixed list of shards: the flush then ends even while other nodes write.
     listShards: () => (shared ? allShards : null),
     onFlushed: () => {},
     deliver: async () => 0,
@@ -66,10 +65,10 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   const deadlineMs = systemClock.monotonicMs() + flushMsMax;
   await flusher.drain(deadlineMs);
   const failure = flusher.failure();
-  if (failure !== null) throw new CommandError(`What is counted could not be flushed to SQL: ${failure}`);
+  if (failure !== null) throw new CommandError(`The counters could not be flushed to SQL: ${failure}`);
   if (systemClock.monotonicMs() >= deadlineMs) {
     throw new CommandError(
-      'What is counted could not be flushed to SQL in ten minutes; no backup was taken.',
+      'The counters could not be flushed to SQL within ten minutes. Check SQL and try again.',
     );
   }
 };

@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- import FILE`: brings a file of JSON lines into SQL, with progress and a summary.
+ * `npm run ops -- import FILE`: imports a file of JSON lines into SQL, with progress and a summary.
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -16,9 +16,9 @@ export interface ImportArgs {
 
 const linesShownMax = 10;
 
-/** Resolves to the exit code. */
-export const runImport = async (sql: Sql, terminal: Terminal, words: ImportArgs): Promise<number> => {
-  const { path, skipBad } = words;
+/** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
+export const runImport = async (sql: Sql, terminal: Terminal, args: ImportArgs): Promise<number> => {
+  const { path, skipBad } = args;
   assertFile(path);
   const progress = createProgress(terminal.err, `Importing ${basename(path)}`);
   try {
@@ -37,9 +37,9 @@ export const runImport = async (sql: Sql, terminal: Terminal, words: ImportArgs)
 };
 
 const assertFile = (path: string): void => {
-  const about = statSync(path, { throwIfNoEntry: false });
-  if (about === undefined) throw new CommandError(`There is no file ${path}.`);
-  if (!about.isFile()) throw new CommandError(`${path} is not a file.`);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new CommandError(`There is no file ${path}. Check the path.`);
+  if (!stats.isFile()) throw new CommandError(`${path} is not a file.`);
 };
 
 const describeReport = (report: ImportReport): string => {
@@ -49,24 +49,24 @@ const describeReport = (report: ImportReport): string => {
   const rate = seconds > 0 ? `, ${formatCount(Math.round(lines / seconds))} a second` : '';
   const parts = [
     `${formatCounted(lines, 'line')} in ${seconds.toFixed(1)} s${rate}`,
-    ...(report.resumedAfter > 0 ? [`went on after line ${formatCount(report.resumedAfter)}`] : []),
+    ...(report.resumedAfter > 0 ? [`resumed after line ${formatCount(report.resumedAfter)}`] : []),
     `added: ${added.map((kind) => formatCounted(report.added[kind], kind)).join(', ') || 'nothing'}`,
-    ...(report.skipped > 0 ? [`there already: ${formatCount(report.skipped)}`] : []),
+    ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
     ...(report.rejected > 0 ? [`rejected: ${formatCount(report.rejected)}, see ${report.rejectedFile}`] : []),
-    ...(report.interrupted ? ['interrupted: run the same command again to go on from here'] : []),
+    ...(report.interrupted ? ['interrupted: run the same command again to continue from here'] : []),
   ];
   return `${parts.join('\n')}\n`;
 };
 
 const describeStop = ({ badLines, linesDone }: ImportStopped, path: string): string => {
   const shown = badLines.slice(0, linesShownMax).map(({ line, reason }) => `  line ${line}: ${reason}`);
-  const number = badLines.length;
-  const more = number - shown.length;
+  const count = badLines.length;
+  const more = count - shown.length;
   return [
-    `${path}: ${number === 1 ? 'a bad line' : `${number} bad lines`}; the import has stopped.`,
+    `${path}: ${count === 1 ? 'a bad line' : `${count} bad lines`}; the import has stopped.`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more`] : []),
-    `Lines up to ${formatCount(linesDone)} are in the store, none after. Correct the file, import it again:`,
-    'what is there already is left alone. Or use --skip-bad to put bad lines aside and go on.',
+    `Lines up to ${formatCount(linesDone)} are in the store, later ones are not. Correct the file and`,
+    'import it again: records that are already there do not change. Or use --skip-bad to skip bad lines.',
   ].join('\n');
 };

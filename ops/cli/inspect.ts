@@ -1,7 +1,7 @@
 /**
- * `npm run ops -- inspect KIND ID`: all that is known about one entity, side by side, for eyes or as JSON.
+ * `npm run ops -- inspect KIND ID`: shows what the catalogue, SQL and the hot store hold about one entity.
  *
- * Owns the words and their layout; what is known comes from storage/export/inspect.ts.
+ * Formats the result as text or JSON; storage/export/inspect.ts reads it.
  */
 import { type EntityKind, entityKinds, isEntityKind } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
@@ -14,26 +14,26 @@ export interface InspectArgs {
   readonly id: string;
   readonly json: boolean;
 }
-/** The kind a word names, in singular or plural. Throws words for the operator. */
-export const parseKind = (word: string): EntityKind => {
-  const kind = word.toLowerCase().replace(/s$/, '');
+/** Parses `bot`, `bots`, `Bot` … Throws `CommandError` with exit code 2 for anything else. */
+export const parseKind = (argument: string): EntityKind => {
+  const kind = argument.toLowerCase().replace(/s$/, '');
   if (isEntityKind(kind)) return kind;
-  throw new CommandError(`KIND must be one of ${entityKinds.join(', ')}, not "${word}".`, 2);
+  throw new CommandError(`KIND must be one of ${entityKinds.join(', ')}, not "${argument}".`, 2);
 };
 
-/** Resolves to the exit code: 1 when nothing is known. */
+/** Resolves to the exit code: 1 when no store knows the entity. */
 export const runInspect = async (
   stores: { readonly sql: Sql; readonly hot: HotStore },
   terminal: Terminal,
-  words: InspectArgs,
+  args: InspectArgs,
 ): Promise<number> => {
-  const { kind } = words;
-  const inspection = await inspectEntity(stores, kind, words.id);
-  if (words.json) terminal.out.write(`${JSON.stringify(inspection, null, 2)}\n`);
+  const { kind } = args;
+  const inspection = await inspectEntity(stores, kind, args.id);
+  if (args.json) terminal.out.write(`${JSON.stringify(inspection, null, 2)}\n`);
   else terminal.out.write(formatTable(inspection));
-  const known = inspection.catalogue ?? inspection.totals ?? inspection.hot;
-  if (known === null) terminal.err.write(`No ${kind} ${words.id} is known.\n`);
-  return known === null ? 1 : 0;
+  const isKnown = (inspection.catalogue ?? inspection.totals ?? inspection.hot) !== null;
+  if (!isKnown) terminal.err.write(`There is no ${kind} with the id ${args.id}.\n`);
+  return isKnown ? 0 : 1;
 };
 
 const valueCharactersMax = 100;
@@ -42,17 +42,17 @@ const formatTable = ({ kind, id, catalogue, totals, hot }: Inspection): string =
   const parts: [string, Fields | null, string][] = [
     ['Catalogue', catalogue, 'not listed'],
     ['Totals in SQL', totals, 'none'],
-    ['Hot store', hot, 'not activated: nothing was counted since it was listed or imported'],
+    ['Hot store', hot, 'not there: nothing was counted since it was listed or imported'],
   ];
   const width = Math.max(
     8,
     ...parts.flatMap(([, fields]) => Object.keys(fields ?? {}).map((name) => name.length)),
   );
-  const lines = parts.flatMap(([title, fields, nothing]) => [
+  const lines = parts.flatMap(([title, fields, textIfAbsent]) => [
     '',
     title,
     ...(fields === null
-      ? [`  ${nothing}`]
+      ? [`  ${textIfAbsent}`]
       : Object.entries(fields).map(
           ([name, value]) => `  ${name.padEnd(width)}  ${formatField(name, value)}`,
         )),
@@ -60,7 +60,7 @@ const formatTable = ({ kind, id, catalogue, totals, hot }: Inspection): string =
   return `${kind} ${id}\n${lines.join('\n')}\n`;
 };
 
-/** One line per value; times of the hot store also as dates. */
+/** Formats a value on one line; times in ms also get a date. */
 const formatField = (name: string, value: unknown): string => {
   if (value === null || value === '') return '-';
   if (value instanceof Date) return value.toISOString();

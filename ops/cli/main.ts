@@ -1,9 +1,9 @@
 /**
  * `npm run ops -- COMMAND`: the operator's command line.
  *
- * Parses the words, opens the stores of the settings, runs one command, closes them. Results go to standard
- * output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted
- * (what was done stays, and the command can be repeated).
+ * Parses the arguments, opens the configured stores, runs one command, and closes the stores. Results go to
+ * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
+ * interrupted (finished steps stay done, and the command can be repeated).
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -56,113 +56,116 @@ const parse = (argv: readonly string[]): ParsedArgs => {
     const [command = '', ...operands] = positionals;
     return { command, operands, skipBad: values['skip-bad'], json: values.json, help: values.help };
   } catch (error) {
-    const words = (error as Error).message.split('. ')[0] ?? 'unknown option';
-    throw new CommandError(`${words}. See: npm run ops -- help`, 2);
+    const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
+    throw new CommandError(`${reason}. See: npm run ops -- help`, 2);
   }
 };
 
-/** Says what is wrong with the words before any store is opened. */
-const assertWords = ({ command, operands, skipBad, json }: ParsedArgs): void => {
-  const known = commandHelps.map(({ name }) => name);
+/** Throws `CommandError` for invalid arguments, before any store is opened. */
+const assertArgs = ({ command, operands, skipBad, json }: ParsedArgs): void => {
+  const names = commandHelps.map(({ name }) => name);
   const help = commandHelps.find(({ name }) => name === command);
   if (help === undefined) {
-    const meant = findNearest(command, [...known, ...groups]);
-    const others = `Commands are ${known.join(', ')}, and those for a running node: ${groups.join(', ')}.`;
-    const hint = meant === null ? others : `Did you mean "${meant}"?`;
+    const nearest = findNearest(command, [...names, ...groups]);
+    const all = `The commands are ${names.join(', ')}; for a running node: ${groups.join(', ')}.`;
+    const hint = nearest === null ? all : `Did you mean "${nearest}"?`;
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
-  const wanted = operandCounts[command];
+  const operandCount = operandCounts[command];
   const misplaced = (skipBad && command !== 'import') || (json && command !== 'inspect');
-  if ((wanted !== undefined && operands.length !== wanted) || misplaced) {
+  if ((operandCount !== undefined && operands.length !== operandCount) || misplaced) {
     throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
 };
 
-/** Opens stores for one task and closes them after it; tests lend theirs. */
+/** Opens the stores for one task and closes them after it. Tests pass stores of their own. */
 export type RunWithStores = (
   terminal: Terminal,
-  words: Pick<ParsedArgs, 'command'>,
+  args: Pick<ParsedArgs, 'command'>,
   task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
 ) => Promise<number>;
 
-/** These open and close the stores themselves, for they copy or replace them. */
-const keepers: Readonly<
+/** Commands that open and close the stores themselves, since they copy or replace them. */
+const maintenanceCommands: Readonly<
   Record<string, (config: Config, terminal: Terminal, operand: string) => Promise<number>>
 > = { backup: runBackup, restore: runRestore, reflush: runReflush };
 
-/** Runs one command line. Resolves to the exit code; never rejects. */
+/** Runs one command line. Resolves to the exit code; writes errors to `terminal.err` and never rejects. */
 export const runCommandLine = async (
   argv: readonly string[],
   terminal: Terminal,
   withStores: RunWithStores = runWithConfiguredStores,
 ): Promise<number> => {
   try {
-    const asked = parseOperatorArgs(argv);
-    if (asked !== null) {
-      if (!asked.help) return await runOperation(asked.words, terminal, readConfig());
-      terminal.out.write(formatOperationHelp(asked.words));
+    const operation = parseOperatorArgs(argv);
+    if (operation !== null) {
+      if (!operation.help) return await runOperation(operation.args, terminal, readConfig());
+      terminal.out.write(formatOperationHelp(operation.args));
       return 0;
     }
-    const words = parse(argv);
-    if (words.command === '' && !words.help) {
+    const parsed = parse(argv);
+    if (parsed.command === '' && !parsed.help) {
       terminal.err.write(formatUsage());
       return 2;
     }
-    if (words.command === '' || words.command === 'help' || words.help) return showHelp(words, terminal);
-    assertWords(words);
-    const keeping = keepers[words.command];
-    if (keeping !== undefined) return await keeping(readConfig(), terminal, words.operands[0] ?? '');
-    return await withStores(terminal, words, (stores) => run(words, stores, terminal));
+    if (parsed.command === '' || parsed.command === 'help' || parsed.help) return showHelp(parsed, terminal);
+    assertArgs(parsed);
+    const runMaintenance = maintenanceCommands[parsed.command];
+    if (runMaintenance !== undefined) {
+      return await runMaintenance(readConfig(), terminal, parsed.operands[0] ?? '');
+    }
+    return await withStores(terminal, parsed, (stores) => run(parsed, stores, terminal));
   } catch (error) {
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
 };
 
-/** Words for a running node; `null` for a command of our own. */
-const parseOperatorArgs = (argv: readonly string[]): { words: readonly string[]; help: boolean } | null => {
-  const asksHelp = argv[0] === 'help' || argv.some((word) => word === '--help' || word === '-h');
-  const words = argv.filter((word) => word !== '--help' && word !== '-h').slice(argv[0] === 'help' ? 1 : 0);
-  if (!isOperatorGroup(words[0] ?? '')) return null;
-  return { words, help: asksHelp || words.length === 1 };
+/** Returns the arguments of an operation of a running node; `null` for the commands of this program. */
+const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; help: boolean } | null => {
+  const isHelpOption = (argument: string): boolean => argument === '--help' || argument === '-h';
+  const wantsHelp = argv[0] === 'help' || argv.some(isHelpOption);
+  const args = argv.filter((argument) => !isHelpOption(argument)).slice(argv[0] === 'help' ? 1 : 0);
+  if (!isOperatorGroup(args[0] ?? '')) return null;
+  return { args, help: wantsHelp || args.length === 1 };
 };
 
 const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number => {
   const topic = command === 'help' ? operands[0] : command;
   const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
   if (topic !== undefined && topic !== '' && help === undefined && topic !== 'help') {
-    assertWords({ command: topic, operands: [], skipBad: false, json: false, help: false });
+    assertArgs({ command: topic, operands: [], skipBad: false, json: false, help: false });
   }
   terminal.out.write(help ? formatCommandHelp(help) : formatUsage());
   return 0;
 };
 
-const run = (words: ParsedArgs, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
-  const [first = '', second = ''] = words.operands;
-  if (words.command === 'import')
-    return runImport(stores.sql, terminal, { path: first, skipBad: words.skipBad });
-  if (words.command === 'export') return runExport(stores.sql, terminal, first);
-  return runInspect(stores, terminal, { kind: parseKind(first), id: second, json: words.json });
+const run = (args: ParsedArgs, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
+  const [first = '', second = ''] = args.operands;
+  if (args.command === 'import')
+    return runImport(stores.sql, terminal, { path: first, skipBad: args.skipBad });
+  if (args.command === 'export') return runExport(stores.sql, terminal, first);
+  return runInspect(stores, terminal, { kind: parseKind(first), id: second, json: args.json });
 };
 
-/** Only an import may begin a directory: elsewhere an empty one would hide that DATA_DIR is mistyped. */
-const assertThere = ({ dataDir, databaseUrl }: Config, command: string): void => {
+/** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */
+const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string): void => {
   if (command === 'import' || databaseUrl !== '' || existsSync(join(dataDir, 'sql'))) return;
-  throw new CommandError(`There is no directory in ${resolve(dataDir)}. Say where it is with DATA_DIR.`);
+  throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
 };
 
-/** Before an import, so that the snapshot at its end has generations. Throws when the stores do not fit. */
+/** Called before an import, so that its final snapshot contains generations. Throws if the stores differ. */
 const beginGenerations = async (stores: Stores): Promise<void> => {
   await reconcileGenerations(stores.hot, createLedger(stores.sql), stores.reflush);
   stores.markReflushed();
 };
 
 const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
-  const onWarning = (words: string, error: unknown): void =>
-    void terminal.err.write(`${words}: ${error instanceof Error ? error.message : String(error)}\n`);
+  const onWarning = (message: string, error: unknown): void =>
+    void terminal.err.write(`${message}: ${error instanceof Error ? error.message : String(error)}\n`);
   const config = readConfig();
-  assertThere(config, command);
+  assertDirectoryExists(config, command);
   const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
@@ -176,7 +179,7 @@ const runWithConfiguredStores: RunWithStores = async (terminal, { command }, tas
 
 if (import.meta.main) {
   const stop = new AbortController();
-  // The first signal lets the step under way finish; the second ends at once, which the stores survive.
+  // The first signal lets the current step finish; the second exits at once, which the stores survive.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
   }

@@ -1,12 +1,12 @@
 /**
- * Progress of a long command: a bar where a person watches, a line now and then where a file does.
+ * Shows the progress of a long command: a bar on a terminal, a line every few seconds elsewhere.
  *
- * Writes to the stream it is given (standard error, so that standard output stays clean) and nowhere else.
+ * Writes only to the given stream (standard error, so that standard output holds nothing but results).
  */
 import { createRequire } from 'node:module';
 
 export interface Progress {
-  /** `total` is 0 while it is not known. */
+  /** `total` is 0 while it is unknown. */
   update(done: number, total: number): void;
   stop(): void;
 }
@@ -34,12 +34,12 @@ const { SingleBar } = createRequire(import.meta.url)('cli-progress') as {
 
 const plainEveryMs = 2_000;
 
-/** `words` name what is going on: "Importing demo.jsonl". */
-export const createProgress = (stream: ProgressStream, words: string): Progress =>
-  stream.isTTY ? createBar(stream, words) : createPlainProgress(stream, words);
+/** `title` names the task: "Importing demo.jsonl". */
+export const createProgress = (stream: ProgressStream, title: string): Progress =>
+  stream.isTTY ? createBar(stream, title) : createPlainProgress(stream, title);
 
-const createBar = (stream: ProgressStream, words: string): Progress => {
-  const format = `${words}  {bar}  {percentage} %  {value} of {total} lines  {eta_formatted} left`;
+const createBar = (stream: ProgressStream, title: string): Progress => {
+  const format = `${title}  {bar}  {percentage} %  {value} of {total} lines  {eta_formatted} left`;
   const single = new SingleBar({ format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 50 });
   let started = false;
   return {
@@ -54,15 +54,15 @@ const createBar = (stream: ProgressStream, words: string): Progress => {
   };
 };
 
-const createPlainProgress = (stream: ProgressStream, words: string): Progress => {
-  let toldMs = performance.now();
+const createPlainProgress = (stream: ProgressStream, title: string): Progress => {
+  let writtenMs = performance.now();
   return {
     update(done, total) {
       const nowMs = performance.now();
-      if (nowMs - toldMs < plainEveryMs) return;
-      toldMs = nowMs;
+      if (nowMs - writtenMs < plainEveryMs) return;
+      writtenMs = nowMs;
       const share = total > 0 ? ` of ${total} lines (${Math.floor((100 * done) / total)} %)` : ' lines';
-      stream.write(`${words}: ${done}${share}\n`);
+      stream.write(`${title}: ${done}${share}\n`);
     },
     stop() {},
   };

@@ -1,9 +1,9 @@
 /**
- * `npm run ops -- restore DIR` and `reflush`: the way back from a backup, and from a database that was
- * brought back by other means.
+ * `npm run ops -- restore DIR` restores a backup; `reflush` repairs SQL after it was restored by other
+ * means.
  *
- * Owns the order of the steps and the words. A restore never writes over anything; a hot store that is older
- * than SQL is refused, never written back. Both are for stopped nodes.
+ * Contains the order of the steps and the messages. A restore never overwrites data. A hot store that is
+ * older than SQL is refused and never changed. Stop all nodes before either command.
  */
 import { renewGenerations } from '../../engine/flush/generations.ts';
 import { allShards } from '../../engine/ids.ts';
@@ -16,19 +16,18 @@ import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 
-const keptWords =
-  'Redis holds counters that are newer than the backup. They were kept: the next node that starts\n' +
-  'writes all totals to SQL anew. Missing are the rows of votes, the edits and the sessions made since\n' +
-  'the backup.\n';
+const newerRedisNote =
+  'Redis holds counters that are newer than the backup and keeps them: the next node that starts\n' +
+  'writes all totals to SQL again. Single votes, edits and sessions since the backup are lost.\n';
 
-/** Resolves to the exit code. */
+/** Restores the backup in `directory`, completely or not at all. Resolves to the exit code. */
 export const runRestore = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
   const { manifest, hot } =
     config.databaseUrl === ''
       ? { manifest: await restoreFolder(directory, config.dataDir), hot: 'restored' }
       : await restoreShared(config, terminal, directory);
   terminal.out.write(`Restored the backup of ${manifest.takenAt}. The server can be started.\n`);
-  if (hot === 'kept') terminal.err.write(keptWords);
+  if (hot === 'kept') terminal.err.write(newerRedisNote);
   return 0;
 };
 
@@ -37,7 +36,7 @@ const restoreShared = (config: Config, terminal: Terminal, directory: string) =>
     restoreServers({ sql, hot, databaseUrl: config.databaseUrl, signal: terminal.signal }, directory),
   );
 
-/** Resolves to the exit code. */
+/** Writes all totals of the hot store to SQL, on a new timeline. Resolves to the exit code. */
 export const runReflush = async (config: Config, terminal: Terminal): Promise<number> => {
   await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);

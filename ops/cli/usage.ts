@@ -1,5 +1,5 @@
 /**
- * What the operator's command line can do, in words. Who asks for something else is told by nearest.ts.
+ * The help texts of the operator's command line. Used by main.ts.
  */
 import { groups, listOperations } from './operator/arguments.ts';
 
@@ -16,11 +16,11 @@ export const commandHelps: readonly CommandHelp[] = [
     usage: 'import FILE [--skip-bad]',
     summary: 'add users, listings, votes, sessions, shop, blog and so on from JSON lines',
     details: [
-      'The format is explained in docs/import-format.md. Importing a file twice changes nothing; an',
-      'interrupted import goes on where it stopped when it is started again with the same file.',
+      'docs/import-format.md explains the format. Importing a file twice changes nothing. To continue an',
+      'interrupted import, run the same command again.',
       '',
-      '  --skip-bad   write bad lines to FILE.rejected with their reasons and go on; without it the import',
-      '               stops at the first bad line, before anything of its batch is written',
+      '  --skip-bad   write bad lines with their reasons to FILE.rejected and continue. Without it, the',
+      '               import stops at the first bad line and writes nothing of its batch.',
     ],
   },
   {
@@ -28,9 +28,9 @@ export const commandHelps: readonly CommandHelp[] = [
     usage: 'export FILE|-',
     summary: 'write the whole directory as JSON lines, to a file or to standard output',
     details: [
-      'The result can be imported again. It holds the hashes of tokens, not the tokens; keep it private all',
-      'the same, for it also holds bans, staff notes and applications. Push subscriptions, reminders and',
-      'redeemed credits are not in it. The file is replaced when the export is complete.',
+      'The result can be imported. It contains the hashes of tokens, not the tokens. Keep it private: it',
+      'also contains bans, staff notes and applications. It does not contain push subscriptions, reminders',
+      'and redeemed credits. An existing FILE is replaced when the export is complete.',
     ],
   },
   {
@@ -38,56 +38,65 @@ export const commandHelps: readonly CommandHelp[] = [
     usage: 'inspect KIND ID [--json]',
     summary: 'show what the catalogue, SQL and the hot store know about one entity',
     details: [
-      'KIND is bot, server, team or pack; ID is the id, or the url of a pack.',
+      'KIND is bot, server, team or pack. ID is the id, or for a pack its url.',
       '',
-      '  --json   the same as one JSON object',
+      '  --json   print one JSON object',
     ],
   },
   {
     name: 'backup',
     usage: 'backup DIR',
-    summary: 'copy everything into a new folder, checked and synced',
+    summary: 'copy all data into a new folder, verified and synced',
     details: [
-      'On the embedded stores: both, so stop the server first. On servers: Postgres, by pg_dump, while nodes',
-      'go on; what Redis has not flushed yet is flushed first. The folder appears when it is complete.',
+      'Embedded stores: stop the server first; both are copied. Redis and Postgres: nodes may run; the',
+      'counters of Redis are flushed to Postgres, then pg_dump copies Postgres. DIR must not exist; it',
+      'appears when the backup is complete.',
     ],
   },
   {
     name: 'restore',
     usage: 'restore DIR',
-    summary: 'put a backup in place, where nothing is yet',
+    summary: 'restore a backup into an empty folder or an empty database',
     details: [
-      'All of it or nothing. DATA_DIR must be empty, or the database that DATABASE_URL names; stop all nodes',
-      'first. A Redis that holds newer counters keeps them, an older one is refused (docs/operating.md).',
+      'Stop all nodes first. DATA_DIR, or the database of DATABASE_URL, must be empty. A restore is complete',
+      'or changes nothing. Redis keeps counters that are newer than the backup; a Redis with older counters',
+      'is refused (docs/operating.md).',
     ],
   },
   {
     name: 'reflush',
     usage: 'reflush',
-    summary: 'write all totals of the hot store to SQL anew, after SQL was brought back from an older copy',
-    details: ['Needed only after other means than `restore`. Stop all nodes first.'],
+    summary: 'write all totals of the hot store to SQL again, after SQL was restored from an older copy',
+    details: ['Stop all nodes first. Not needed after `restore`, only after a restore by other tools.'],
   },
-  { name: 'help', usage: 'help [COMMAND]', summary: 'show this, or more about one command', details: [] },
+  {
+    name: 'help',
+    usage: 'help [COMMAND]',
+    summary: 'show this text, or the help of one command',
+    details: [],
+  },
 ];
 
-/** Where the stores are, said once for all commands. */
+/** Where the commands find the stores and the node. */
 const closing = [
-  'The first ones use the stores that the settings name (DATA_DIR; see config.example). The embedded stores',
-  'belong to one process at a time: stop the server first. The others need it running, and find it by',
-  'ADMIN_HOST and ADMIN_PORT; its token by DATA_DIR or ADMIN_TOKEN. --json gives the answer to programs.',
+  'Commands of the first list open the configured stores (see config.example). Embedded stores (DATA_DIR)',
+  'belong to one process at a time: stop the server first. Commands of the second list need a running node.',
+  'They find it by ADMIN_HOST and ADMIN_PORT, its token by ADMIN_TOKEN or in DATA_DIR. --json prints JSON.',
 ];
 
+/** The help text that lists all commands. */
 export const formatUsage = (): string => {
   const width = Math.max(...commandHelps.map(({ usage }) => usage.length));
   const lines = commandHelps.map(({ usage, summary }) => `  ${usage.padEnd(width)}   ${summary}`);
-  const asks = groups.map((group) => {
+  const operations = groups.map((group) => {
     const verbs = listOperations(group).map(({ command }) => command.split(' ')[1]);
     return `  ${group.padEnd(width)}   ${verbs.join(', ')}`;
   });
-  const online = ['Asking a running node (help GROUP tells more):', '', ...asks];
+  const online = ['Operations of a running node (help GROUP shows more):', '', ...operations];
   return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...online, '', ...closing, ''].join('\n');
 };
 
+/** The help text of one command. */
 export const formatCommandHelp = (help: CommandHelp): string =>
   [`Usage: npm run ops -- ${help.usage}`, '', `${capitalise(help.summary)}.`, ...help.details, ''].join('\n');
 

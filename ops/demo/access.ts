@@ -1,8 +1,8 @@
 /**
- * Demo tokens and the file that hands them out: DATA_DIR/demo.json, readable by its owner alone.
+ * The demo tokens and their file, DATA_DIR/demo.json, which only its owner can read.
  *
- * A token stands in the file and nowhere else; SQL has its SHA-256. The file is replaced whole, so a reader
- * never sees half of it. It is kept as long as all of its tokens are alive. Called by demo.ts.
+ * The file is the only place of the tokens; SQL has their SHA-256. The file is replaced in one step, so a
+ * reader never sees a part of it. It stays as long as all of its tokens are valid. Used by demo.ts.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -28,9 +28,9 @@ const file = Type.Object({
 });
 const validator = Compile(file);
 
-/** What stands in demo.json. */
+/** The content of demo.json. */
 export type DemoFile = Static<typeof file>;
-/** The part that the load makes; addresses and the operator's token are added when it is written. */
+/** The part with the tokens; addresses and the operator's token are added when the file is written. */
 export type DemoAccess = Omit<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 export type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 
@@ -44,7 +44,7 @@ export interface MintedDemo {
   readonly sessions: readonly SessionRecord[];
 }
 
-/** New tokens for the cast, and the session rows that make them valid for ten years. */
+/** Creates tokens for the cast, and the session records that make them valid for ten years. */
 export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
   const sessions: SessionRecord[] = [];
   const mint = (kind: TokenKind, id: string): Static<typeof holder> => {
@@ -74,19 +74,19 @@ export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
   return { access, sessions };
 };
 
-/** The file's content, or `null` when there is none or it is not one of ours. */
+/** Reads the file; `null` when there is none or its content is invalid. */
 export const readDemoFile = (directory: string): DemoFile | null => {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(join(directory, demoFileName), 'utf8'));
   } catch {
-    // Missing or damaged: a new one is written from what SQL knows.
+    // Missing or damaged: the caller writes a new one.
     return null;
   }
   return validator.Check(value) ? (value as DemoFile) : null;
 };
 
-/** Writes the file, mode 0600, in one step. */
+/** Writes the file with mode 0600, in one step. */
 export const writeDemoFile = (directory: string, content: DemoFile): void => {
   const path = join(directory, demoFileName);
   writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
@@ -94,7 +94,7 @@ export const writeDemoFile = (directory: string, content: DemoFile): void => {
   renameSync(`${path}.new`, path);
 };
 
-/** Whether every token of the file is well-formed, belongs to whom it says, and lives. */
+/** Whether every token of the file is well-formed, belongs to its stated owner, and is valid in SQL. */
 export const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
   const holders: [TokenKind, Static<typeof holder>][] = [
     ['user', content.user],

@@ -1,9 +1,9 @@
 /**
- * Loads the demo directory into an empty store and hands out its tokens.
+ * Loads the demo directory into an empty store and writes its tokens to DATA_DIR/demo.json.
  *
- * A mark in SQL (settings row `demo`) tells an unfinished load from a finished one and from somebody's own
- * directory: only an empty store gets the demo, and one cut off is repeated with the same seed and time,
- * which adds what is missing. Called by the composition root at start, before anything listens.
+ * Only an empty store gets the demo. The row `demo` of the SQL table settings records whether the load is
+ * unfinished or finished; an unfinished load is repeated with the same seed and time, which adds what is
+ * missing. Called by the composition root at start, before a listener opens.
  */
 import { randomBytes } from 'node:crypto';
 import type { PostFields } from '../../storage/catalogue/content/blog.ts';
@@ -24,7 +24,7 @@ import { makeDemoPosts } from './posts.ts';
 
 const seed = 20_240_229;
 
-/** `begun` stands in SQL for a load that was not finished; both know the time it was made for. */
+/** `begun` means an unfinished load. `nowMs` is the time for which the directory was generated. */
 interface DemoState {
   readonly state: 'begun' | 'loaded';
   readonly nowMs: number;
@@ -33,14 +33,14 @@ interface DemoState {
 export interface DemoOptions {
   /** DATA_DIR, where demo.json goes. */
   readonly directory: string;
-  /** An empty `admin_token` keeps the file's, or makes one. */
+  /** With an empty `admin_token` the token of the file stays, or a new one is created. */
   readonly addresses: DemoAddresses;
   readonly nowMs: number;
 }
 
 /**
- * What a start needs: loads the demo when the store is empty or a load was cut off, and keeps demo.json true.
- * Resolves to `null`, and touches nothing, when the store holds a directory that is not the demo.
+ * Loads the demo when the store is empty or a load is unfinished, and keeps demo.json up to date. Resolves
+ * to `null` and changes nothing when the store holds a directory that is not the demo.
  */
 export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoFile | null> => {
   const mark = await readDemoState(sql);
@@ -54,8 +54,8 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
 };
 
 /**
- * Brings the demo directory into the store, as far as it is not there, and mints new tokens for its cast.
- * Ledger when it resolves. Takes about a second on the embedded store.
+ * Imports the records of the demo directory that are missing, and mints new tokens for its cast. Everything
+ * is *ledger* when it resolves. Takes about a second on the embedded store.
  */
 const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
   const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
@@ -68,7 +68,7 @@ const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
   }
   await writeDemoState(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(cast, nowMs);
-  // Old tokens are lost when new ones are needed. Who was deleted since gets none, and that stops nobody.
+  // New tokens replace the old ones. A deleted member of the cast gets none, and the import continues.
   await sql`delete from sessions where name = 'demo' and minted_by = ${cast.user}`;
   await importLines(sql, sessions.map(formatLine), { now, skipBad: true });
   return access;

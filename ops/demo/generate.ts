@@ -1,9 +1,10 @@
 /**
- * The demo directory as import lines: a few hundred bots, servers, teams, packs and users that look lived in.
+ * Generates the import records of the demo directory: a few hundred realistic bots, servers, teams, packs
+ * and users.
  *
- * Deterministic in seed and time, so that a load cut off half-way is simply repeated. Owns the cast: the two
- * users, the team, bot, server and pack that the demo tokens belong to. Totals of votes equal the vote rows.
- * Ages spread over two years before `nowMs`. Loaded by demo.ts through the import like any operator's file.
+ * The same seed and time give the same records, so that an unfinished load can be repeated. Chooses the
+ * cast: the two users, the team, bot, server and pack that the demo tokens belong to. Totals equal the vote
+ * records. Entities are up to two years old at `nowMs`. demo.ts imports the records like an operator's file.
  */
 import type {
   BotRecord,
@@ -29,7 +30,7 @@ import { castVotes } from './votes.ts';
 
 export const demoSizes = { users: 400, teams: 40, servers: 60, bots: 300, packs: 30 } as const;
 
-/** Who the demo tokens speak for. */
+/** The ids of the users and entities that own the demo tokens. */
 export interface DemoCast {
   readonly user: string;
   readonly secondUser: string;
@@ -43,7 +44,7 @@ export interface DemoDirectory {
   readonly records: readonly ImportRecord[];
 }
 
-/** What the makers below share. */
+/** The state that all functions below share. */
 interface DemoWorld {
   readonly random: Random;
   readonly nowMs: number;
@@ -52,10 +53,10 @@ interface DemoWorld {
 
 const dayMs = 86_400_000;
 const ageMaxMs = 2 * 365 * dayMs;
-/** Ids carry their time like those of the chat platform: milliseconds since 2015 in the upper bits. */
+/** Ids contain their time, as on the chat platform: milliseconds since 2015 in the upper bits. */
 const idEpochMs = 1_420_070_400_000;
 
-/** Builds the whole directory, in an order in which everything named stands before what names it. */
+/** Generates the whole directory; each record comes after the records it refers to. */
 export const generateDemo = (seed: number, nowMs: number): DemoDirectory => {
   const world: DemoWorld = { random: createRandom(seed), nowMs, nextId: 1 };
   const users = Array.from({ length: demoSizes.users }, (_, index) => makeUser(world, index));
@@ -89,7 +90,7 @@ export const generateDemo = (seed: number, nowMs: number): DemoDirectory => {
   };
 };
 
-/** The cast's bot and server are popular, not the first. */
+/** The cast's bot and server are popular, but not the most popular. */
 const castRank = 4;
 
 const sortByAge = <Kind extends { created_at?: string }>(records: readonly Kind[]): Kind[] =>
@@ -97,11 +98,11 @@ const sortByAge = <Kind extends { created_at?: string }>(records: readonly Kind[
 
 const formatMs = (ms: number): string => new Date(ms).toISOString();
 
-/** A moment in the last two years, recent ones a little more often; whole seconds. */
+/** A time within the last two years in whole seconds, ms; recent times are slightly more likely. */
 const pickTimeMs = (world: DemoWorld, minMs = dayMs): number =>
   Math.floor((world.nowMs - minMs - world.random.next() ** 1.3 * (ageMaxMs - minMs)) / 1000) * 1000;
 
-/** What is popular has had time to become so. */
+/** Popular entities are older. */
 const pickBirthMs = (world: DemoWorld, rank: number): number =>
   pickTimeMs(world, rank < popularRanks ? ageMaxMs / 3 : dayMs);
 const popularRanks = 40;
@@ -273,7 +274,7 @@ const makeBotTotals = (world: DemoWorld, { rank, bornMs, listed }: BotLife): Par
   };
 };
 
-/** Servers per shard, even but for the remainder. */
+/** Distributes the servers evenly over the shards. */
 const shareOut = (servers: number, shards: number): number[] =>
   Array.from({ length: shards }, (_, index) => Math.floor((servers + index) / shards));
 

@@ -1,12 +1,11 @@
 /**
- * What the demo's operator offers: credit tiers, a small shop, a coupon. Data only. Loaded by demo.ts through
- * the import.
+ * The offers of the demo: credit tiers, a small shop, a coupon. Data only. demo.ts imports them.
  */
 import type { OfferOf } from '../../storage/import/offers-schema.ts';
 
 type DemoOffer = OfferOf<'tier'> | OfferOf<'benefit'> | OfferOf<'item'> | OfferOf<'coupon'>;
 
-/** In an order in which everything named stands before what names it. */
+/** Ordered so that each record comes after the records it refers to. */
 export const demoOffers: readonly DemoOffer[] = [
   { kind: 'tier', id: 'bot-first', target_type: 'bot', position: 0, votes: 100, cents: 10 },
   { kind: 'tier', id: 'bot-rest', target_type: 'bot', position: 1, votes: 1_000, cents: 5 },

@@ -1,5 +1,6 @@
 /**
- * Posts of the demo's blog: what somebody who tries Rollcall may like to know. Data only. Written by demo.ts.
+ * The blog posts of the demo, for readers who try Rollcall for the first time. Data only. demo.ts imports
+ * them.
  */
 import type { PostFields } from '../../storage/catalogue/content/blog.ts';
 
@@ -58,7 +59,7 @@ const texts: readonly PostText[] = [
   },
 ];
 
-/** The posts, by this author. */
+/** Returns the posts, written by this user. */
 export const makeDemoPosts = (authorId: string): readonly PostFields[] =>
   texts.map(({ slug, title, description, tags, draft, paragraphs }) => ({
     slug,

@@ -1,7 +1,7 @@
 /**
- * Seeded chance: the same seed gives the same demo directory, and asks the same questions in tests of faults.
+ * A seeded random generator: the same seed gives the same demo directory, and the same load in fault tests.
  *
- * Never used for anything secret: demo tokens come from the system's randomness.
+ * Not for secrets: demo tokens use the random bytes of the system.
  */
 export interface Random {
   /** 0 ≤ x < 1. */
@@ -17,7 +17,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** Mulberry32: small, fast, and good enough to look natural. */
+/** Mulberry32: small, fast, and random enough for test data. */
 export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   const next = (): number => {
@@ -46,6 +46,6 @@ export const createRandom = (seed: number): Random => {
   };
 };
 
-/** Popularity as it is in nature: the first has `top`, the hundredth about a hundredth of it. */
+/** A power law with noise: rank 0 gets about `top`, rank 99 about a hundredth of it. */
 export const computePopularity = (random: Random, rank: number, top: number): number =>
   Math.max(0, Math.floor((top / (rank + 1) ** 1.05) * (0.75 + random.next() / 2)));

@@ -1,7 +1,7 @@
 /**
  * The vocabulary of the demo directory: invented products, people and communities. Data only.
  *
- * Product names are a common noun and what the product does; no company or person is meant.
+ * A product name is a common noun plus what the product does; no real company or person is meant.
  */
 export interface Theme {
   readonly role: string;
@@ -158,7 +158,7 @@ export const themes: readonly Theme[] = [
   },
 ];
 
-/** Several words as one text: shorter to read than a list. */
+/** Splits texts into words: shorter to read than a list. */
 const splitWords = (...texts: readonly string[]): readonly string[] => texts.join(' ').split(' ');
 
 export const nouns = splitWords(

@@ -1,8 +1,8 @@
 /**
- * Votes of the demo directory: a few thousand over the last three weeks, up and down, and totals that agree.
+ * Generates the votes of the demo directory: a few thousand over the last three weeks, and matching totals.
  *
- * A voter keeps his distance of more than half a day on one entity, and nobody voted within the last day, so
- * that every user of the demo may vote at once. Sets `upvotes` and `downvotes` of the records it is given.
+ * Two votes of a user for the same entity are more than half a day apart, and no vote is from the last day,
+ * so that every user of the demo can vote at once. Sets `upvotes` and `downvotes` of the given records.
  */
 import type {
   BotRecord,
@@ -27,10 +27,10 @@ interface Candidates {
 }
 
 const dayMs = 86_400_000;
-/** One vote of a voter on an entity per day at most: day 1 is yesterday. */
+/** At most one vote per user, entity and day; day 1 is yesterday. */
 const days = 21;
 
-/** Casts the votes, most on the first of each list. Oldest first. */
+/** Returns the votes, oldest first. The first entities of each list get the most. */
 export const castVotes = (poll: VoteMaker, candidates: Candidates): VoteRecord[] => {
   const votes: VoteRecord[] = [];
   const cast = (record: EntityRecord, id: string, count: number): void => {
@@ -70,7 +70,7 @@ const makeVotesOn = (
     const day = random.integer(1, days);
     if (used.has(`${author} ${day}`)) continue;
     used.add(`${author} ${day}`);
-    // Within one third of the day, so that votes of neighbouring days stay 16 hours apart.
+    // Within one third of the day, so that votes of two consecutive days are 16 hours apart.
     const atMs = nowMs - day * dayMs - random.integer(1, dayMs / 3);
     votes.push({
       kind: 'vote',

@@ -1,7 +1,8 @@
 /**
- * The text a newcomer reads at start: where to look, and three lines to paste that work at once.
+ * Builds the text that a start prints: the addresses, and three commands that work when pasted.
  *
- * Pure: builds the text, prints nothing. Bold and dim only where the caller says that a person is watching.
+ * Pure: prints nothing. Bold and dim text only if the caller says that the output is a terminal. Used by
+ * main.ts.
  */
 import type { DemoFile } from './access.ts';
 
@@ -10,9 +11,9 @@ export interface WelcomeOptions {
   readonly url: string;
   readonly adminUrl: string;
   readonly dataDirectory: string;
-  /** `null` without the demo: then there is nothing to paste. */
+  /** `null` without the demo; the text then has no commands. */
   readonly demo: DemoFile | null;
-  /** Whether a terminal shows it. */
+  /** Whether the output is a terminal. */
   readonly isTerminal: boolean;
 }
 
@@ -33,36 +34,36 @@ const inks: Record<'terminal' | 'plain', Ink> = {
 export const formatWelcome = (options: WelcomeOptions): string => {
   const ink = inks[options.isTerminal ? 'terminal' : 'plain'];
   const { url, demo } = options;
-  const places: [string, string][] = [
+  const locations: [string, string][] = [
     ['Address', url],
     ['Documentation', `${url}/docs`],
     ['Operator', options.adminUrl],
     ['Data', options.dataDirectory],
     ...(demo === null ? [] : ([['Demo tokens', `${options.dataDirectory}/demo.json`]] as [string, string][])),
   ];
-  const width = Math.max(...places.map(([name]) => name.length));
+  const width = Math.max(...locations.map(([name]) => name.length));
   const lines = [
     '',
     `  ${ink.bold('Rollcall is ready.')}`,
     '',
-    ...places.map(([name, place]) => `  ${ink.dim(name.padEnd(width))}  ${place}`),
+    ...locations.map(([name, location]) => `  ${ink.dim(name.padEnd(width))}  ${location}`),
     ...(demo === null ? [] : ['', '  Try it:', ...formatExamples(url, demo, ink)]),
     '',
-    `  ${ink.dim('Ctrl-C stops it after all work is stored.')}`,
+    `  ${ink.dim('Press Ctrl-C to stop. All accepted work is stored first.')}`,
     '',
   ];
   return `${lines.join('\n')}\n`;
 };
 
-/** Each command on one line, so that it can be pasted whole. */
+/** Each command is on one line, so that it can be copied whole. */
 const formatExamples = (url: string, demo: DemoFile, ink: Ink): string[] =>
-  listDemoCommands(url, demo).flatMap(([words, command]) => [
+  listDemoCommands(url, demo).flatMap(([title, command]) => [
     '',
-    `  ${ink.dim(`# ${words}`)}`,
+    `  ${ink.dim(`# ${title}`)}`,
     `  ${command}`,
   ]);
 
-/** What it does, and the line that does it: post stats, vote, read. */
+/** Pairs of a title and a curl command: post stats, vote, read. */
 export const listDemoCommands = (url: string, demo: DemoFile): [string, string][] => [
   [
     'a bot posts its stats',
@@ -70,9 +71,9 @@ export const listDemoCommands = (url: string, demo: DemoFile): [string, string][
       `-H 'Content-Type: application/json' -d '{"servers":1234,"users":56789,"status":"online"}'`,
   ],
   [
-    'a user votes for it (204, nothing printed but the status)',
+    'a user votes for it (prints only the status, 204)',
     `curl -X PUT '${url}/users/${demo.user.id}/bots/${demo.bot.id}/votes?upvote=true' ` +
       `-H 'User-Auth: ${demo.user.token}' -w '%{http_code}\\n'`,
   ],
-  ['everybody reads the totals', `curl '${url}/bots/${demo.bot.id}?target=page'`],
+  ['any client reads the totals', `curl '${url}/bots/${demo.bot.id}?target=page'`],
 ];

@@ -1,21 +1,21 @@
 /**
- * When a job is due: the cron expression that wakes us, and the same rule as a function of the past.
+ * When a job is due: a cron expression for the next time, and a function that computes the latest past time.
  *
- * node-cron says when to wake, but not which instant was the last one before now; that is what a node asks
- * that starts after a silence. Everything is UTC, so no hour is missing and none comes twice. A test holds
- * the two forms of each calendar against each other. Pure.
+ * node-cron wakes a job on time, but it cannot tell the latest due time before now, which a node needs after
+ * a downtime. All times are UTC, so no hour is missing or repeated. A test compares the two forms of each
+ * calendar. Pure. Used by jobs.ts.
  */
 
 export interface Calendar {
-  /** For node-cron, in UTC. */
+  /** The cron expression for node-cron, in UTC. */
   readonly expression: string;
-  /** The newest instant at or before `nowMs` that fits the expression. */
+  /** Returns the latest time at or before `nowMs` that matches the expression, ms. */
   latestMs(nowMs: number): number;
 }
 
 const hourMs = 3_600_000;
 
-/** The first of each month, 00:00. */
+/** Each month on the first at 00:00. */
 export const monthly: Calendar = {
   expression: '0 0 1 * *',
   latestMs: (nowMs) => {
@@ -24,7 +24,7 @@ export const monthly: Calendar = {
   },
 };
 
-/** Once an hour, away from the full hour, when everybody else's jobs run. */
+/** Each hour at minute 17, since many other systems run their jobs at minute 0. */
 export const hourly: Calendar = {
   expression: '17 * * * *',
   latestMs: (nowMs) => {

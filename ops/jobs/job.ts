@@ -1,17 +1,17 @@
 /**
- * What a job is. Types only.
+ * The types of jobs. Types only.
  *
- * A fleet's job runs once per instant of its calendar, on any node; if all were down then, the newest instant
- * missed is made up for by the first that starts. It must bear being begun twice for the same instant: a node
- * that dies or stalls in the middle is followed by another. A node's job runs on every node, again and again;
- * what must not be done twice, it claims row by row.
+ * A fleet job runs once per due time of its calendar, on any one node. If all nodes were down at that time,
+ * the first node that starts runs the latest missed one. A fleet job must be repeatable for the same due
+ * time: when a node dies or stalls during a run, another node runs it again. A node job runs on every node
+ * at an interval; for work that must not happen twice, it claims each SQL row before it works on it.
  */
 import type { Calendar } from './calendar.ts';
 
 export interface JobRun {
-  /** The instant it was due, which may be long ago. */
+  /** The time at which it was due, which may be long ago. */
   readonly dueAtMs: number;
-  /** The node is stopping, or the run was taken over: end soon. */
+  /** Aborted when the node stops or another node has taken over the run: end soon. */
   readonly signal: AbortSignal;
 }
 export interface FleetJob {
@@ -21,7 +21,7 @@ export interface FleetJob {
 }
 export interface NodeJob {
   readonly name: string;
-  /** From the end of one run to the beginning of the next. */
+  /** The pause between the end of a run and the start of the next. */
   readonly everyMs: number;
   run(signal: AbortSignal): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
- * All jobs of a node, wired: what runs when, and with what.
+ * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, and reminders.
  *
- * Not here, because nothing has to be done: the end of a premium period and of a login count from the moment
- * they come (they are compared with the time when used); lists are read again when asked for; the month's
- * partition of votes is made with the first vote of the month before; the embedded store copies itself
- * (storage/embedded/open.ts). Called by the composition root.
+ * Some things need no job: a premium period and a login end when their time, which is compared at each use,
+ * has passed; lists are read again on request; the first vote of a month creates the partition of the next
+ * month; the embedded store takes its own snapshots (storage/embedded/open.ts). Used by the composition
+ * root.
  */
 import type { Engine } from '../../engine/engine.ts';
 import type { PushClient } from '../../http/outbound/push.ts';
@@ -27,13 +27,14 @@ export interface JobsParts {
   readonly clock: { nowMs(): number; monotonicMs(): number };
   readonly meters: JobMeters;
   readonly node: string;
-  readonly log: (words: string, details: Readonly<Record<string, string>>) => void;
+  readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
 }
 
-/** A user's wait ends within a minute of a message: two looks and a slow push service fit in. */
+/** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
 const reminderPauseMs = 15_000;
-const runsKeptDays = 400;
+const runRetentionDays = 400;
 
+/** Creates the schedule with all jobs; call its `start` to begin. */
 export const createJobs = (parts: JobsParts): Schedule => {
   const runs = createJobRuns(parts.catalogue.sql, parts.node);
   const purge: FleetJob = {
@@ -42,7 +43,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     run: async ({ dueAtMs }) => {
       await purgeLogins(parts.catalogue.sql, dueAtMs);
       await purgeVoterOrders(parts.catalogue.sql);
-      await runs.purge(runsKeptDays);
+      await runs.purge(runRetentionDays);
     },
   };
   return createSchedule({
@@ -51,11 +52,11 @@ export const createJobs = (parts: JobsParts): Schedule => {
     runs,
     meters: parts.meters,
     clock: parts.clock,
-    failed: (job, error) => parts.log('a job failed', { job, error: error.message }),
+    onFailure: (job, error) => parts.log('a job failed', { job, error: error.message }),
   });
 };
 
-/** The same instant again changes nothing. The flusher tells the hot store, entity by entity. */
+/** Resets the votes of all entities. Repeating it changes nothing. The flusher updates the hot store. */
 export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>): FleetJob => ({
   name: 'monthly_reset',
   calendar: monthly,
@@ -64,12 +65,13 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
   },
 });
 
+/** Queues a message for each reminder that is due, then sends the queued messages. */
 export const createReminderJob = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,
   run: async (signal) => {
     await checkReminders({ ...parts, reminders: parts.catalogue.reminders }, signal);
-    const refused = (reason: string): void => parts.log('a push message was given up', { reason });
-    await sendMessages({ ...parts, outbox: parts.catalogue.push, client: parts.push, refused }, signal);
+    const onAbandoned = (reason: string): void => parts.log('a push message was abandoned', { reason });
+    await sendMessages({ ...parts, outbox: parts.catalogue.push, client: parts.push, onAbandoned }, signal);
   },
 });

@@ -1,11 +1,11 @@
 /**
- * Sends what waits in the outbox of push, and settles each message by what the push service said.
+ * Sends the messages of the push outbox, and records for each message what the push service answered.
  *
- * Messages are taken under a lease, so every node may send, and what a dead node took is sent by another:
- * at least once. All messages to one browser go one after the other, and the first that fails holds up the
- * rest of that browser only; a slow push service costs its own users a place, nobody else. A message that
- * cannot be sent now waits twice as long each time, or as long as the service asks, and is given up in the
- * end, or when the user has voted meanwhile. Called by jobs.ts after reminders.ts.
+ * A node takes messages under a lease, so every node may send, and another node sends what a dead node took:
+ * delivery is at least once. The messages of one browser are sent one after the other; a failure delays only
+ * the rest of that browser. After a failure a message waits twice as long each time, or as long as the push
+ * service requests. It is abandoned after `attemptsMax` attempts, or when the user has voted meanwhile. Used
+ * by jobs.ts, after reminders.ts.
  */
 import { hash } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
@@ -19,36 +19,38 @@ export interface PushSenderParts {
   readonly client: Pick<PushClient, 'send'>;
   readonly clock: { nowMs(): number; monotonicMs(): number };
   readonly meters: Pick<JobMeters, 'recordPush'>;
-  /** A message that never will be sent, and why. */
-  readonly refused: (reason: string) => void;
+  /** Receives the reason why a message is never sent. */
+  readonly onAbandoned: (reason: string) => void;
 }
 
 export const pushLimits = {
-  /** Messages taken together, and sent at the same time if they go to different browsers. */
+  /** Messages taken at once; those to different browsers are sent in parallel. */
   takenMax: 40,
   leaseMs: 60_000,
-  /** Of those taken, what is not begun by then is left to the end of the lease. */
+  /** A taken message whose sending has not begun by then waits for the end of the lease. */
   beginMs: 40_000,
   attemptsMax: 8,
   pauseMinMs: 30_000,
   pauseMaxMs: 3_600_000,
-  /** The longest a push service may put us off. */
+  /** The longest wait that a push service may request. */
   retryAfterMaxMs: 24 * 3_600_000,
 } as const;
 
-/** How long a push service keeps a message for a browser that is away: later it is no news. */
+/** How long a push service keeps a message for a browser that is offline. */
 const ttlSeconds = 12 * 3_600;
 const nameLengthMax = 100;
 const avatarLengthMax = 1_024;
 
-/** Resolves when nothing waits any more that can be sent now. */
+/** Sends until no message is due. Rejects with the first failure of the outbox or the engine. */
 export const sendMessages = async (parts: PushSenderParts, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const { takenMax: limit, leaseMs } = pushLimits;
     const taken = await parts.outbox.take({ nowMs: parts.clock.nowMs(), leaseMs, limit });
     const untilMs = parts.clock.monotonicMs() + pushLimits.beginMs;
     const browsers = Map.groupBy(taken, (message) => message.subscriptionId);
-    const sent = [...browsers.values()].map((messages) => sendAll(parts, messages, { signal, untilMs }));
+    const sent = [...browsers.values()].map((messages) =>
+      sendToBrowser(parts, messages, { signal, untilMs }),
+    );
     const failure = (await Promise.allSettled(sent)).find((result) => result.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
     if (taken.length < limit) return;
@@ -60,8 +62,8 @@ interface SendBounds {
   readonly untilMs: number;
 }
 
-/** One browser's messages in their order, up to the first that does not arrive. */
-const sendAll = async (
+/** Sends the messages of one browser in order, and stops at the first that cannot be delivered now. */
+const sendToBrowser = async (
   parts: PushSenderParts,
   messages: readonly PushMessage[],
   { signal, untilMs }: SendBounds,
@@ -73,21 +75,19 @@ const sendAll = async (
       continue;
     }
     const outcome = await parts.client.send(toDelivery(message, signal));
-    // What the stop cut off is not the push service's fault: the message is free again when its lease ends.
+    // The stop of this node interrupted the request: no failure. The message is due again after its lease.
     if (outcome.kind === 'retry' && signal.aborted) return;
     await recordOutcome(parts, message, outcome);
     if (outcome.kind === 'gone' || outcome.kind === 'retry') return;
   }
 };
 
-/**
- * Whether the user has voted since, so that "again" is not true any more. The first attempt comes at once.
- */
+/** Whether the user has voted again since the message was queued. Not checked for the first attempt. */
 const isOutdated = async ({ engine }: PushSenderParts, message: PushMessage): Promise<boolean> =>
   message.attempts > 1 &&
   (await engine.readVoteStatus(message.kind, message.targetId, message.userId)).waitMs > 0;
 
-/** The same for each attempt, so that a repeat replaces what came before instead of standing beside it. */
+/** The same for each attempt, so that the browser shows a repeated message only once. */
 const toTopic = ({ kind, targetId, userId }: PushMessage): string =>
   hash('sha256', `${kind} ${targetId} ${userId}`, 'base64url').slice(0, 32);
 
@@ -119,7 +119,7 @@ const recordOutcome = async (
   const { outbox, clock, meters } = parts;
   const exhausted = outcome.kind === 'retry' && message.attempts >= pushLimits.attemptsMax;
   meters.recordPush(exhausted ? 'abandoned' : outcome.kind);
-  if (outcome.kind === 'rejected' || exhausted) parts.refused(outcome.reason);
+  if (outcome.kind === 'rejected' || exhausted) parts.onAbandoned(outcome.reason);
   switch (exhausted ? 'rejected' : outcome.kind) {
     case 'delivered':
       return outbox.recordDelivery(message, clock.nowMs());
@@ -135,6 +135,6 @@ const recordOutcome = async (
 const computePauseMs = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
   const { pauseMinMs, pauseMaxMs, retryAfterMaxMs } = pushLimits;
   const doubledMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** (attempts - 1));
-  const askedMs = outcome.kind === 'retry' ? outcome.afterMs : 0;
-  return Math.max(doubledMs, Math.min(askedMs, retryAfterMaxMs));
+  const requestedMs = outcome.kind === 'retry' ? outcome.afterMs : 0;
+  return Math.max(doubledMs, Math.min(requestedMs, retryAfterMaxMs));
 };

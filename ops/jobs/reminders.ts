@@ -1,10 +1,10 @@
 /**
- * Looks at the reminders that are due: whose wait is over gets a message into the outbox.
+ * Checks the reminders that are due, and queues a push message for each user who may vote again.
  *
- * A vote makes its reminder due at once, because SQL does not know the wait; the first look asks the engine
- * and moves it to the end. Every look is settled under the condition that nobody was faster, so all nodes
- * may look at the same time. What cannot be looked at now (the hot store is away) stays due. Cost: one look
- * at the vote, one at the end of the wait. Called by jobs.ts; sending is push-messages.ts.
+ * A vote makes its reminder due at once, since SQL does not know the wait. The first check reads the wait
+ * from the engine and moves the due time to its end. An update applies only if no other node has updated the
+ * reminder meanwhile, so all nodes may check at the same time. A reminder that cannot be checked (the hot
+ * store is away) stays due. Cost: two checks per vote. Used by jobs.ts; push-messages.ts sends the messages.
  */
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
@@ -16,30 +16,27 @@ export interface ReminderParts {
   readonly clock: { nowMs(): number };
 }
 
-/** Reminders looked at together. */
-const lookedAtOnceMax = 200;
+/** Reminders checked in parallel. */
+const batchMax = 200;
 
-/** Resolves when nothing is due any more. Rejects with the first failure, after looking at the others. */
+/** Resolves when no reminder is due. Rejects with the first failure, after checking the rest of its batch. */
 export const checkReminders = async (parts: ReminderParts, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
-    const due = await parts.reminders.listDue(parts.clock.nowMs(), lookedAtOnceMax);
-    const looks = await Promise.allSettled(due.map((one) => checkDue(parts, one)));
-    const failure = looks.find((result) => result.status === 'rejected');
+    const due = await parts.reminders.listDue(parts.clock.nowMs(), batchMax);
+    const checks = await Promise.allSettled(due.map((reminder) => checkReminder(parts, reminder)));
+    const failure = checks.find((result) => result.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
-    if (due.length < lookedAtOnceMax) return;
+    if (due.length < batchMax) return;
   }
 };
 
-const checkDue = async (parts: ReminderParts, due: DueReminder): Promise<void> => {
-  const verdict = await decideReminder(parts, due);
-  await parts.reminders.recordCheck(due, verdict);
+const checkReminder = async (parts: ReminderParts, due: DueReminder): Promise<void> => {
+  const update = await decideUpdate(parts, due);
+  await parts.reminders.recordCheck(due, update);
 };
 
-/** What the engine says of the user's wait, in the words of the reminder. */
-const decideReminder = async (
-  { engine, clock }: ReminderParts,
-  due: DueReminder,
-): Promise<ReminderUpdate> => {
+/** Decides from the vote status: check again later, send a message, or do nothing. */
+const decideUpdate = async ({ engine, clock }: ReminderParts, due: DueReminder): Promise<ReminderUpdate> => {
   try {
     const { votedAtMs, waitMs, freeAtMs, view } = await engine.readVoteStatus(due.kind, due.id, due.userId);
     if (waitMs > 0) return { kind: 'later', votedAtMs, dueAtMs: freeAtMs };

@@ -1,9 +1,10 @@
 /**
- * Runs one job for one instant, if nobody else does: claims it, keeps the lease alive, records the end.
+ * Runs one job for one due time, unless another node does: claims the run, extends the lease, records the
+ * end.
  *
- * A run that was taken over (this node stood still for longer than the lease) is told so by its signal and
- * records nothing. A failure is recorded and tried again after a pause, by whoever looks first. Called by
- * schedule.ts.
+ * When another node has taken over the run (this node stalled for longer than the lease), the job's signal
+ * aborts and nothing is recorded. A failure is recorded; after a pause any node may run the job again. Used
+ * by schedule.ts.
  */
 import type { JobMeters } from '../../http/telemetry/job-meters.ts';
 import type { JobClaim, JobRuns } from '../../storage/nodes/job-runs.ts';
@@ -14,26 +15,27 @@ export interface RunParts {
   readonly runs: JobRuns;
   readonly meters: JobMeters;
   readonly monotonicMs: () => number;
-  /** The node is stopping. */
+  /** Aborted when the node stops. */
   readonly signal: AbortSignal;
-  /** How long a run is safe from others without a word from us. */
+  /** Without an extension for this long, another node may take over the run. */
   readonly leaseMs: number;
-  readonly failed: (job: string, error: Error) => void;
+  readonly onFailure: (job: string, error: Error) => void;
 }
 
-/** Before a failed run is tried again. */
+/** The pause before a failed run is repeated. */
 const pauseMs = 60_000;
 
-/** Resolves to whether this node ran it to its end. Rejects only when the coordinator cannot be asked. */
+/** Resolves to whether this node completed the run. Rejects only when the run cannot be claimed in SQL. */
 export const runOnce = async (parts: RunParts, job: FleetJob, dueAtMs: number): Promise<boolean> => {
   const { runs, leaseMs } = parts;
   const claim = await runs.claim({ name: job.name, dueAtMs }, leaseMs);
   if (claim === null) return false;
-  const lost = new AbortController();
-  const cancel = startInterval(leaseMs / 3, () => extend(parts, claim, lost), giveUp(lost));
+  const takeover = new AbortController();
+  const abort = (error: Error): void => takeover.abort(error);
+  const cancel = startInterval(leaseMs / 3, () => extendLease(parts, claim, abort), abort);
   const startedMs = parts.monotonicMs();
   try {
-    await job.run({ dueAtMs, signal: AbortSignal.any([parts.signal, lost.signal]) });
+    await job.run({ dueAtMs, signal: AbortSignal.any([parts.signal, takeover.signal]) });
     parts.signal.throwIfAborted();
     await runs.finish(claim);
     parts.meters.recordSuccess(job.name, parts.monotonicMs() - startedMs);
@@ -46,20 +48,23 @@ export const runOnce = async (parts: RunParts, job: FleetJob, dueAtMs: number): 
   }
 };
 
-const extend = async ({ runs, leaseMs }: RunParts, claim: JobClaim, lost: AbortController): Promise<void> => {
-  if (!(await runs.extend(claim, leaseMs))) lost.abort(new Error('another node has taken this run over'));
+const extendLease = async (
+  { runs, leaseMs }: RunParts,
+  claim: JobClaim,
+  abort: (error: Error) => void,
+): Promise<void> => {
+  if (!(await runs.extend(claim, leaseMs))) abort(new Error('another node has taken over this run'));
 };
 
-/** A lease that cannot be kept is as good as lost. */
-const giveUp = (lost: AbortController) => (error: Error) => lost.abort(error);
-
-/** A node that stops leaves the run to the others at once; a failure is worth a pause. */
+/** Releases the run: without a pause when this node stops, with one after a failure. */
 const releaseClaim = async (parts: RunParts, claim: JobClaim, error: Error): Promise<void> => {
   const stopping = parts.signal.aborted;
   if (!stopping) {
     parts.meters.recordFailure(claim.name);
-    parts.failed(claim.name, error);
+    parts.onFailure(claim.name, error);
   }
-  const why = stopping ? { error: 'the node was stopped', pauseMs: 0 } : { error: error.message, pauseMs };
-  await parts.runs.fail(claim, why).catch((failure: Error) => parts.failed(claim.name, failure));
+  const failure = stopping
+    ? { error: 'the node was stopped', pauseMs: 0 }
+    : { error: error.message, pauseMs };
+  await parts.runs.fail(claim, failure).catch((cause: Error) => parts.onFailure(claim.name, cause));
 };

@@ -1,11 +1,11 @@
 /**
- * Wakes the jobs, once a tick, and looks every minute for what was missed.
+ * Starts the jobs on time, and finds missed runs once a minute.
  *
- * node-cron keeps the time; who runs a fleet's job is decided in SQL (storage/nodes/job-runs.ts), so a tick
- * that comes twice, late or never does no harm: the sweep finds what is due and not done, at start and every
- * minute. That minute, and the pause of a node's job, are of the monotonic clock: node-cron waits for a time
- * of day, for days when the clock was set back. A job does not overlap itself in this process. Stopping tells
- * running jobs to end, and waits for them. Wired by jobs.ts.
+ * node-cron keeps the time, and SQL decides which node runs a fleet job (storage/nodes/job-runs.ts). So a
+ * tick that comes twice, late or never does no harm: the sweep, at the start and each minute, runs what is
+ * due and not done. The sweep and node jobs use the monotonic clock, because node-cron waits for a wall time
+ * and would wait for days if the clock was set back. In one process a job never overlaps itself. Stopping
+ * aborts running jobs and waits for them. Used by jobs.ts.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/telemetry/job-meters.ts';
@@ -20,15 +20,15 @@ export interface ScheduleParts {
   readonly runs: JobRuns;
   readonly meters: JobMeters;
   readonly clock: { nowMs(): number; monotonicMs(): number };
-  readonly failed: (job: string, error: Error) => void;
+  readonly onFailure: (job: string, error: Error) => void;
   readonly leaseMs?: number;
 }
 export interface Schedule {
-  /** Runs what was missed and every node's jobs, and begins to keep time. Never rejects. */
+  /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
   start(): void;
-  /** Runs what is due and not done; resolves when that has ended. Never rejects. */
+  /** Runs the fleet jobs that are due and not done. Resolves when they have ended; never rejects. */
   sweep(): Promise<void>;
-  /** Resolves when no job runs any more. */
+  /** Aborts running jobs and waits until they have ended. */
   stop(): Promise<void>;
 }
 
@@ -43,6 +43,7 @@ interface ScheduleState {
   cancels: readonly (() => void)[];
 }
 
+/** Creates the schedule; call `start` to begin. */
 export const createSchedule = (parts: ScheduleParts): Schedule => {
   const state: ScheduleState = {
     parts,
@@ -72,7 +73,7 @@ const startTimers = (state: ScheduleState): readonly (() => void)[] => [
 ];
 
 const ignoreError = (): void => {};
-/** What node-cron would say (a tick was late, or missed) the sweep makes good. */
+/** node-cron logs late and missed ticks; the sweep repairs both, so nothing is logged. */
 const noLogger = { info: ignoreError, warn: ignoreError, error: ignoreError, debug: ignoreError };
 
 const scheduleAt = (expression: string, task: () => Promise<void>): ScheduledTask =>
@@ -87,15 +88,17 @@ const sweep = async (state: ScheduleState): Promise<void> => {
   await Promise.all(state.parts.fleetJobs.map((job) => runFleetJob(state, job)));
 };
 
-/** One at a time of each name; the one that runs is waited for. */
-const runGuarded = (state: ScheduleState, name: string, task: () => Promise<void>): Promise<void> => {
-  const present = state.running.get(name);
-  if (present !== undefined || state.stopping.signal.aborted) return present ?? Promise.resolve();
+/**
+ * Runs `task`, or waits for the run of this name that is already in progress. Does nothing while stopping.
+ */
+const runExclusively = (state: ScheduleState, name: string, task: () => Promise<void>): Promise<void> => {
+  const current = state.running.get(name);
+  if (current !== undefined || state.stopping.signal.aborted) return current ?? Promise.resolve();
   const running = task()
     .catch((error: Error) => {
       if (state.stopping.signal.aborted) return;
       state.parts.meters.recordFailure(name);
-      state.parts.failed(name, error);
+      state.parts.onFailure(name, error);
     })
     .finally(() => state.running.delete(name));
   state.running.set(name, running);
@@ -103,7 +106,7 @@ const runGuarded = (state: ScheduleState, name: string, task: () => Promise<void
 };
 
 const runFleetJob = (state: ScheduleState, job: FleetJob): Promise<void> =>
-  runGuarded(state, job.name, async () => {
+  runExclusively(state, job.name, async () => {
     const { runs, clock, leaseMs = leaseMsDefault } = state.parts;
     const dueAtMs = job.calendar.latestMs(clock.nowMs());
     await runs.begin({ name: job.name, dueAtMs });
@@ -112,7 +115,7 @@ const runFleetJob = (state: ScheduleState, job: FleetJob): Promise<void> =>
   });
 
 const runNodeJob = (state: ScheduleState, job: NodeJob): Promise<void> =>
-  runGuarded(state, job.name, async () => {
+  runExclusively(state, job.name, async () => {
     const startedMs = state.parts.clock.monotonicMs();
     await job.run(state.stopping.signal);
     state.parts.meters.recordSuccess(job.name, state.parts.clock.monotonicMs() - startedMs);

@@ -1,6 +1,6 @@
 /**
- * Turns a failed installation into words on what to do: the likely cause, the end of npm's own output, and
- * where all of it is.
+ * Builds the message for a failed installation: the likely cause, what to do, the end of npm's output, and
+ * the path of the whole log. Used by install.mjs.
  */
 const linesShown = 25;
 
@@ -13,8 +13,7 @@ const causes = [
   },
   {
     pattern: /CERT|SELF_SIGNED|unable to (get|verify)/,
-    advice:
-      'The registry’s certificate was not trusted. Name your authority: `npm config set cafile <file>`.',
+    advice: 'The registry’s certificate was not trusted. Set your authority: `npm config set cafile <file>`.',
   },
   { pattern: /ENOSPC/, advice: 'The disk is full: about 1 GB is needed here and in the npm cache.' },
   {
@@ -30,7 +29,7 @@ const causes = [
 ];
 
 /**
- * `problem` is what we noticed ourselves, `npm_missing` or a sentence; `null` when npm reported the failure.
+ * `problem` is the cause that install.mjs found: `npm_missing` or a sentence; `null` when npm itself failed.
  */
 export const explain = ({ log, logPath, problem }) => {
   if (problem === 'npm_missing') {
@@ -43,6 +42,6 @@ export const explain = ({ log, logPath, problem }) => {
     ...(problem === null ? [] : [`Cause: ${problem}.`]),
     ...(tail === '' ? [] : ['', tail, '']),
     ...(advice === undefined ? [] : [advice]),
-    `Everything npm said is in ${logPath}. Then run the same command again.`,
+    `The whole output of npm is in ${logPath}. Solve the problem, then run the same command again.`,
   ].join('\n');
 };

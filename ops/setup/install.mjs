@@ -1,9 +1,10 @@
 /**
- * Makes sure that what package.json asks for is installed for this machine, by the pinned Node.
+ * Installs the packages that package.json requires, unless they are installed already.
  *
- * npm itself runs under that Node, because npm picks packages with binaries by the Node it runs on. A stamp
- * in node_modules says what was installed; while it fits, nothing is started and this costs a few
- * milliseconds. Never two at a time (lock.mjs), never changes package.json or the lock file.
+ * npm runs under the pinned Node, because npm chooses binary packages for the Node it runs on. A stamp file
+ * in node_modules records what is installed; while it matches, this costs a few milliseconds and starts
+ * nothing. Only one process installs at a time (lock.mjs). Never changes package.json or the lock file. Used
+ * by run.mjs.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,18 +23,18 @@ import { explain } from './explain.mjs';
 import { withLock } from './lock.mjs';
 import { showProgress } from './progress.mjs';
 
-/** Resolves to `null` when everything is in place, else to words for the user and an exit code. */
+/** Resolves to `null` when everything is installed, otherwise to a message for the user and an exit code. */
 export const install = async (root) => {
-  const fingerprint = fingerprintOf(root);
+  const fingerprint = computeFingerprint(root);
   if (isInstalled(root, fingerprint)) return null;
   const folder = join(root, 'node_modules', '.rollcall');
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    return { words: `Cannot write to ${folder}: ${error.message}`, exitCode: 1 };
+    return { message: `Cannot write to ${folder}: ${error.message}`, exitCode: 1 };
   }
   return withLock(join(folder, 'installing'), () =>
-    // Whoever held the lock before us may have done the work.
+    // Another process may have installed everything while this one waited for the lock.
     isInstalled(root, fingerprint) ? null : installNow(root, folder, fingerprint),
   );
 };
@@ -43,19 +44,20 @@ const installNow = async (root, folder, fingerprint) => {
   const stamp = join(folder, 'installed');
   const unfinished = join(folder, 'unfinished');
   rmSync(stamp, { force: true });
-  // npm trusts what it finds: a package half written by an attempt that was killed would stay so for ever.
+  // npm keeps the packages it finds, so a package that a killed attempt wrote only in part would stay
+  // broken.
   if (existsSync(unfinished)) removePackages(join(root, 'node_modules'));
   writeFileSync(unfinished, '');
   const progress = showProgress('Installing the libraries (first start only)');
   const result = await runNpm(root, log);
   if (result.interrupted) {
     progress.end('stopped');
-    return { words: 'Stopped. Run the same command again to go on.', exitCode: 130 };
+    return { message: 'Stopped. Run the same command again to continue.', exitCode: 130 };
   }
-  const problem = result.error ?? (result.code === 0 ? runtimeProblem(root) : null);
+  const problem = result.error ?? (result.code === 0 ? findRuntimeProblem(root) : null);
   if (result.code !== 0 || problem !== null) {
     progress.end('failed');
-    return { words: explain({ log: readFileSync(log, 'utf8'), logPath: log, problem }), exitCode: 1 };
+    return { message: explain({ log: readFileSync(log, 'utf8'), logPath: log, problem }), exitCode: 1 };
   }
   writeFileSync(stamp, fingerprint);
   rmSync(unfinished);
@@ -71,13 +73,13 @@ const removePackages = (folder) => {
 
 const runNpm = (root, log) => {
   const output = openSync(log, 'w');
-  const [command, ...words] = npmWords(root);
-  // In a group of its own: npx starts npm, npm starts scripts, and stopping has to reach them all.
-  const child = spawn(command, words, { cwd: root, stdio: ['ignore', output, output], detached: true });
+  const [command, ...args] = buildNpmCommand(root);
+  // In a process group of its own: npx starts npm, npm starts scripts, and a stop has to end all of them.
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output], detached: true });
   let interrupted = false;
   const interrupt = () => {
     interrupted = true;
-    // At once: npm's own undoing goes on long after npx has ended. The next start begins from nothing anyway.
+    // SIGKILL, because npm's clean-up continues long after npx has ended. The next start removes everything.
     process.kill(-child.pid, 'SIGKILL');
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
@@ -94,15 +96,15 @@ const runNpm = (root, log) => {
   });
 };
 
-const npmWords = (root) => {
+const buildNpmCommand = (root) => {
   const install = ['npm', 'install', '--no-save', '--no-audit', '--no-fund', '--loglevel=warn'];
   const { node } = readManifest(root).dependencies;
-  const pinned = process.versions.node.split('.')[0] === node.split('.')[0];
-  return pinned ? install : ['npx', '--yes', '--package', `node@${node}`, ...install];
+  const isPinnedMajor = process.versions.node.split('.')[0] === node.split('.')[0];
+  return isPinnedMajor ? install : ['npx', '--yes', '--package', `node@${node}`, ...install];
 };
 
-/** What the stamp must say: what is asked for and the machine it was chosen for. */
-const fingerprintOf = (root) => {
+/** The content of the stamp: a hash of the required packages, the lock file and the platform. */
+const computeFingerprint = (root) => {
   const { dependencies, devDependencies, allowScripts } = readManifest(root);
   const lock = join(root, 'package-lock.json');
   return createHash('sha256')
@@ -117,29 +119,29 @@ const isInstalled = (root, fingerprint) => {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint && existsSync(node);
 };
 
-/** `null` when the installed Node starts, is the pinned one, and loads the parts that are made for it. */
-const runtimeProblem = (root) => {
+/** `null` when the installed Node starts, has the pinned version, and loads the native packages. */
+const findRuntimeProblem = (root) => {
   const { node } = readManifest(root).dependencies;
-  const asked = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['--version'], { encoding: 'utf8' });
-  if (asked.error) return `the installed Node does not start: ${asked.error.message}`;
-  const version = asked.stdout.trim();
-  if (version !== `v${node}`) return `the installed Node is ${version || 'silent'}, expected v${node}`;
-  return nativeProblem(root);
+  const result = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['--version'], { encoding: 'utf8' });
+  if (result.error) return `the installed Node does not start: ${result.error.message}`;
+  const version = result.stdout.trim();
+  if (version !== `v${node}`) return `the installed Node is ${version || 'unknown'}, expected v${node}`;
+  return findNativeProblem(root);
 };
 
 const nativeNames = ['uWebSockets.js', 'lmdb'];
 
-/** npm counts a package with binaries as optional, and says nothing when it took those of another Node. */
-const nativeProblem = (root) => {
+/** npm treats binaries as optional, and reports nothing when it has installed those of another Node. */
+const findNativeProblem = (root) => {
   const { dependencies } = readManifest(root);
-  const load = nativeNames.map((name) => (dependencies[name] ? `require('${name}');` : '')).join('');
-  const loaded = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['-e', load], {
+  const script = nativeNames.map((name) => (dependencies[name] ? `require('${name}');` : '')).join('');
+  const result = spawnSync(join(root, 'node_modules', '.bin', 'node'), ['-e', script], {
     cwd: root,
     encoding: 'utf8',
   });
-  if (loaded.status === 0) return null;
-  const said = /^\w*Error: .*$/m.exec(loaded.stderr)?.[0] ?? loaded.stderr.trim().slice(-200);
-  return `a native part does not load: ${said}`;
+  if (result.status === 0) return null;
+  const reason = /^\w*Error: .*$/m.exec(result.stderr)?.[0] ?? result.stderr.trim().slice(-200);
+  return `a native package does not load: ${reason}`;
 };
 
 const readManifest = (root) => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -1,11 +1,12 @@
 /**
- * The types of launch.mjs, which is plain JavaScript because it runs before anything is installed. For those
- * who start a node as `npm start` does: the bench suite, and the test that all ways to start one agree.
+ * The types of launch.mjs, which is plain JavaScript because it runs before anything is installed. Used by
+ * the bench suite, which starts nodes as `npm start` does, and by the test that compares all ways to start
+ * one.
  */
 
-/** The words for Node before the program's own. */
+/** The command-line options for Node. */
 export const nodeFlags: readonly string[];
-/** More of them, for what is loaded before the program; only this checkout knows its path. */
+/** More options: modules that Node loads before the program. Their paths are those of this checkout. */
 export const preloaded: readonly string[];
 /** Runs a script or tool; resolves to its exit code. */
-export const launch: (root: string, words: readonly string[]) => Promise<number>;
+export const launch: (root: string, args: readonly string[]) => Promise<number>;

@@ -1,31 +1,33 @@
 /**
- * Starts a script or tool on the installed Node and stays out of its way: it owns the terminal, gets every
- * signal once, and its exit (code or signal) becomes ours.
+ * Starts a script or tool on the installed Node: the child owns the terminal and gets every signal once, and
+ * this process exits with its exit code.
  *
- * A channel between us carries no message. It closes when this process ends, however it ends, or when the npm
- * that started it is gone; a script that listens for `disconnect` then ends as well.
+ * The IPC channel to the child carries no messages. It closes when this process ends in any way, or when the
+ * npm that started this process ends; a script that listens for `disconnect` then ends as well. Used by
+ * run.mjs.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { watchNpm } from './parents.mjs';
 
-/** Before every script. Only Node 22 has what that module needs, so it is named here and never imported. */
+/** The module to load before each script. Passed as an option, not imported, since it needs Node 22. */
 export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
 
 /**
- * Type stripping is announced as experimental by Node 22; we rely on it, so the warning only hides others.
+ * `--disable-warning`: Node 22 warns that type stripping is experimental; we rely on it.
  *
- * Room for what is young (MiB; twice that is in use): with Node's own 16, what some thousand requests have in
- * hand is copied after every 2,500 of them, and much of it is taken for old. ops/deploy has the same words.
+ * `--max-semi-space-size` (MiB): the default of 16 is too small for the objects of some thousand requests in
+ * flight. They would be copied about every 2,500 requests, and many would move to the old generation. The
+ * files in ops/deploy repeat these options.
  */
 export const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
 
-/** Runs `words` (script and arguments, or `--bin`, tool and arguments). Resolves to the exit code. */
-export const launch = (root, words) => {
+/** `args` is a script and its arguments, or `--bin`, a tool and its arguments. Resolves to the exit code. */
+export const launch = (root, args) => {
   const script =
-    words[0] === '--bin' ? join(root, 'node_modules', '.bin', words[1] ?? '') : join(root, words[0]);
-  const rest = words.slice(words[0] === '--bin' ? 2 : 1);
+    args[0] === '--bin' ? join(root, 'node_modules', '.bin', args[1] ?? '') : join(root, args[0]);
+  const rest = args.slice(args[0] === '--bin' ? 2 : 1);
   const bin = join(root, 'node_modules', '.bin');
   const child = spawn(join(bin, 'node'), [...nodeFlags, ...preloaded, script, ...rest], {
     cwd: root,
@@ -53,8 +55,8 @@ export const launch = (root, words) => {
 };
 
 /**
- * A terminal sends Ctrl-C to the whole foreground group, the child included, so it is forwarded only where no
- * terminal does that: a script that treats a second Ctrl-C as "at once" must not see two for one.
+ * Forwards signals to the child. A terminal already sends Ctrl-C to all processes of the foreground group,
+ * so SIGINT is forwarded only without a terminal: otherwise the script would see two signals for one Ctrl-C.
  */
 const forwardSignals = (child) => {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => {

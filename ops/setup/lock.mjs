@@ -1,6 +1,6 @@
 /**
- * Keeps two starts from installing at the same time. The lock is a file that its holder touches every second;
- * one that was not touched for ten is left over from a crash and is taken away.
+ * A lock file, so that only one process installs at a time. The holder touches the file every second; a file
+ * that was not touched for ten seconds is left from a crash and is removed. Used by install.mjs.
  */
 import {
   closeSync,
@@ -17,25 +17,25 @@ const touchMs = 1_000;
 const staleMs = 10_000;
 const pollMs = 250;
 
-/** Runs `work` while holding the lock at `path`; waits for other holders first. */
-export const withLock = async (path, work) => {
-  let told = false;
-  while (!take(path)) {
-    if (!told) console.error('Another start is installing the libraries already; waiting for it.');
-    told = true;
+/** Waits for the lock at `path`, runs `task` and releases the lock. Resolves to the result of `task`. */
+export const withLock = async (path, task) => {
+  let isReported = false;
+  while (!acquire(path)) {
+    if (!isReported) console.error('Another process is installing the libraries. Waiting for it to finish.');
+    isReported = true;
     removeStale(path);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
   const touching = setInterval(() => touch(path), touchMs);
   try {
-    return await work();
+    return await task();
   } finally {
     clearInterval(touching);
     rmSync(path, { force: true });
   }
 };
 
-const take = (path) => {
+const acquire = (path) => {
   try {
     const file = openSync(path, 'wx');
     writeSync(file, `${process.pid} ${process.hrtime.bigint()}`);
@@ -52,20 +52,19 @@ const touch = (path) => {
   try {
     utimesSync(path, now, now);
   } catch (error) {
-    // Somebody deleted node_modules under us: npm will say so in better words.
+    // node_modules was deleted meanwhile: npm reports that better.
     if (error.code !== 'ENOENT') throw error;
   }
 };
 
 const removeStale = (path) => {
   try {
-    const seen = readFileSync(path, 'utf8');
+    const content = readFileSync(path, 'utf8');
     if (Date.now() - statSync(path).mtimeMs < staleMs) return;
-    // Moved aside before it is judged again: of several waiters only one gets it, and a fresh lock is put
-    // back.
+    // Renamed before the second look, so that only one of several waiters gets it. A new lock is put back.
     const aside = `${path}.${process.pid}`;
     renameSync(path, aside);
-    if (readFileSync(aside, 'utf8') === seen) rmSync(aside);
+    if (readFileSync(aside, 'utf8') === content) rmSync(aside);
     else renameSync(aside, path);
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;

@@ -1,40 +1,40 @@
 /**
- * Notices that the npm which started us is gone: `npm start` and the server are one thing to who runs it.
+ * Detects that the npm that started this process has ended, so that `npm start` and the server end together.
  *
- * npm starts a script through a shell and passes a signal to that shell alone, which dies of it; and npm may
- * be killed itself. No signal tells the processes below, so they look. Without npm nothing is watched: what
- * was started in the background may outlive the process that started it.
+ * npm starts a script through a shell and sends signals only to that shell, which then dies; npm may also be
+ * killed. The processes below get no signal, so this one polls its parents. Without npm nothing is watched:
+ * a process started in the background may outlive its parent. Used by launch.mjs.
  */
 import { readFileSync } from 'node:fs';
 
-const lookEveryMs = 250;
+const pollMs = 250;
 const shellNames = /^(ba|da|a|k|z)?sh$|^busybox$/;
 
-/** Name and parent of a process. `null` when it is gone, or where there is no /proc. */
-const lookAt = (pid) => {
+/** Returns the name and the parent of a process; `null` when it has ended, or without /proc. */
+const readProcess = (pid) => {
   try {
-    const found = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    return found && { name: found[1], parent: Number(found[2]) };
+    const match = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return match && { name: match[1], parent: Number(match[2]) };
   } catch {
     return null;
   }
 };
 
-// Now, and not when the watch begins: an installation may lie between.
+// Read at load time, because an installation may run before the watch begins.
 const parent = process.ppid;
-const shell = lookAt(parent);
-// A shell that runs one command often becomes that command; then npm itself is the parent.
+const shell = readProcess(parent);
+// A shell that runs a single command often replaces itself by it; then npm itself is the parent.
 const npm = shell !== null && shellNames.test(shell.name) ? shell.parent : null;
 
-const isGone = () => process.ppid !== parent || (npm !== null && lookAt(parent)?.parent !== npm);
+const isGone = () => process.ppid !== parent || (npm !== null && readProcess(parent)?.parent !== npm);
 
-/** Calls `onGone` once, when npm or its shell has ended. Returns what stops the watch. */
+/** Calls `onGone` once, when npm or its shell has ended. Returns a function that stops the watch. */
 export const watchNpm = (onGone) => {
   if (process.env.npm_lifecycle_event === undefined) return () => {};
   const timer = setInterval(() => {
     if (!isGone()) return;
     clearInterval(timer);
     onGone();
-  }, lookEveryMs);
+  }, pollMs);
   return () => clearInterval(timer);
 };

@@ -1,19 +1,19 @@
 /**
- * Says that something long is going on: a moving line with the time passed on a terminal, a plain line now
- * and then elsewhere (log files, pipes). Writes to stderr only.
+ * Shows that a long task is running: on a terminal an animated line with the elapsed time, elsewhere (log
+ * files, pipes) a plain line every 15 seconds. Writes only to stderr. Used by install.mjs.
  */
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const frameMs = 120;
 const plainMs = 15_000;
 
-/** Shows `title` until `end(word)` is called, which leaves one line with the word and the seconds taken. */
+/** Shows `title` until `end(outcome)` is called, which prints the outcome ("done") and the elapsed time. */
 export const showProgress = (title) => {
   const startedMs = Date.now();
   const seconds = () => Math.round((Date.now() - startedMs) / 1_000);
   const terminal = process.stderr.isTTY === true;
   if (!terminal) console.error(`${title} …`);
   let frame = 0;
-  const drawing = setInterval(
+  const timer = setInterval(
     () => {
       if (terminal)
         process.stderr.write(`\r\x1b[2K${frames[frame++ % frames.length]} ${title} … ${seconds()} s`);
@@ -22,10 +22,10 @@ export const showProgress = (title) => {
     terminal ? frameMs : plainMs,
   );
   return {
-    end: (word) => {
-      clearInterval(drawing);
+    end: (outcome) => {
+      clearInterval(timer);
       if (terminal) process.stderr.write('\r\x1b[2K');
-      console.error(terminal ? `${title}: ${word} in ${seconds()} s` : `  ${word} in ${seconds()} s`);
+      console.error(terminal ? `${title}: ${outcome} in ${seconds()} s` : `  ${outcome} in ${seconds()} s`);
     },
   };
 };

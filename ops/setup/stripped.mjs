@@ -1,11 +1,11 @@
 /**
- * Keeps our sources without their types, so that a start does not take them off anew: Node 22 does that at
- * every start and remembers nothing, for a quarter of a second of processor time.
+ * Caches our sources without their types. Node 22 strips the types at every start, which takes a quarter of
+ * a second of processor time.
  *
- * One file per source below node_modules/.rollcall, named after the source's path. A file counts only for
- * exactly the text it was made of, and only whole (a checksum covers both), so a changed source or a torn
- * file is simply made again. Nothing depends on it: where it cannot be written, Node works as always.
- * Loaded before every script by launch.mjs, in worker threads too.
+ * The cache has one file per source in node_modules/.rollcall, named by a hash of the source's URL. A
+ * checksum over the source and the stripped text makes sure that a changed source or a torn file is stripped
+ * again. The cache is optional: if it cannot be written, Node strips the types as usual. launch.mjs loads
+ * this module before every script, also in worker threads.
  */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -16,27 +16,27 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../../', import.meta.url);
 const folder = fileURLToPath(new URL('node_modules/.rollcall/stripped/', root));
 
-/** The kept text, `null` when there is none for this source. */
-const keptOf = (file, source) => {
+/** Returns the cached text, `null` when there is none for this source. */
+const readCached = (file, source) => {
   try {
-    const kept = readFileSync(file, 'utf8');
-    const end = kept.indexOf('\n');
-    const text = kept.slice(end + 1);
-    return kept.slice(0, end) === checksumOf(source, text) ? text : null;
+    const content = readFileSync(file, 'utf8');
+    const end = content.indexOf('\n');
+    const text = content.slice(end + 1);
+    return content.slice(0, end) === computeChecksum(source, text) ? text : null;
   } catch {
     return null;
   }
 };
 
-const checksumOf = (source, text) => hash('sha256', `${process.version}\n${source}\0${text}`);
+const computeChecksum = (source, text) => hash('sha256', `${process.version}\n${source}\0${text}`);
 
-/** Two may do this at once: each puts a whole file in place. False where the folder is not ours to write. */
-const keep = (file, source, text) => {
-  const mine = `${file}.${process.pid}`;
+/** Writes the file in one step, since several processes may write it. False when the folder is read-only. */
+const writeCached = (file, source, text) => {
+  const temporary = `${file}.${process.pid}`;
   try {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(mine, `${checksumOf(source, text)}\n${text}`);
-    renameSync(mine, file);
+    writeFileSync(temporary, `${computeChecksum(source, text)}\n${text}`);
+    renameSync(temporary, file);
     return true;
   } catch {
     return false;
@@ -44,14 +44,14 @@ const keep = (file, source, text) => {
 };
 
 const load = (url, context, next) => {
-  // Trees that tests make elsewhere come and go, and would leave their files here.
+  // Only sources of this project: tests create other trees, whose files would stay in the cache.
   if (context.format !== 'module-typescript' || !url.startsWith(root.href)) return next(url, context);
   const source = readFileSync(fileURLToPath(url), 'utf8');
   const file = join(folder, hash('sha256', url).slice(0, 24));
-  let text = keptOf(file, source);
+  let text = readCached(file, source);
   if (text === null) {
     text = stripTypeScriptTypes(source, { sourceUrl: url });
-    keep(file, source, text);
+    writeCached(file, source, text);
   }
   return { format: 'module', source: text, shortCircuit: true };
 };

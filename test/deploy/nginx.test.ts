@@ -1,8 +1,8 @@
 /**
- * The shipped nginx configuration under the real program, before a real node: what a node gets to see, which
- * replies are kept, and the limits.
+ * The shipped nginx configuration with the real nginx, in front of a real node: the requests that a node
+ * gets, which replies are cached, and the limits.
  *
- * What a node gets to see is told by a small server that answers with it.
+ * For the requests that a node gets, a small server takes its place and answers with what it received.
  */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
@@ -30,7 +30,7 @@ test.after(async () => {
   await world.close();
 });
 
-interface Seen {
+interface ReceivedRequest {
   readonly version: string;
   readonly connection: string | null;
   readonly host: string;
@@ -38,24 +38,24 @@ interface Seen {
   readonly peerPort: number;
 }
 
-/** Runs with nginx before a server that answers with what it saw. */
-const behind = async (use: (url: string) => Promise<void>): Promise<void> => {
+/** Runs `task` with nginx in front of a server that answers with the request it received. */
+const withEchoServer = async (task: (url: string) => Promise<void>): Promise<void> => {
   const server = createServer(({ headers, httpVersion, socket }, response) => {
-    const seen: Seen = {
+    const received: ReceivedRequest = {
       version: httpVersion,
       connection: headers.connection ?? null,
       host: headers.host ?? '',
       forwardedFor: String(headers['x-forwarded-for'] ?? ''),
       peerPort: socket.remotePort ?? 0,
     };
-    response.end(JSON.stringify(seen));
+    response.end(JSON.stringify(received));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const port = await findFreePort();
   const proxy = await startNginx({ port, nodePort: (server.address() as AddressInfo).port });
   try {
-    await use(`http://127.0.0.1:${port}`);
+    await task(`http://127.0.0.1:${port}`);
   } finally {
     await proxy.dispose();
     server.closeAllConnections();
@@ -63,8 +63,8 @@ const behind = async (use: (url: string) => Promise<void>): Promise<void> => {
   }
 };
 
-/** How often the node has answered this operation. */
-const answered = async (operation: string): Promise<number> => {
+/** The number of replies of the node for this operation. */
+const countReplies = async (operation: string): Promise<number> => {
   const metrics = await (await fetch(`${world.adminUrl}/metrics`)).text();
   const lines = metrics.split('\n').filter((line) => line.startsWith('rollcall_http_requests_total{'));
   return lines
@@ -72,16 +72,16 @@ const answered = async (operation: string): Promise<number> => {
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 };
 
-/** A request from this address of loopback: nginx has it for the client. */
+/** Sends a request from this loopback address, which nginx takes for the client's address. */
 const askFrom = (localAddress: string, path: string, headers: Record<string, string>): Promise<void> =>
   new Promise((resolve, reject) => {
-    const asking = request(`${url}${path}`, { localAddress, headers, agent: false }, (response) => {
+    const outgoing = request(`${url}${path}`, { localAddress, headers, agent: false }, (response) => {
       response.resume().on('end', resolve);
     });
-    asking.on('error', reject).end();
+    outgoing.on('error', reject).end();
   });
 
-test('the program finds nothing to complain about', () => {
+test('nginx accepts the configuration without a warning', () => {
   assert.is(nginx.complaints, '');
 });
 
@@ -105,7 +105,7 @@ test('stats, votes and reads reach the node and are counted', async () => {
   assert.is(again.status, 304);
 });
 
-test('without the line for HTTP/1.1 every answer is 505', async () => {
+test('without the setting for HTTP/1.1 every answer is 505', async () => {
   const port = await findFreePort();
   const plain = await startNginx({
     port,
@@ -119,11 +119,11 @@ test('without the line for HTTP/1.1 every answer is 505', async () => {
   }
 });
 
-test('a node sees HTTP/1.1 on kept connections, the host, and a client that nginx names', async () => {
-  await behind(async (proxied) => {
-    const ask = async (): Promise<Seen> => {
+test('a node gets HTTP/1.1 on reused connections, the host, and a client address set by nginx', async () => {
+  await withEchoServer(async (proxied) => {
+    const ask = async (): Promise<ReceivedRequest> => {
       const response = await fetch(`${proxied}/bots/1`, { headers: { 'X-Forwarded-For': '6.6.6.6' } });
-      return (await response.json()) as Seen;
+      return (await response.json()) as ReceivedRequest;
     };
     const first = await ask();
     const second = await ask();
@@ -135,70 +135,70 @@ test('a node sees HTTP/1.1 on kept connections, the host, and a client that ngin
   });
 });
 
-test('the node believes nginx who the client is, and nobody else', async () => {
+test('the node takes the address of the client only from nginx', async () => {
   const path = `/bots/${world.demo.bot.id}`;
-  const unique = async (): Promise<number> => {
-    const shown = (await (await fetch(`${world.url}${path}`)).json()) as { unique_clicks: number };
-    return shown.unique_clicks;
+  const readUniqueClicks = async (): Promise<number> => {
+    const bot = (await (await fetch(`${world.url}${path}`)).json()) as { unique_clicks: number };
+    return bot.unique_clicks;
   };
-  const before = await unique();
+  const before = await readUniqueClicks();
   const claims = ['6.6.6.1', '6.6.6.2', '6.6.6.3'].map((address) => ({ 'X-Forwarded-For': address }));
   for (const claim of claims) await askFrom('127.0.0.7', `${path}?target=page`, claim);
   for (const claim of claims) await askFrom('127.0.0.8', `${path}?target=page`, claim);
   await askFrom('127.0.0.8', path, {});
   await world.engine.waitForFlush('bot', world.demo.bot.id);
 
-  assert.is((await unique()) - before, 2);
+  assert.is((await readUniqueClicks()) - before, 2);
 });
 
-test('lists are kept, with the line for scripts, whoever asked first; ids of requests are not', async () => {
-  const before = await answered('listBots');
-  const asked = await Promise.all(
+test('lists are cached, with the CORS header for every client; request ids are not cached', async () => {
+  const before = await countReplies('listBots');
+  const replies = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
       fetch(`${url}/bots/@all?page=2`, index % 2 === 0 ? {} : { headers: { Origin: 'https://a.example' } }),
     ),
   );
-  const texts = await Promise.all(asked.map((response) => response.text()));
+  const texts = await Promise.all(replies.map((response) => response.text()));
 
-  assert.ok((await answered('listBots')) - before < 20, 'most were not asked of the node');
+  assert.ok((await countReplies('listBots')) - before < 20, 'most requests did not reach the node');
   assert.is(new Set(texts).size, 1);
-  for (const { headers, status } of asked) {
+  for (const { headers, status } of replies) {
     assert.equal([status, headers.get('access-control-allow-origin')], [200, '*']);
     assert.is(headers.get('cache-control'), 'max-age=2');
   }
-  const ids = new Set(asked.map(({ headers }) => headers.get('x-request-id')));
-  assert.is(ids.size, asked.length);
+  const ids = new Set(replies.map(({ headers }) => headers.get('x-request-id')));
+  assert.is(ids.size, replies.length);
   const own = await fetch(`${url}/bots/@all?page=2`, { headers: { 'X-Request-Id': 'mine-12345' } });
   assert.is(own.headers.get('x-request-id'), 'mine-12345');
 });
 
-test('every list of the interface is one that nginx keeps', async () => {
+test('nginx caches every list of the interface', async () => {
   for (const { name, path, caching } of routes.filter((route) => route.caching === 'list')) {
-    const before = await answered(name);
-    const asked = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}${path}`)));
-    for (const response of asked) assert.is(response.status, 200, `${path} ${caching}`);
-    assert.ok((await answered(name)) - before < 10, `${path} is kept`);
+    const before = await countReplies(name);
+    const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}${path}`)));
+    for (const response of replies) assert.is(response.status, 200, `${path} ${caching}`);
+    assert.ok((await countReplies(name)) - before < 10, `${path} is cached`);
   }
 });
 
-test('what counts, and what is another each time, is not kept', async () => {
+test('replies that count or that differ each time are not cached', async () => {
   const reads = [
     ['getBot', `/bots/${world.demo.bot.id}?target=page`],
     ['getBot', `/bots/${world.demo.bot.id}`],
     ['randomBots', '/bots/@random'],
   ] as const;
   for (const [operation, path] of reads) {
-    const before = await answered(operation);
+    const before = await countReplies(operation);
     for (let count = 0; count < 5; count++) {
       const { status, headers } = await fetch(`${url}${path}`);
       assert.equal([status, headers.get('access-control-allow-origin')], [200, '*']);
     }
-    assert.is((await answered(operation)) - before, 5, path);
+    assert.is((await countReplies(operation)) - before, 5, path);
   }
 });
 
-test('bodies up to the limit of a node pass, longer ones are 413; so are long lines of a head', async () => {
-  await behind(async (proxied) => {
+test('bodies up to the limit of a node pass, longer ones get 413; long header lines get 400', async () => {
+  await withEchoServer(async (proxied) => {
     const post = async (bytes: number) =>
       (await fetch(`${proxied}/bots/1`, { method: 'POST', body: 'x'.repeat(bytes) })).status;
     const ask = async (bytes: number) => {

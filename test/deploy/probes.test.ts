@@ -1,6 +1,6 @@
 /**
- * Who asks the private listener in the shipped files, and whether it answers the `Host` they send. HAProxy's
- * check is tried with the real program in haproxy.test.ts.
+ * The health checks in the shipped files: the private listener must accept the `Host` they send.
+ * haproxy.test.ts tests the check of HAProxy with the real program.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,30 +10,30 @@ import { createHostScreen } from '../../http/auth/admin-hosts.ts';
 
 const test = suite('probes');
 const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
-const found = (text: string, pattern: RegExp): readonly string[] =>
-  [...text.matchAll(pattern)].map(([, word = '']) => word);
+const findAll = (text: string, pattern: RegExp): readonly string[] =>
+  [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 test('HAProxy and the health check of the image send a Host that needs no setting', () => {
   const screen = createHostScreen([]);
-  const checks = found(read('ops/deploy/haproxy/haproxy.cfg'), /^ *http-check send .* hdr Host (\S+)/gm);
-  const health = found(read('ops/deploy/docker/Dockerfile'), /fetch\('http:\/\/([^/']+)\//g);
+  const checks = findAll(read('ops/deploy/haproxy/haproxy.cfg'), /^ *http-check send .* hdr Host (\S+)/gm);
+  const health = findAll(read('ops/deploy/docker/Dockerfile'), /fetch\('http:\/\/([^/']+)\//g);
 
   assert.equal([checks.length, health.length], [1, 1]);
   for (const host of [...checks, ...health]) screen(host);
 });
 
-test('probes of Kubernetes name no host, so they send the address of the pod', () => {
+test('probes of Kubernetes set no host, so they send the address of the pod', () => {
   const text = read('ops/deploy/kubernetes/rollcall.yaml');
-  const probes = found(text, /httpGet: (\{.*\})/g);
+  const probes = findAll(text, /httpGet: (\{.*\})/g);
 
   assert.is(probes.length, 3);
   for (const probe of probes) assert.not.match(probe, /host/i);
 });
 
-test('the documented scrape works with the setting that stands beside it', () => {
+test('the documented scrape works with the documented setting', () => {
   const text = read('docs/operating.md');
-  const targets = found(text, /targets: \["([^"]+)"\]/g);
-  const [names = ''] = found(text, /`ADMIN_HOSTS=(\S+)`/g);
+  const targets = findAll(text, /targets: \["([^"]+)"\]/g);
+  const [names = ''] = findAll(text, /`ADMIN_HOSTS=(\S+)`/g);
   const screen = createHostScreen(names.split(','));
 
   assert.is(targets.length, 2);

@@ -1,6 +1,6 @@
 /**
- * Every example of docs/client-guide.md, run as it stands against a fresh server with the demo directory, in
- * order; what it prints must be what stands under it, with `…` for anything.
+ * Runs every example of docs/client-guide.md, in order and unchanged, on a new server with the demo
+ * directory. The output must equal the text below the example, where `…` matches anything.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -49,23 +49,23 @@ test.after(async () => {
 });
 
 const run = async ({ language, code }: Example): Promise<string> => {
-  const [program, words] =
+  const [program, args] =
     language === 'sh'
       ? (['bash', ['-c', code]] as const)
       : ([process.execPath, ['--input-type=module', '-e', code]] as const);
   const env = { PATH: process.env.PATH ?? '', ...variables };
-  const { stdout } = await promisify(execFile)(program, [...words], { env, timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(program, [...args], { env, timeout: 30_000 });
   return stdout.trimEnd();
 };
 
-/** Whether the text is what is written, `…` standing for anything. */
-const fits = (written: string, text: string): boolean => {
-  const parts = written.trimEnd().split('…');
+/** Whether the text matches the guide; `…` matches anything. */
+const matches = (expected: string, text: string): boolean => {
+  const parts = expected.trimEnd().split('…');
   const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${escaped.join('[^]*?')}$`).test(text);
 };
 
-test('there are examples in both languages, and each says what it prints', () => {
+test('there are examples in both languages, each with its output', () => {
   assert.ok(examples.filter(({ language }) => language === 'sh').length >= 5);
   assert.ok(examples.filter(({ language }) => language === 'js').length >= 4);
   assert.equal(
@@ -75,10 +75,10 @@ test('there are examples in both languages, and each says what it prints', () =>
 });
 
 for (const example of examples) {
-  test(`docs/client-guide.md:${example.line} prints what it says`, async () => {
+  test(`docs/client-guide.md:${example.line} prints the documented output`, async () => {
     const text = await run(example);
 
-    assert.ok(fits(example.printed, text), `printed:\n${text}\nwritten:\n${example.printed}`);
+    assert.ok(matches(example.printed, text), `printed:\n${text}\nexpected:\n${example.printed}`);
   });
 }
 

@@ -1,10 +1,10 @@
 /**
- * Several nodes in one process on one Redis and one Postgres of the test's own, and clients that ask any of
- * them.
+ * Several nodes in one process on one Redis and one Postgres of the test, and clients that send requests to
+ * any of them.
  *
- * Each node is a whole one (stores, engine, both listeners). The client's log numbers nodes as the judge
- * numbers lives: what one node acknowledged is known to have happened there. Everything is closed by
- * `close`.
+ * Each node is complete (stores, engine, both listeners). The client log uses the number of a node as its
+ * `life`, so that the judge knows which node acknowledged a request. `close` closes everything. Used by the
+ * tests of this folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,19 +24,20 @@ import { createClient } from '../support/http-client.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 
+/** The nodes, their directory and the log of all requests. */
 export interface Fleet {
   readonly nodes: Running[];
   readonly directory: Directory;
   readonly log: ClientLog;
   /** Starts one more node. */
   grow(): Promise<Running>;
-  /** No new request goes to the first node from now on; then it is stopped. */
+  /** Sends no more requests to the first node, and stops it. */
   shrink(): Promise<void>;
-  /** Asks a node drawn for each request, until stopped. */
+  /** Sends each request to a random node, until stopped. */
   load(connections: number): Load;
-  /** Looks at every bot at every node. */
+  /** Reads every bot at every node. */
   lookEverywhere(): Promise<void>;
-  /** Stops all nodes, then judges the stores and the log. */
+  /** Stops all nodes, then checks the stores against the log. */
   judge(): Promise<{ readonly acked: number; readonly votes: number }>;
   close(): Promise<void>;
 }
@@ -50,14 +51,16 @@ export interface FleetOptions {
 }
 
 const sizes: Sizes = { users: 30, bots: 12, servers: 3, teams: 3, packs: 3 };
-/** What was acknowledged elsewhere is visible after a second (I9); all nodes on one busy machine get more. */
+/**
+ * A write at one node is visible at others after a second (I9); more here, as all nodes share one machine.
+ */
 const staleMs = 5_000;
 const waitMs = Number(settings.VOTE_WAIT_HOURS) * 3_600_000;
 
-/** Figures to be copied into docs/reliability.md. */
+/** Prints figures, which are copied into docs/reliability.md by hand. */
 export const printLine = (figures: string): void => console.log(`\nfigures: ${figures}`);
 
-interface State {
+interface FleetState {
   readonly nodes: Running[];
   readonly directory: Directory;
   readonly dice: Dice;
@@ -66,13 +69,13 @@ interface State {
   readonly stores: Stores;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The node that the request being made goes to. */
-  drawn: number;
-  /** Nodes before this one were stopped. */
+  /** The index of the node for the current request. */
+  target: number;
+  /** The index of the first node that still runs. */
   first: number;
 }
 
-/** Fills the database, starts the nodes. The Redis must be empty. */
+/** Fills the database and starts the nodes. Redis must be empty. */
 export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-nodes-'));
   const databaseUrl = await options.postgres.database(options.name);
@@ -80,7 +83,7 @@ export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
     { dataDir: folder, redisUrl: [options.redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
     { clock: Date.now, onWarning: () => {} },
   );
-  const state: State = {
+  const state: FleetState = {
     nodes: [],
     directory: await fillDirectory(stores.sql, sizes),
     dice: createDice(options.seed),
@@ -99,20 +102,20 @@ export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
       LOG_LEVEL: 'silent',
       FLUSH_INTERVAL_MS: '200',
     },
-    drawn: 0,
+    target: 0,
     first: 0,
   };
   for (let count = 0; count < options.nodes; count++) await grow(state);
-  return fleetOf(state);
+  return createFleet(state);
 };
 
-const grow = async (state: State): Promise<Running> => {
+const grow = async (state: FleetState): Promise<Running> => {
   const node = await start(readConfig(state.environment));
   state.nodes.push(node);
   return node;
 };
 
-const fleetOf = (state: State): Fleet => ({
+const createFleet = (state: FleetState): Fleet => ({
   nodes: state.nodes,
   directory: state.directory,
   log: state.log,
@@ -121,7 +124,7 @@ const fleetOf = (state: State): Fleet => ({
     state.first += 1;
     return (state.nodes[state.first - 1] as Running).stop();
   },
-  load: (connections) => startLoad({ ...clientOf(state), connections }),
+  load: (connections) => startLoad({ ...createClientParts(state), connections }),
   lookEverywhere: () => lookEverywhere(state),
   judge: () => judge(state),
   close: async () => {
@@ -132,25 +135,25 @@ const fleetOf = (state: State): Fleet => ({
   },
 });
 
-/** A client's view in which every request draws its node: when it is logged first, and then asks that one. */
-const clientOf = (state: State): Omit<LoadParts, 'connections'> => {
+/** Client parts that pick a random node when a request is logged, and send the request to that node. */
+const createClientParts = (state: FleetState): Omit<LoadParts, 'connections'> => {
   const log = Object.create(state.log, {
     life: {
       get: () => {
-        state.drawn = state.first + state.dice.below(state.nodes.length - state.first);
-        return state.drawn;
+        state.target = state.first + state.dice.below(state.nodes.length - state.first);
+        return state.target;
       },
     },
     nextId: { get: () => state.log.nextId, set: (next: number) => (state.log.nextId = next) },
   }) as ClientLog;
   const parts = { client: state.client, directory: state.directory, dice: state.dice, log };
   return Object.defineProperty(parts, 'url', {
-    get: () => (state.nodes[state.drawn] as Running).url,
+    get: () => (state.nodes[state.target] as Running).url,
     enumerable: true,
   }) as typeof parts & { url: string };
 };
 
-const lookEverywhere = async (state: State): Promise<void> => {
+const lookEverywhere = async (state: FleetState): Promise<void> => {
   for (const [life, { url }] of state.nodes.entries()) {
     if (life < state.first) continue;
     state.log.life = life;
@@ -159,7 +162,7 @@ const lookEverywhere = async (state: State): Promise<void> => {
   }
 };
 
-const judge = async (state: State): Promise<{ acked: number; votes: number }> => {
+const judge = async (state: FleetState): Promise<{ acked: number; votes: number }> => {
   const { log, nodes, stores, directory } = state;
   await Promise.all(nodes.map((node) => node.stop()));
   for (const life of nodes.keys()) log.endedMs[life] = nowMs();
@@ -168,17 +171,17 @@ const judge = async (state: State): Promise<{ acked: number; votes: number }> =>
   judgeStats(log, verdict, staleMs);
   judgeClicks(log, verdict, staleMs);
   judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
-  for (const life of nodes.keys()) verdict.fell.push(...fellAt(log, life));
+  for (const life of nodes.keys()) verdict.fell.push(...findDecreases(log, life));
   const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
   demandClean(verdict, [...atRest.differences, ...log.strange, ...buried]);
   return { acked: tally(log).acked, votes: atRest.rows.length };
 };
 
-/** I8: at one node reads never go back, without any slack. */
-const fellAt = (log: ClientLog, life: number): readonly string[] => {
-  const alone: Verdict = createVerdict();
-  const own = { ...log, sights: log.sights.filter((sight) => sight.life === life) };
-  judgeStats(own, alone);
-  judgeClicks(own, alone);
-  return alone.fell;
+/** I8: at one node a read never returns an older value, without any tolerance. */
+const findDecreases = (log: ClientLog, life: number): readonly string[] => {
+  const nodeVerdict: Verdict = createVerdict();
+  const nodeLog = { ...log, sights: log.sights.filter((sight) => sight.life === life) };
+  judgeStats(nodeLog, nodeVerdict);
+  judgeClicks(nodeLog, nodeVerdict);
+  return nodeVerdict.fell;
 };

@@ -1,7 +1,6 @@
 /**
- * Two and three nodes with random routing on one Redis and one Postgres: what was acknowledged anywhere is
- * there once, and soon visible everywhere (I1–I13).
- * Time limit: 240 s.
+ * Two and three nodes with random routing on one Redis and one Postgres: each acknowledged write is
+ * stored once, and is soon visible at every node (I1–I13). Time limit: 240 s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
@@ -34,22 +33,22 @@ const withFleet = async (nodes: number, task: (fleet: Fleet) => Promise<void>): 
   }
 };
 
-/** Longer than anything takes to be seen at every node. */
-const settledMs = 5_500;
+/** Longer than a write takes to become visible at every node. */
+const visibleMs = 5_500;
 
-/** Resolves when so many requests were acknowledged in all, and a second has passed at least. */
-const acknowledged = async (fleet: Fleet, wanted: number): Promise<void> => {
+/** Waits at least a second, and until `count` requests are acknowledged in total (at most 30 s). */
+const waitForAcknowledged = async (fleet: Fleet, count: number): Promise<void> => {
   const endMs = performance.now() + 30_000;
   await sleep(1_000);
-  while (tally(fleet.log).acked < wanted && performance.now() < endMs) await sleep(50);
+  while (tally(fleet.log).acked < count && performance.now() < endMs) await sleep(50);
 };
 
-test('two nodes under load: nothing lost, doubled, mixed or taken back', () =>
+test('two nodes under load: nothing is lost, doubled, mixed up or undone', () =>
   withFleet(2, async (fleet) => {
     const load = fleet.load(16);
-    await acknowledged(fleet, 400);
+    await waitForAcknowledged(fleet, 400);
     await load.stop();
-    await sleep(settledMs);
+    await sleep(visibleMs);
     await fleet.lookEverywhere();
     const { acked, votes } = await fleet.judge();
 
@@ -60,28 +59,28 @@ test('two nodes under load: nothing lost, doubled, mixed or taken back', () =>
 test('a third node joins under load and one leaves: nothing is lost, everything is flushed', () =>
   withFleet(2, async (fleet) => {
     const load = fleet.load(12);
-    await acknowledged(fleet, 150);
+    await waitForAcknowledged(fleet, 150);
     await fleet.grow();
-    await acknowledged(fleet, 300);
+    await waitForAcknowledged(fleet, 300);
     await fleet.shrink();
-    await acknowledged(fleet, 450);
+    await waitForAcknowledged(fleet, 450);
     await load.stop();
-    await sleep(settledMs);
+    await sleep(visibleMs);
     await fleet.lookEverywhere();
     const { acked } = await fleet.judge();
 
-    assert.is(fleet.log.unanswered, 0, 'the node that left answered everybody');
+    assert.is(fleet.log.unanswered, 0, 'the node that left answered every request');
     assert.ok(acked > 300, `${acked} acknowledged`);
   }));
 
-test('what one node acknowledged is soon visible at the others', () =>
+test('a write acknowledged by one node is soon visible at the others', () =>
   withFleet(3, async (fleet) => {
     const [writer, ...readers] = fleet.nodes;
     const bot = fleet.directory.bots[0] ?? '';
     const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
-    const showsAt = async (url: string): Promise<number | null> =>
+    const readShown = async (url: string): Promise<number | null> =>
       postShown(await (await fetch(`${url}/bots/${bot}`)).text());
-    for (const { url } of fleet.nodes) await showsAt(url);
+    for (const { url } of fleet.nodes) await readShown(url);
     let slowestMs = 0;
     for (let id = 1_000; id < 1_008; id++) {
       const reply = await fetch(`${writer?.url}/bots/stats`, {
@@ -91,9 +90,9 @@ test('what one node acknowledged is soon visible at the others', () =>
       });
       assert.is(reply.status, 200);
       const ackedMs = performance.now();
-      assert.is(await showsAt(writer?.url ?? ''), id, 'at once where it was acknowledged');
+      assert.is(await readShown(writer?.url ?? ''), id, 'at once where it was waitForAcknowledged');
       for (const { url } of readers) {
-        while ((await showsAt(url)) !== id) {
+        while ((await readShown(url)) !== id) {
           assert.ok(performance.now() - ackedMs < 10_000, 'soon elsewhere');
           await sleep(10);
         }
@@ -103,7 +102,7 @@ test('what one node acknowledged is soon visible at the others', () =>
     printLine(`visible at every other node | slowest of 8 ${slowestMs.toFixed(0)} ms`);
   }));
 
-test('while Postgres is away posts count, what needs it fails at once, flushing goes on after', () =>
+test('while Postgres is away posts count, requests that need it fail at once, flushing resumes', () =>
   withFleet(2, async (fleet) => {
     const [first, second] = fleet.nodes;
     const [bot = '', unseen = ''] = fleet.directory.bots;

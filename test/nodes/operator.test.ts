@@ -1,8 +1,8 @@
 /**
- * What an operator decides at one node, seen at the other. On one real Redis and one real Postgres.
+ * Operations at one node take effect at the other. On one real Redis and one real Postgres.
  *
- * Without messages and polled shards each of these would be seen late: a cached session is kept for a minute,
- * and facts as long as an actor lives.
+ * Without pub/sub messages and polled shards they would take effect late: a cached session stays for a
+ * minute, and facts as long as their actor.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
@@ -13,7 +13,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
 const test = suite('an operator of two nodes');
-/** As the fleet's settings have it. */
+/** The token in the settings of fleet.ts. */
 const operatorToken = 'operator-of-this-test-operator-of-this-test';
 let redis: RedisServer;
 let fleet: Fleet;
@@ -28,20 +28,20 @@ test.after(async () => {
   await postgres.close();
 });
 
-/** A second is promised, but not by a machine that is busy; no cache forgets by itself so soon. */
+/** A second is promised, but a busy machine needs more. Shorter than the lifetime of every cache. */
 const soonMs = 8_000;
 
-const soon = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+const waitUntil = async (condition: string, holds: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + soonMs;
-  while (!(await look())) {
-    assert.ok(performance.now() < endMs, what);
+  while (!(await holds())) {
+    assert.ok(performance.now() < endMs, condition);
     await sleep(20);
   }
 };
 
-/** At the first node's private listener. */
-const operate = async (words: string, body?: unknown): Promise<void> => {
-  const [method = '', path = ''] = words.split(' ');
+/** Sends an operation to the first node. `line` is the method and the path. */
+const operate = async (line: string, body?: unknown): Promise<void> => {
+  const [method = '', path = ''] = line.split(' ');
   const response = await fetch(`${fleet.nodes[0]?.adminUrl}${path}`, {
     method,
     headers: { authorization: `Operator ${operatorToken}` },
@@ -49,8 +49,8 @@ const operate = async (words: string, body?: unknown): Promise<void> => {
   });
   assert.is(response.status, 200, await response.text());
 };
-const ask = async (node: number, words: string, token: string): Promise<number> => {
-  const [method = '', path = ''] = words.split(' ');
+const ask = async (node: number, line: string, token: string): Promise<number> => {
+  const [method = '', path = ''] = line.split(' ');
   const response = await fetch(`${fleet.nodes[node]?.url}${path}`, {
     method,
     headers: { authorization: token },
@@ -59,19 +59,19 @@ const ask = async (node: number, words: string, token: string): Promise<number> 
   return response.status;
 };
 
-test('a ban at one node bites at the other, and so does its end', async () => {
+test('a ban at one node applies at the other, and so does its end', async () => {
   const user = fleet.directory.users[3] ?? '';
-  const look = (node: number) => ask(node, `GET /users/${user}/reminders`, tokenOf('user', user));
-  for (const node of [0, 1, 1]) assert.is(await look(node), 200);
+  const readStatus = (node: number) => ask(node, `GET /users/${user}/reminders`, tokenOf('user', user));
+  for (const node of [0, 1, 1]) assert.is(await readStatus(node), 200);
 
   await operate(`PUT /users/${user}/ban`);
-  assert.is(await look(0), 403, 'at once where it was asked for');
-  await soon('banned at the other node', async () => (await look(1)) === 403);
+  assert.is(await readStatus(0), 403, 'at once at the node of the operation');
+  await waitUntil('banned at the other node', async () => (await readStatus(1)) === 403);
   await operate(`DELETE /users/${user}/ban`);
-  await soon('free at the other node', async () => (await look(1)) === 200);
+  await waitUntil('free at the other node', async () => (await readStatus(1)) === 200);
 });
 
-test('a bot denied at one node takes no votes at the other, an approved one does', async () => {
+test('a bot denied at one node accepts no votes at the other, an approved one does', async () => {
   const bot = fleet.directory.bots[3] ?? '';
   const [first = '', ...others] = fleet.directory.users.slice(5);
   const vote = (node: number, user: string) =>
@@ -79,10 +79,10 @@ test('a bot denied at one node takes no votes at the other, an approved one does
   assert.is(await vote(1, first), 204);
 
   await operate(`POST /bots/${bot}/deny`, {});
-  // Who has voted already is asked again: while the node does not know yet, he only hears of his wait.
-  await soon('denied at the other node', async () => (await vote(1, first)) === 409);
+  // Uses a user who has voted already: until the node knows of the denial, the user only gets 429.
+  await waitUntil('denied at the other node', async () => (await vote(1, first)) === 409);
   await operate(`POST /bots/${bot}/approve`, {});
-  await soon('votable at the other node', async () => (await vote(1, others[0] ?? '')) === 204);
+  await waitUntil('votable at the other node', async () => (await vote(1, others[0] ?? '')) === 204);
 });
 
 test('a bot deleted at one node is gone at the other, and its token with it', async () => {
@@ -100,8 +100,8 @@ test('a bot deleted at one node is gone at the other, and its token with it', as
   assert.equal([await read(1), await post()], [200, 200]);
 
   await operate(`DELETE /bots/${bot}`);
-  await soon('its token is dead', async () => (await post()) === 401);
-  await soon('it is not shown', async () => (await read(1)) === 404);
+  await waitUntil('its token is dead', async () => (await post()) === 401);
+  await waitUntil('it is not shown', async () => (await read(1)) === 404);
 });
 
 test.run();

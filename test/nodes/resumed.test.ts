@@ -1,8 +1,7 @@
 /**
- * A node that was stopped for 5 s (SIGSTOP) and continued, while another one went on: from its first answer
- * on it shows nothing older than a second (I9), and refuses tokens that were revoked meanwhile (I17). Its
- * first requests are those that lay in its sockets while it was stopped.
- * Time limit: 120 s.
+ * A node that was stopped for 5 s (SIGSTOP) and continued, while another node kept running: from its first
+ * answer on it shows nothing older than a second (I9), and refuses tokens that were revoked meanwhile (I17).
+ * Its first requests are those that waited in its sockets while it was stopped. Time limit: 120 s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
@@ -20,9 +19,9 @@ const postgres = await startPostgres();
 test.after(() => postgres.close());
 
 const stoppedMs = 5_000;
-/** What was acknowledged elsewhere is visible after a second (I9). */
+/** A write at one node is visible at others after a second (I9). */
 const longerThanStaleMs = 1_200;
-/** Longer than a node that looks twice a second is wrong without noticing. */
+/** Longer than a node that polls twice a second can be stale without noticing. */
 const watchedMs = 1_500;
 const queuedRequests = 12;
 
@@ -50,22 +49,22 @@ const onTwoNodes = async (name: string, task: (world: World) => Promise<void>): 
 };
 
 /**
- * Stops the second node, does `meanwhile` at the first one, and continues it with requests in its sockets.
- * Resolves to the answers of those.
+ * Stops the second node, runs `meanwhile` at the first, and continues the second with requests in its
+ * sockets. Resolves to the answers to these requests.
  */
 const whileStopped = async (
   { stopped }: World,
   meanwhile: () => Promise<unknown>,
-  asked: (client: Stack['client'], request: number) => Promise<Answer>,
+  send: (client: Stack['client'], request: number) => Promise<Answer>,
 ): Promise<readonly Answer[]> => {
   const client = createClient(queuedRequests * 2);
   try {
     stopped.node.signal('SIGSTOP');
     const endMs = performance.now() + stoppedMs;
-    // Some lie there before what others do, so that they are the first thing the node sees.
-    const early = Array.from({ length: queuedRequests }, (_, request) => asked(client, request));
+    // Some are sent before `meanwhile`, so that the node reads them first.
+    const early = Array.from({ length: queuedRequests }, (_, request) => send(client, request));
     await meanwhile();
-    const late = Array.from({ length: queuedRequests }, (_, request) => asked(client, request));
+    const late = Array.from({ length: queuedRequests }, (_, request) => send(client, request));
     await sleep(Math.max(longerThanStaleMs, endMs - performance.now()));
     stopped.node.signal('SIGCONT');
     return await Promise.all([...early, ...late]);
@@ -75,8 +74,8 @@ const whileStopped = async (
 };
 
 /**
- * Posts to the node of another bot all the time, so that the stop finds calls to its stores under way: their
- * connections are given up afterwards, and its first questions fail.
+ * Posts all the time to the node for another bot, so that calls to its stores are in flight when it stops:
+ * it drops their connections afterwards, and its first calls fail.
  */
 const keepBusy = ({ stack, stopped }: World): (() => Promise<void>) => {
   let ended = false;
@@ -110,7 +109,7 @@ test('shows nothing older than a second, from its first answer on', () =>
     for (const bot of bots) {
       await until('the node knows the bot', async () => postShown((await read(bot)).text) === 1);
     }
-    const rest = keepBusy(world);
+    const stopPosting = keepBusy(world);
     try {
       const queued = await whileStopped(
         world,
@@ -118,32 +117,32 @@ test('shows nothing older than a second, from its first answer on', () =>
         (client, request) => client.ask(`${stopped.node.url}/bots/${bots[request % bots.length]}`),
       );
 
-      // All was acknowledged more than a second before the node went on.
+      // Every write was acknowledged more than a second before the node continued.
       for (const { text, status } of queued) assert.equal([status, postShown(text)], [200, 2], 'as queued');
       const endMs = performance.now() + watchedMs;
-      for (let look = 0; performance.now() < endMs; look++) {
-        const { text, status } = await read(bots[look % bots.length] ?? '');
-        assert.equal([status, postShown(text)], [200, 2], `look ${look}`);
+      for (let count = 0; performance.now() < endMs; count++) {
+        const { text, status } = await read(bots[count % bots.length] ?? '');
+        assert.equal([status, postShown(text)], [200, 2], `read ${count}`);
       }
     } finally {
       stopped.node.signal('SIGCONT');
-      await rest();
+      await stopPosting();
     }
   }));
 
-test('its pages show what was edited meanwhile', () =>
+test('its pages show edits that were made meanwhile', () =>
   onTwoNodes('pages', async (world) => {
     const { stack, busy, stopped } = world;
     const [bot = ''] = stack.directory.bots;
     const page = async (client = stack.client): Promise<Answer> =>
       client.ask(`${stopped.node.url}/bots/${bot}`);
     assert.is((await page()).status, 200);
-    const words = 'What was written while the other node was stopped, for everybody to read at once.';
+    const short = 'This text was written while the other node was stopped, and must be visible at once.';
     const edit = async (): Promise<void> => {
       const reply = await stack.client.ask(`${busy.node.url}/bots/${bot}/settings`, {
         method: 'PATCH',
         headers: { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' },
-        body: JSON.stringify({ short: words }),
+        body: JSON.stringify({ short }),
       });
       assert.is(reply.status, 204, reply.text);
     };
@@ -151,7 +150,7 @@ test('its pages show what was edited meanwhile', () =>
 
     for (const { text, status } of [...queued, await page()]) {
       assert.is(status, 200, text);
-      assert.ok(text.includes(words), 'the words of before');
+      assert.ok(text.includes(short), 'not the old text');
     }
   }));
 

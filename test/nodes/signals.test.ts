@@ -1,9 +1,9 @@
 /**
- * What two nodes tell each other beside counted facts: a revoked token, an edit, a deleted bot. On one real
- * Redis and one real Postgres.
+ * The pub/sub messages between two nodes: a revoked token, an edit, a deleted bot. On one real Redis and one
+ * real Postgres.
  *
- * Without the messages each of these would be seen late: a cached session is kept for a minute, a profile for
- * ten seconds.
+ * Without the messages each of these would take effect late: a cached session stays for a minute, a profile
+ * for ten seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
@@ -13,7 +13,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
-const test = suite('signals between nodes');
+const test = suite('messages between nodes');
 let redis: RedisServer;
 let fleet: Fleet;
 const postgres = await startPostgres();
@@ -27,24 +27,24 @@ test.after(async () => {
   await postgres.close();
 });
 
-/** Sooner than any cache forgets by itself; a second is promised, but not by a machine that is busy. */
+/** A second is promised, but a busy machine needs more. Shorter than the lifetime of every cache. */
 const soonMs = 6_000;
 
-const soon = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+const waitUntil = async (condition: string, holds: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + soonMs;
-  while (!(await look())) {
-    assert.ok(performance.now() < endMs, what);
+  while (!(await holds())) {
+    assert.ok(performance.now() < endMs, condition);
     await sleep(20);
   }
 };
 
-interface Asked {
+interface RequestOptions {
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
 }
 
-const ask = (node: number, words: string, { headers = {}, body }: Asked = {}): Promise<Response> => {
-  const [method = '', path = ''] = words.split(' ');
+const ask = (node: number, line: string, { headers = {}, body }: RequestOptions = {}): Promise<Response> => {
+  const [method = '', path = ''] = line.split(' ');
   return fetch(`${fleet.nodes[node]?.url}${path}`, {
     method,
     headers: { 'Content-Type': 'application/json', ...headers },
@@ -56,19 +56,19 @@ const owner = () => ({ 'User-Auth': tokenOf('user', fleet.directory.users[0] ?? 
 const postAt = async (node: number, token: string): Promise<number> =>
   (await ask(node, 'POST /bots/stats', { headers: { 'Bot-Auth': token }, body: { servers: 1 } })).status;
 
-/** A new token of the bot, made at the first node and believed at both. */
+/** Creates a token of the bot at the first node, and uses it at both. */
 const mint = async (bot: string): Promise<{ id: string; token: string }> => {
   const reply = await ask(0, `POST /bot/${bot}/sessions`, {
     headers: owner(),
     body: { name: 'other', type: 'api', expiry: 3_600, perm_limits: [] },
   });
   assert.is(reply.status, 201, await reply.clone().text());
-  const made = (await reply.json()) as { session_id: string; token: string };
-  for (const node of [1, 0, 1]) assert.is(await postAt(node, made.token), 200);
-  return { id: made.session_id, token: made.token };
+  const session = (await reply.json()) as { session_id: string; token: string };
+  for (const node of [1, 0, 1]) assert.is(await postAt(node, session.token), 200);
+  return { id: session.session_id, token: session.token };
 };
 
-test('a token revoked at one node is dead at the other, and stays so', async () => {
+test('a token revoked at one node becomes invalid at the other, and stays so', async () => {
   const bot = fleet.directory.bots[0] ?? '';
   for (let round = 0; round < 3; round++) {
     const { id, token } = await mint(bot);
@@ -76,22 +76,22 @@ test('a token revoked at one node is dead at the other, and stays so', async () 
     assert.is(revoked.status, 200);
 
     assert.is(await postAt(0, token), 401, 'at once where it was revoked');
-    await soon('dead at the other node', async () => (await postAt(1, token)) === 401);
+    await waitUntil('invalid at the other node', async () => (await postAt(1, token)) === 401);
     for (let count = 0; count < 5; count++) assert.is(await postAt(1, token), 401);
   }
 });
 
-test('an edit at one node is seen at the other', async () => {
+test('an edit at one node is visible at the other', async () => {
   const bot = fleet.directory.bots[1] ?? '';
-  const shown = async (node: number): Promise<unknown> =>
+  const readPrefix = async (node: number): Promise<unknown> =>
     ((await (await ask(node, `GET /bots/${bot}`)).json()) as { prefix: string }).prefix;
   for (const prefix of ['a!', 'b!', 'c!']) {
-    await shown(1);
+    await readPrefix(1);
     const edited = await ask(0, `PATCH /bots/${bot}/settings`, { headers: owner(), body: { prefix } });
     assert.is(edited.status, 204, await edited.text());
 
-    assert.is(await shown(0), prefix, 'at once where it was edited');
-    await soon('seen at the other node', async () => (await shown(1)) === prefix);
+    assert.is(await readPrefix(0), prefix, 'at once where it was edited');
+    await waitUntil('visible at the other node', async () => (await readPrefix(1)) === prefix);
   }
 });
 
@@ -102,8 +102,8 @@ test('a bot deleted at one node is gone at the other, and its token with it', as
   const removed = await ask(0, `DELETE /bots/${bot}`, { headers: owner() });
   assert.is(removed.status, 204, await removed.text());
 
-  await soon('its token is dead', async () => (await postAt(1, token)) === 401);
-  await soon('it is not shown', async () => (await ask(1, `GET /bots/${bot}`)).status === 404);
+  await waitUntil('its token is dead', async () => (await postAt(1, token)) === 401);
+  await waitUntil('it is not shown', async () => (await ask(1, `GET /bots/${bot}`)).status === 404);
 });
 
 test.run();

@@ -1,7 +1,7 @@
 /**
- * What one node did not find and another creates: it is there at once where it was created, and soon at the
- * other. The limit of 1 s is held by test/faults/unknown-names.fault.ts, as clients see it, and by
- * test/storage/catalogue/unknown.test.ts, on a clock of its own.
+ * A name that one node did not find and another node creates: it is found at once at the node that created
+ * it, and soon at the other. test/faults/unknown-names.fault.ts checks the limit of 1 s for clients, and
+ * test/storage/catalogue/unknown.test.ts checks it on a simulated clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
@@ -22,7 +22,7 @@ test.after(async () => {
 test('a name that is unknown at B and created at A is found at A at once, and soon at B', async () => {
   const fleet = await openFleet({ redis, postgres, name: 'unknown_names', nodes: 2, seed: 1 });
   try {
-    // Until both believe what they hear of each other.
+    // Until the pub/sub connections of both nodes are trusted.
     await sleep(500);
     const [a, b] = fleet.nodes.map(({ url }) => url) as [string, string];
     const { directory } = fleet;

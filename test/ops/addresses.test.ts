@@ -1,5 +1,5 @@
 /**
- * Under which address a listener is reached.
+ * The URL of a listener, as seen from the same machine.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +7,7 @@ import { formatAddress } from '../../ops/addresses.ts';
 
 const test = suite('addresses of listeners');
 
-for (const [listensOn, address] of [
+for (const [listenHost, address] of [
   ['127.0.0.1', 'http://127.0.0.1:8080'],
   ['0.0.0.0', 'http://127.0.0.1:8080'],
   ['::', 'http://[::1]:8080'],
@@ -15,8 +15,8 @@ for (const [listensOn, address] of [
   ['10.0.0.7', 'http://10.0.0.7:8080'],
   ['localhost', 'http://localhost:8080'],
 ] as const) {
-  test(`what listens on ${listensOn} is reached at ${address}`, () => {
-    assert.is(formatAddress(listensOn, 8_080), address);
+  test(`a listener on ${listenHost} is reachable at ${address}`, () => {
+    assert.is(formatAddress(listenHost, 8_080), address);
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The watch over a node's clock: what it says, and when. The node's clock and the store's answers are in the
- * hands of the test; once they are real, with a Redis.
+ * The clock watch: its notes, log lines and measurements. The test controls the clocks of the node and of
+ * the store; the last test uses a real Redis.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -16,12 +16,12 @@ const startMs = 1_800_000_000_000;
 interface Times {
   /** How far the node's clock is ahead. */
   aheadMs: number;
-  /** What passes while the store is asked. */
-  wayMs: number;
+  /** The duration of a request to the store. */
+  requestMs: number;
 }
 
 const open = (times: Times, away = () => false) => {
-  const told = { measured: [] as number[], warned: [] as string[], agreed: 0 };
+  const reports = { measured: [] as number[], warnings: [] as string[], recoveries: 0 };
   let passedMs = 0;
   const clock: Clock = {
     nowMs: () => startMs + passedMs + times.aheadMs,
@@ -33,37 +33,37 @@ const open = (times: Times, away = () => false) => {
     storeClocks: async () => {
       if (away()) throw new Error('away');
       const stores = [startMs + passedMs];
-      passedMs += times.wayMs;
+      passedMs += times.requestMs;
       return stores;
     },
     clock,
-    onMeasured: (ms) => told.measured.push(ms),
+    onMeasured: (ms) => reports.measured.push(ms),
     log: {
-      warn: (words) => told.warned.push(words),
+      warn: (message) => reports.warnings.push(message),
       info: () => {
-        told.agreed += 1;
+        reports.recoveries += 1;
       },
     },
   });
-  return { told, watch };
+  return { reports, watch };
 };
 
-test('a clock that is right, or off by less than votes allow, has no note', async () => {
+test('a clock that is right, or off by less than the limit, has no note', async () => {
   for (const aheadMs of [0, 2_000, -5_000]) {
-    const { told, watch } = open({ aheadMs, wayMs: 0 });
+    const { reports, watch } = open({ aheadMs, requestMs: 0 });
 
-    await watch.look();
+    await watch.measure();
 
     assert.equal(watch.listNotes(), []);
-    assert.equal(told, { measured: [aheadMs], warned: [], agreed: 0 });
+    assert.equal(reports, { measured: [aheadMs], warnings: [], recoveries: 0 });
   }
 });
 
-test('a clock that is off is noted with how far, which way and what comes of it', async () => {
-  const ahead = open({ aheadMs: 2_001, wayMs: 0 });
-  const behind = open({ aheadMs: -5_001, wayMs: 0 });
-  await ahead.watch.look();
-  await behind.watch.look();
+test('the note about a wrong clock has the offset, its direction and the consequence', async () => {
+  const ahead = open({ aheadMs: 2_001, requestMs: 0 });
+  const behind = open({ aheadMs: -5_001, requestMs: 0 });
+  await ahead.watch.measure();
+  await behind.watch.measure();
 
   assert.match(
     ahead.watch.listNotes()[0] ?? '',
@@ -75,42 +75,42 @@ test('a clock that is off is noted with how far, which way and what comes of it'
   );
 });
 
-test('the log has it once, and once that it is over', async () => {
-  const times = { aheadMs: 60_000, wayMs: 0 };
-  const { told, watch } = open(times);
+test('the log has one line when it begins and one when it ends', async () => {
+  const times = { aheadMs: 60_000, requestMs: 0 };
+  const { reports, watch } = open(times);
 
-  for (let looks = 0; looks < 3; looks++) await watch.look();
-  assert.is(told.warned.length, 1);
-  assert.is(told.agreed, 0);
+  for (let count = 0; count < 3; count++) await watch.measure();
+  assert.is(reports.warnings.length, 1);
+  assert.is(reports.recoveries, 0);
 
   times.aheadMs = 0;
-  for (let looks = 0; looks < 3; looks++) await watch.look();
+  for (let count = 0; count < 3; count++) await watch.measure();
   assert.equal(watch.listNotes(), []);
-  assert.is(told.warned.length, 1);
-  assert.is(told.agreed, 1);
+  assert.is(reports.warnings.length, 1);
+  assert.is(reports.recoveries, 1);
 });
 
-test('a slow way to the store is not taken for a wrong clock', async () => {
-  const { told, watch } = open({ aheadMs: -6_000, wayMs: 6_500 });
+test('a slow request to the store does not count as a wrong clock', async () => {
+  const { reports, watch } = open({ aheadMs: -6_000, requestMs: 6_500 });
 
-  await watch.look();
+  await watch.measure();
 
   assert.equal(watch.listNotes(), []);
-  assert.equal(told.measured, [0]);
+  assert.equal(reports.measured, [0]);
 });
 
 test('while the store does not answer, the note stays as it was', async () => {
   let away = false;
-  const { watch } = open({ aheadMs: 60_000, wayMs: 0 }, () => away);
-  await watch.look();
+  const { watch } = open({ aheadMs: 60_000, requestMs: 0 }, () => away);
+  await watch.measure();
   away = true;
 
-  await watch.look();
+  await watch.measure();
 
   assert.is(watch.listNotes().length, 1);
 });
 
-test("embedded stores have this machine's clock: nothing is looked at", async () => {
+test('embedded stores use the clock of this machine: nothing is measured', async () => {
   const measured: number[] = [];
   const watch = createClockWatch({
     storeClocks: null,
@@ -119,12 +119,12 @@ test("embedded stores have this machine's clock: nothing is looked at", async ()
     log: { warn: () => {}, info: () => {} },
   });
 
-  await watch.look();
+  await watch.measure();
 
   assert.equal([watch.listNotes(), measured], [[], []]);
 });
 
-test('Redis tells its own time', async () => {
+test('the store reads the time of Redis', async () => {
   const redis = await startRedis();
   const store = await openRedisStore({ urls: [redis.url] });
   try {

@@ -1,6 +1,6 @@
 /**
- * The settings: every mistake at once and in plain words, contradictions found, and `config.example` equal to
- * the schema.
+ * The settings: all mistakes are reported at once in clear messages, contradictions are found, and
+ * `config.example` equals the schema.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { settingRows, toVariable } from '../../ops/settings.ts';
 
 const test = suite('config');
 
-const mistakesOf = (environment: Environment): readonly string[] => {
+const listMistakes = (environment: Environment): readonly string[] => {
   try {
     readConfig(environment);
   } catch (error) {
@@ -41,7 +41,7 @@ test('an empty environment gives the defaults, frozen', () => {
   assert.ok(Object.isFrozen(config.trustedProxies));
 });
 
-test('values come in their own types, and an empty variable counts as not set', () => {
+test('values are parsed to their types, and an empty variable counts as not set', () => {
   const config = readConfig({
     PORT: '0',
     VOTE_WAIT_HOURS: '1.5',
@@ -62,8 +62,8 @@ test('values come in their own types, and an empty variable counts as not set', 
   assert.is(config.logLevel, 'warn');
 });
 
-test('all mistakes are told at once, each with what was given, what is allowed and an example', () => {
-  const mistakes = mistakesOf({
+test('all mistakes are reported at once, each with the value, what is allowed and an example', () => {
+  const mistakes = listMistakes({
     PORT: 'eighty',
     LOG_LEVEL: 'loud',
     DATABASE_URL: 'mysql://x',
@@ -80,16 +80,16 @@ test('all mistakes are told at once, each with what was given, what is allowed a
   ]);
 });
 
-test('a wrong setting ends the program with its words and nothing else', () => {
-  const words = [...process.execArgv, fileURLToPath(new URL('../../ops/main.ts', import.meta.url))];
+test('a wrong setting ends the program with its message and nothing else', () => {
+  const args = [...process.execArgv, fileURLToPath(new URL('../../ops/main.ts', import.meta.url))];
   const env = { ...process.env, PORT: 'eighty', ADMIN_PROT: '9091' };
-  const { status, stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
 
   assert.equal([status, stdout], [1, '']);
   assert.match(stderr, /^ADMIN_PROT is not .*\nA setting is wrong:\n {2}PORT is .*\nAll settings .*\n$/);
 });
 
-test('a name that is nearly a setting is pointed out, unless that one is set or too short to tell', () => {
+test('a name similar to a setting gets a hint, unless that setting is set or its name is short', () => {
   const environment = {
     ADMIN_PROT: '1',
     REDIS_URI: 'x',
@@ -127,22 +127,22 @@ for (const [variable, value] of [
   ['DEMO', 'yes'],
 ] as const) {
   test(`${variable}=${value} is refused`, () => {
-    assert.is(mistakesOf({ [variable]: value }).length, 1);
+    assert.is(listMistakes({ [variable]: value }).length, 1);
   });
 }
 
 test('a mistyped operator token is not repeated', () => {
-  const [words] = mistakesOf({ ADMIN_TOKEN: 'too-short-secret' });
+  const [mistake] = listMistakes({ ADMIN_TOKEN: 'too-short-secret' });
 
-  assert.match(words ?? '', /ADMIN_TOKEN is something else/);
-  assert.not.match(words ?? '', /too-short-secret/);
+  assert.match(mistake ?? '', /ADMIN_TOKEN is something else/);
+  assert.not.match(mistake ?? '', /too-short-secret/);
 });
 
 test('a password in a mistyped address is not repeated', () => {
-  const [words] = mistakesOf({ DATABASE_URL: 'mysql://me:secret@host/db' });
+  const [mistake] = listMistakes({ DATABASE_URL: 'mysql://me:secret@host/db' });
 
-  assert.match(words ?? '', /me:\*\*\*@host/);
-  assert.not.match(words ?? '', /secret/);
+  assert.match(mistake ?? '', /me:\*\*\*@host/);
+  assert.not.match(mistake ?? '', /secret/);
 });
 
 for (const environment of [
@@ -154,7 +154,7 @@ for (const environment of [
   { DEMO: 'on', REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' },
 ]) {
   test(`${JSON.stringify(environment)} contradicts itself and is refused`, () => {
-    const mistakes = mistakesOf(environment);
+    const mistakes = listMistakes(environment);
 
     assert.is(mistakes.length, 1);
     assert.match(mistakes[0] ?? '', / and [A-Z_]+: /);
@@ -173,37 +173,37 @@ const addresses = {
   LOGIN_PROFILE_URL: 'https://chat.example.org/users/@me',
 };
 
-test('a login provider is named by its issuer or by its three addresses, never by halves', () => {
-  assert.equal(mistakesOf(login), []);
-  assert.equal(mistakesOf({ ...login, LOGIN_ISSUER: '', ...addresses }), []);
+test('a login needs either the issuer or all three addresses of its provider', () => {
+  assert.equal(listMistakes(login), []);
+  assert.equal(listMistakes({ ...login, LOGIN_ISSUER: '', ...addresses }), []);
   for (const name of [...Object.keys(login), ...Object.keys(addresses)]) {
-    const whole = name in addresses ? { ...login, LOGIN_ISSUER: '', ...addresses } : login;
-    const mistakes = mistakesOf({ ...whole, [name]: '' });
+    const complete = name in addresses ? { ...login, LOGIN_ISSUER: '', ...addresses } : login;
+    const mistakes = listMistakes({ ...complete, [name]: '' });
     assert.is(mistakes.length, 1, name);
     assert.match(mistakes[0] ?? '', name in addresses ? /LOGIN_ISSUER/ : new RegExp(name));
   }
-  assert.is(mistakesOf({ ...login, ...addresses }).length, 1);
+  assert.is(listMistakes({ ...login, ...addresses }).length, 1);
 });
 
 test('a mistyped secret of the login provider is not repeated', () => {
-  const mistakes = mistakesOf({ ...login, LOGIN_CLIENT_SECRET: 'with a blank' });
+  const mistakes = listMistakes({ ...login, LOGIN_CLIENT_SECRET: 'with a blank' });
 
   assert.is(mistakes.length, 1);
   assert.not.match(mistakes.join(), /with a blank/);
 });
 
-test('port 0 twice is no contradiction: both are free ones', () => {
-  assert.equal(mistakesOf({ PORT: '0', ADMIN_PORT: '0' }), []);
+test('port 0 twice is no contradiction: each listener gets a free port', () => {
+  assert.equal(listMistakes({ PORT: '0', ADMIN_PORT: '0' }), []);
 });
 
-test('the demo directory is wanted by default only in the embedded stores', () => {
+test('by default only the embedded stores get the demo directory', () => {
   assert.ok(isDemoWanted(readConfig({})));
   assert.not.ok(isDemoWanted(readConfig({ DEMO: 'off' })));
   const servers = { REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' };
   assert.not.ok(isDemoWanted(readConfig(servers)));
 });
 
-test('the rules of the hot store are in milliseconds', () => {
+test('the commit rules are in milliseconds', () => {
   const rules = toCommitRules(readConfig({ UPTIME_CHECK_MINUTES: '1' }), []);
 
   assert.equal(rules.windows.premium, { waitMs: 14_400_000, perUser: 1 });
@@ -211,7 +211,7 @@ test('the rules of the hot store are in milliseconds', () => {
   assert.is(rules.uptime.checkMs, 60_000);
 });
 
-test('the rate limits take as many at once as in their time, stats posts their burst', () => {
+test('the burst of a rate limit equals its requests per minute; stats posts have their own', () => {
   const rates = toLimitSettings(
     readConfig({
       LOGINS_PER_MINUTE: '2',
@@ -233,10 +233,10 @@ test('the rate limits take as many at once as in their time, stats posts their b
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });
 
-test('every default fits its own bounds', () => {
-  const given = settingRows.map(([name, schema]) => [toVariable(name), String(schema.default)]);
+test('every default is within its own bounds', () => {
+  const defaults = settingRows.map(([name, schema]) => [toVariable(name), String(schema.default)]);
 
-  assert.equal(mistakesOf(Object.fromEntries(given)), []);
+  assert.equal(listMistakes(Object.fromEntries(defaults)), []);
 });
 
 test('config.example names the same settings as the schema, with the same defaults, each explained', () => {

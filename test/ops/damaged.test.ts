@@ -1,6 +1,6 @@
 /**
- * A table of the embedded SQL that lost its file's content while the node was stopped: what needs it is 503
- * with its outcome, `/readyz` and one line of the log say what to do, and doing that heals.
+ * A table of the embedded SQL whose file was emptied while the node was stopped: requests that need it get
+ * 503 with an outcome, `/readyz` and one log line say what to do, and doing that repairs it.
  */
 import { mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,19 +30,20 @@ const post = (node: StartedNode): Promise<Response> =>
     headers: { 'Bot-Auth': tokenOf('bot', bots[0] ?? '') },
     body: '{"servers":4242}',
   });
-const readiness = async (node: StartedNode): Promise<{ status: number; notes: string }> => {
+const readReadiness = async (node: StartedNode): Promise<{ status: number; notes: string }> => {
   const reply = await fetch(`${node.adminUrl}/readyz`);
   const { notes } = (await reply.json()) as { notes: readonly string[] };
   return { status: reply.status, notes: notes.join('\n') };
 };
-const howTo = /The embedded SQL is damaged \(XX001: .*\).* answered 503.*move .*sql away and start it again/;
+const instructions =
+  /The embedded SQL is damaged \(XX001: .*\).* answered 503.*move .*sql away and start it again/;
 
-test('what needs it is 503 with its outcome, said once in the log and in /readyz', async () => {
+test('requests that need it get 503 with an outcome; the log has it once, and /readyz', async () => {
   const node = await startNode({ dataDir });
   const replies = [];
   for (let count = 0; count < 5; count++) replies.push(await post(node));
   const body = (await replies[0]?.json()) as { context: Record<string, string> };
-  const { status, notes } = await readiness(node);
+  const { status, notes } = await readReadiness(node);
   const { code } = await node.stop();
 
   assert.equal(new Set(replies.map((reply) => reply.status)), new Set([503]));
@@ -50,29 +51,29 @@ test('what needs it is 503 with its outcome, said once in the log and in /readyz
   assert.is(body.context.outcome, 'not_applied');
   assert.is(replies[0]?.headers.get('retry-after'), '60');
   assert.is(status, 200, 'other listings are counted and shown');
-  assert.match(notes, howTo);
+  assert.match(notes, instructions);
   assert.is(code, 0);
   const lines = node
     .output()
     .split('\n')
     .filter((line) => line.includes('"level":50'));
   assert.is(lines.length, 1, lines.join('\n'));
-  assert.match(lines[0] ?? '', howTo);
+  assert.match(lines[0] ?? '', instructions);
 });
 
-test('the next start knows of it, and what the words say heals it', async () => {
+test('the next start still reports it, and following the instructions repairs it', async () => {
   const again = await startNode({ dataDir });
-  const { notes } = await readiness(again);
+  const { notes } = await readReadiness(again);
   await again.stop();
   renameSync(sql, join(root, 'damaged'));
 
-  const healed = await startNode({ dataDir });
-  const posted = await post(healed);
-  const after = await readiness(healed);
-  await healed.stop();
+  const repaired = await startNode({ dataDir });
+  const posted = await post(repaired);
+  const after = await readReadiness(repaired);
+  await repaired.stop();
 
-  assert.match(notes, howTo);
-  assert.match(healed.output(), /The snapshot .* was put in its place/);
+  assert.match(notes, instructions);
+  assert.match(repaired.output(), /The snapshot .* was put in its place/);
   assert.is(posted.status, 200);
   assert.equal(after, { status: 200, notes: '' });
 });

@@ -1,6 +1,6 @@
 /**
- * A Redis that may evict counters: refused at start, and noted when it is changed under way. Real servers,
- * one of them a Cluster; users who may not ask for settings; and a whole node at the end.
+ * A Redis that may evict counters: refused at start, and reported when its settings change later. Uses real
+ * servers, one of them a Cluster, users without the right to read settings, and a whole node at the end.
  * Time limit: 180 s.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,34 +21,34 @@ import { startRedis } from '../support/redis-server.ts';
 
 const test = suite('eviction watch');
 
-interface Seen {
+interface Reports {
   readonly measured: number[];
   readonly lines: string[];
 }
 
-/** A watch over the servers at these addresses. */
-const onStore = async (
+/** Runs `task` with a watch of the servers at these addresses. */
+const withWatch = async (
   urls: readonly string[],
-  task: (watch: ReturnType<typeof createEvictionWatch>, seen: Seen) => Promise<void>,
+  task: (watch: ReturnType<typeof createEvictionWatch>, reports: Reports) => Promise<void>,
 ): Promise<void> => {
   const store = await openRedisStore({ urls });
-  const seen: Seen = { measured: [], lines: [] };
-  const line = (level: string) => (words: string) => void seen.lines.push(`${level}: ${words}`);
+  const reports: Reports = { measured: [], lines: [] };
+  const line = (level: string) => (message: string) => void reports.lines.push(`${level}: ${message}`);
   try {
     await task(
       createEvictionWatch({
         memorySettings: store.memorySettings,
-        measured: (servers) => seen.measured.push(servers),
+        onMeasured: (servers) => reports.measured.push(servers),
         log: { error: line('error'), warn: line('warn'), info: line('info') },
       }),
-      seen,
+      reports,
     );
   } finally {
     await store.close();
   }
 };
 
-const rejected = (promise: Promise<unknown>): Promise<string> =>
+const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => '',
     (error: Error) => error.message,
@@ -56,13 +56,13 @@ const rejected = (promise: Promise<unknown>): Promise<string> =>
 
 const evicting = ['maxmemory 100mb', 'maxmemory-policy allkeys-lru'];
 
-test('a node refuses to start on it, and names the setting and the cure', async () => {
+test('a node refuses to start on it, and names the setting and the remedy', async () => {
   const postgres = await startPostgres();
   const redis = await startRedis({ settings: evicting });
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-eviction-'));
   try {
     const databaseUrl = await postgres.database('eviction');
-    const words = await rejected(
+    const message = await messageOf(
       start(
         readConfig({
           REDIS_URL: redis.url,
@@ -75,10 +75,10 @@ test('a node refuses to start on it, and names the setting and the cure', async 
       ).then((running) => running.stop()),
     );
     assert.match(
-      words,
+      message,
       /^REDIS_URL: Redis at \S+ may evict counters: maxmemory-policy is allkeys-lru and max/,
     );
-    assert.match(words, /set maxmemory-policy noeviction there .*, then start again\.$/);
+    assert.match(message, /set maxmemory-policy noeviction there .*, then start again\.$/);
   } finally {
     await redis.dispose();
     await postgres.close();
@@ -89,50 +89,50 @@ test('a node refuses to start on it, and names the setting and the cure', async 
 test('a policy that evicts only keys that expire is refused as well: last votes are such keys', async () => {
   const redis = await startRedis({ settings: ['maxmemory 100mb', 'maxmemory-policy volatile-ttl'] });
   try {
-    await onStore([redis.url], async (watch) => {
-      assert.match(await rejected(watch.demandNone()), /maxmemory-policy is volatile-ttl/);
+    await withWatch([redis.url], async (watch) => {
+      assert.match(await messageOf(watch.assertNoEviction()), /maxmemory-policy is volatile-ttl/);
     });
   } finally {
     await redis.dispose();
   }
 });
 
-test('without a limit of memory such a policy is a note and a line of the log', async () => {
+test('without a memory limit such a policy gives a note and a log line', async () => {
   const redis = await startRedis({ settings: ['maxmemory-policy allkeys-lru'] });
   try {
-    await onStore([redis.url], async (watch, seen) => {
-      await watch.demandNone();
-      await watch.look();
-      assert.match(watch.notes().join(), /would evict counters if it had a memory limit: .*noeviction/);
-      assert.is(seen.lines.length, 1);
-      assert.match(seen.lines[0] ?? '', /^warn: /);
-      assert.equal(seen.measured, [0, 0]);
+    await withWatch([redis.url], async (watch, reports) => {
+      await watch.assertNoEviction();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /would evict counters if it had a memory limit: .*noeviction/);
+      assert.is(reports.lines.length, 1);
+      assert.match(reports.lines[0] ?? '', /^warn: /);
+      assert.equal(reports.measured, [0, 0]);
     });
   } finally {
     await redis.dispose();
   }
 });
 
-test('changed under way it is a note, one line of the log and a gauge, until changed back', async () => {
+test('after a change it gives a note, one log line and a gauge, until it is changed back', async () => {
   const redis = await startRedis({ settings: ['maxmemory 100mb'] });
   const operator = new Redis(redis.url);
   try {
-    await onStore([redis.url], async (watch, seen) => {
-      await watch.demandNone();
-      assert.equal([watch.notes(), seen.lines], [[], []]);
+    await withWatch([redis.url], async (watch, reports) => {
+      await watch.assertNoEviction();
+      assert.equal([watch.listNotes(), reports.lines], [[], []]);
 
       await operator.config('SET', 'maxmemory-policy', 'allkeys-lfu');
-      await watch.look();
-      await watch.look();
-      assert.match(watch.notes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
-      assert.is(seen.lines.length, 1);
-      assert.match(seen.lines[0] ?? '', /^error: .*allkeys-lfu/);
+      await watch.check();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
+      assert.is(reports.lines.length, 1);
+      assert.match(reports.lines[0] ?? '', /^error: .*allkeys-lfu/);
 
       await operator.config('SET', 'maxmemory-policy', 'noeviction');
-      await watch.look();
-      assert.equal(watch.notes(), []);
-      assert.match(seen.lines[1] ?? '', /^info: /);
-      assert.equal(seen.measured, [0, 1, 1, 0]);
+      await watch.check();
+      assert.equal(watch.listNotes(), []);
+      assert.match(reports.lines[1] ?? '', /^info: /);
+      assert.equal(reports.measured, [0, 1, 1, 0]);
     });
   } finally {
     operator.disconnect();
@@ -140,7 +140,7 @@ test('changed under way it is a note, one line of the log and a gauge, until cha
   }
 });
 
-test('where CONFIG is refused INFO tells, and the other way round; where both are, a note does', async () => {
+test('without CONFIG it reads INFO and the other way round; without both it gives a note', async () => {
   const redis = await startRedis({ settings: evicting });
   const operator = new Redis(redis.url);
   try {
@@ -151,15 +151,15 @@ test('where CONFIG is refused INFO tells, and the other way round; where both ar
     ]) {
       await operator.call('ACL', 'SETUSER', name ?? '', 'on', '>secret', '~*', '&*', '+@all', ...refused);
     }
-    const as = (name: string): string => redis.url.replace('redis://', `redis://${name}:secret@`);
+    const urlFor = (name: string): string => redis.url.replace('redis://', `redis://${name}:secret@`);
     for (const name of ['plain', 'settings']) {
-      await onStore([as(name)], async (watch) => {
-        assert.match(await rejected(watch.demandNone()), /maxmemory-policy is allkeys-lru/, name);
+      await withWatch([urlFor(name)], async (watch) => {
+        assert.match(await messageOf(watch.assertNoEviction()), /maxmemory-policy is allkeys-lru/, name);
       });
     }
-    await onStore([as('neither')], async (watch) => {
-      await watch.demandNone();
-      assert.match(watch.notes().join(), /does not tell its maxmemory-policy/);
+    await withWatch([urlFor('neither')], async (watch) => {
+      await watch.assertNoEviction();
+      assert.match(watch.listNotes().join(), /does not tell its maxmemory-policy/);
     });
   } finally {
     operator.disconnect();
@@ -167,16 +167,16 @@ test('where CONFIG is refused INFO tells, and the other way round; where both ar
   }
 });
 
-test('of a Cluster every primary is asked, and the one that may evict is named', async () => {
+test('on a Cluster it reads every primary, and names the one that may evict', async () => {
   const cluster = await startRedisCluster();
   const third = cluster.servers[2];
   const operator = new Redis(third?.url ?? '');
   try {
     await operator.config('SET', 'maxmemory', '100mb');
     await operator.config('SET', 'maxmemory-policy', 'allkeys-random');
-    await onStore(cluster.urls, async (watch) => {
-      const words = await rejected(watch.demandNone());
-      assert.match(words, `Redis at 127.0.0.1:${third?.port} may evict counters`);
+    await withWatch(cluster.urls, async (watch) => {
+      const message = await messageOf(watch.assertNoEviction());
+      assert.match(message, `Redis at 127.0.0.1:${third?.port} may evict counters`);
     });
   } finally {
     operator.disconnect();
@@ -184,7 +184,7 @@ test('of a Cluster every primary is asked, and the one that may evict is named',
   }
 });
 
-test('a node whose Redis is changed under way says so within a minute, and goes on', async () => {
+test('a node whose Redis changes later reports it within a minute, and keeps running', async () => {
   const postgres = await startPostgres();
   const redis = await startRedis();
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-eviction-'));

@@ -1,5 +1,5 @@
 /**
- * The operator's caps and rates on a whole node: every one of those settings is felt by clients.
+ * The operator's caps and rate limits on a whole node: each setting takes effect for clients.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

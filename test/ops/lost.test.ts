@@ -1,5 +1,5 @@
 /**
- * A node whose embedded SQL ends: it says so, drains, ends with 1, and the next one finds everything.
+ * A node whose embedded SQL ends: it reports that, drains, exits with 1, and the next node finds all data.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -14,25 +14,25 @@ import { makeBareFolder } from '../support/sql-template.ts';
 const test = suite('a lost store');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-lost-'));
 const dataDir = join(folder, 'data');
-/** The database's socket is made in here, so that it can be found. */
+/** TMPDIR of the node: holds the socket of its database, so that the test can find it. */
 const temporary = join(folder, 't');
 mkdirSync(temporary);
 test.before(() => makeBareFolder(dataDir));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const begin = () => startNode({ dataDir, settings: { DEMO: 'on', TMPDIR: temporary } });
+const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on', TMPDIR: temporary } });
 const demo = (): DemoFile => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
 
-/** A malformed first message ends a backend, and the embedded one is all there is. */
+/** A malformed first message ends a backend of the database; the embedded one has only one backend. */
 const endDatabase = (): void => {
-  const [place = ''] = readdirSync(temporary).filter((name) => name.startsWith('rollcall-sql-'));
-  const socket = connect(join(temporary, place, 's'));
+  const [socketFolder = ''] = readdirSync(temporary).filter((name) => name.startsWith('rollcall-sql-'));
+  const socket = connect(join(temporary, socketFolder, 's'));
   socket.on('error', () => socket.destroy()).resume();
   socket.write(Buffer.concat([Buffer.from([0, 0, 0, 20, 0, 3, 0, 0]), Buffer.from('user\0nobody\0')]));
 };
 
-test('it drains and ends with 1 and clear words, and what it acknowledged is there afterwards', async () => {
-  const node = await begin();
+test('it drains, exits with 1 and a clear message, and loses nothing acknowledged', async () => {
+  const node = await startDemoNode();
   const { bot } = demo();
   const posted = await fetch(`${node.url}/bots/stats`, {
     method: 'POST',
@@ -52,7 +52,7 @@ test('it drains and ends with 1 and clear words, and what it acknowledged is the
     .filter((line) => line.startsWith('{'));
   assert.not.match(log.join('\n'), 'rc_bot_');
 
-  const next = await begin();
+  const next = await startDemoNode();
   const shown = await (await fetch(`${next.url}/bots/${bot.id}`)).json();
   assert.is((await next.stop()).code, 0);
   assert.is((shown as { servers: number }).servers, 424_242);

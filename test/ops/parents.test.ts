@@ -1,6 +1,6 @@
 /**
- * The server and the processes around it: it drains when the npm that started it gets SIGTERM and when its
- * terminal closes, and drains as always when nobody reads its output any more.
+ * The server and its parent processes: it drains when the npm that started it gets SIGTERM and when its
+ * terminal closes, and it still drains on SIGTERM when its output is closed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ const template = join(folder, 'template');
 test.before(() => makeBareFolder(template));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const copyOf = (name: string): string => {
+const copyTemplate = (name: string): string => {
   const dataDir = join(folder, name);
   cpSync(template, dataDir, { recursive: true });
   return dataDir;
@@ -29,7 +29,7 @@ const isDrained = (dataDir: string): boolean =>
   JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open === false;
 
 test('SIGTERM to npm start drains the server', async () => {
-  const dataDir = copyOf('npm');
+  const dataDir = copyTemplate('npm');
   const npm = spawn('npm', ['start'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,15 +46,15 @@ test('SIGTERM to npm start drains the server', async () => {
   npm.stderr.resume();
   await Promise.race([ready, closed]);
   npm.kill('SIGTERM');
-  // Not the end of npm: every process that could write to its output has ended.
+  // `close` comes when every process that holds the output has ended, not only npm.
   await closed;
 
   assert.match(output, 'Draining');
   assert.ok(isDrained(dataDir));
 });
 
-test('it drains as always when its output is closed, and ends with 0', async () => {
-  const dataDir = copyOf('output');
+test('it drains and exits with 0 also when its output is closed', async () => {
+  const dataDir = copyTemplate('output');
   const node = spawnNode({ dataDir });
   await node.ready;
   node.closeOutput();
@@ -65,10 +65,10 @@ test('it drains as always when its output is closed, and ends with 0', async () 
 });
 
 test('a terminal that closes drains it', async () => {
-  const dataDir = copyOf('terminal');
+  const dataDir = copyTemplate('terminal');
   const node = spawnNode({ dataDir });
   await node.ready;
-  // One comes from the terminal, one from the launcher.
+  // One signal from the terminal, one from the launcher.
   node.signal('SIGHUP');
   node.signal('SIGHUP');
 

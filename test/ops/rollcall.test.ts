@@ -1,5 +1,5 @@
 /**
- * The composition root: a node that starts, answers its demo tokens, and stops without leaving anything.
+ * The composition root: a node starts, accepts its demo tokens, and stops without leaving a lock.
  */
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ test.before(async () => {
 });
 test.after(() => world.close());
 
-test('the demo tokens post stats and vote, and everybody reads the totals', async () => {
+test('the demo tokens post stats and vote, and any client reads the totals', async () => {
   const { url, demo } = world;
   const posted = await fetch(`${url}/bots/stats`, {
     method: 'POST',
@@ -36,21 +36,21 @@ test('the demo tokens post stats and vote, and everybody reads the totals', asyn
   assert.match(bot, '"servers":18446744073709551557,');
 });
 
-test('the demo tokens redeem votes of the demo as credits, for which there is a shop', async () => {
+test('the demo tokens redeem votes as credits, and there is a shop', async () => {
   const { url, demo } = world;
-  const jsonOf = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
-  const read = async (path: string) => jsonOf(await fetch(`${url}${path}`));
+  const parseJson = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
+  const read = async (path: string) => parseJson(await fetch(`${url}${path}`));
   for (const [target, headers] of [
     [`bots/${demo.bot.id}`, { 'Bot-Auth': demo.bot.token }],
     [`bots/${demo.bot.id}`, { 'Team-Auth': demo.team.token }],
     [`servers/${demo.server.id}`, { 'Server-Auth': demo.server.token }],
     [`servers/${demo.server.id}`, { 'User-Auth': demo.user.token }],
   ] as const) {
-    const worth = await read(`/${target}/votes/credit-tiers`);
-    assert.ok(worth.tiers.length > 1 && worth.total_credits > 0, JSON.stringify(worth));
+    const value = await read(`/${target}/votes/credit-tiers`);
+    assert.ok(value.tiers.length > 1 && value.total_credits > 0, JSON.stringify(value));
     const before = await read(`/${target}/votes/credits`);
     const redeemed = await fetch(`${url}/${target}/votes/credits?votes=2`, { method: 'POST', headers });
-    const { context } = await jsonOf(redeemed);
+    const { context } = await parseJson(redeemed);
     const after = await read(`/${target}/votes/credits`);
 
     assert.is(redeemed.status, 200, JSON.stringify(context));
@@ -63,7 +63,7 @@ test('the demo tokens redeem votes of the demo as credits, for which there is a 
   assert.equal([items.length, benefits.length, coupons.length], [2, 1, 1]);
 });
 
-test('demo.json names this node, and only its owner reads it', () => {
+test('demo.json has the addresses of this node, and only its owner can read it', () => {
   const path = join(world.dataDir, 'demo.json');
 
   assert.is(statSync(path).mode & 0o777, 0o600);
@@ -71,7 +71,7 @@ test('demo.json names this node, and only its owner reads it', () => {
   assert.is(world.demo.admin_url, world.adminUrl);
 });
 
-test('a node without work left stops, and its folder is free', async () => {
+test('a node stops, also twice, and unlocks its folder', async () => {
   const other = await openWorld();
 
   await other.stop();
@@ -82,7 +82,7 @@ test('a node without work left stops, and its folder is free', async () => {
 });
 
 for (const setting of ['PORT', 'ADMIN_PORT']) {
-  test(`a taken ${setting} is told before a directory is made`, async () => {
+  test(`a start with a taken ${setting} fails before it creates a directory`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-taken-'));
     const { port } = new URL(world.url);
     const ports = { PORT: '0', ADMIN_PORT: '0', [setting]: port };

@@ -1,6 +1,6 @@
 /**
- * The set-up, on a project of two files with an npm of our own making: installs once however many start,
- * begins again after an attempt that was cut off, passes signals and exit codes on, and fails in words.
+ * The set-up, on a project of two files with a fake npm: several starts install once, an interrupted
+ * installation begins again, signals and exit codes pass through, and a failure has a clear message.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -38,13 +38,13 @@ test.before.each(() => {
   );
   writeFileSync(
     join(root, 'script.ts'),
-    `const words: string[] = process.argv.slice(2); console.log('script', ...words); process.exitCode = 7;`,
+    `const args: string[] = process.argv.slice(2); console.log('script', ...args); process.exitCode = 7;`,
   );
   fakeNpm('');
 });
 test.after.each(() => rmSync(root, { recursive: true, force: true }));
 
-/** Notes each run; does `first`; then lays down a Node as a real installation would. */
+/** Writes an npm that logs each run, runs `first`, and then installs a Node as the real one does. */
 const fakeNpm = (first: string): void => {
   const lines = [
     '#!/bin/sh',
@@ -56,13 +56,13 @@ const fakeNpm = (first: string): void => {
   writeFileSync(join(root, 'bin/npm'), lines.join('\n'));
   chmodSync(join(root, 'bin/npm'), 0o755);
 };
-const start = (...words: string[]): ChildProcess =>
-  spawn(process.execPath, ['ops/setup/run.mjs', ...words], {
+const start = (...args: string[]): ChildProcess =>
+  spawn(process.execPath, ['ops/setup/run.mjs', ...args], {
     cwd: root,
     env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-const ended = (child: ChildProcess): Promise<{ code: number | null; output: string }> => {
+const waitForEnd = (child: ChildProcess): Promise<{ code: number | null; output: string }> => {
   let output = '';
   const collect = (chunk: Buffer): void => {
     output += chunk.toString();
@@ -71,9 +71,9 @@ const ended = (child: ChildProcess): Promise<{ code: number | null; output: stri
   child.stderr?.on('data', collect);
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
 };
-const run = (...words: string[]) => ended(start(...words));
-const installations = (): number => readFileSync(join(root, 'runs'), 'utf8').split('\n').length - 1;
-const appears = async (path: string): Promise<void> => {
+const run = (...args: string[]) => waitForEnd(start(...args));
+const countInstallations = (): number => readFileSync(join(root, 'runs'), 'utf8').split('\n').length - 1;
+const waitForFile = async (path: string): Promise<void> => {
   while (!existsSync(join(root, path))) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
@@ -84,7 +84,7 @@ test('the first start installs, the second does not; arguments and exit code pas
   assert.match(first.output, /Installing the libraries[\s\S]*script a --b/);
   assert.equal(second, { code: 7, output: 'script\n' });
   assert.is(first.code, 7);
-  assert.is(installations(), 1);
+  assert.is(countInstallations(), 1);
 });
 
 test('a changed dependency installs again', async () => {
@@ -93,7 +93,7 @@ test('a changed dependency installs again', async () => {
   writeFileSync(join(root, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
   await run('script.ts');
 
-  assert.is(installations(), 2);
+  assert.is(countInstallations(), 2);
 });
 
 test('two starts at once install once', async () => {
@@ -102,16 +102,16 @@ test('two starts at once install once', async () => {
 
   assert.match(one.output, /script one/);
   assert.match(other.output, /script other/);
-  assert.match(one.output + other.output, /waiting for it/);
-  assert.is(installations(), 1);
+  assert.match(one.output + other.output, /Waiting for it to finish/);
+  assert.is(countInstallations(), 1);
 });
 
-test('an installation that was killed is begun again from nothing', async () => {
+test('an installation that was killed begins again from nothing', async () => {
   fakeNpm('mkdir -p node_modules/half; sleep 60');
-  const cut = start('script.ts');
-  const end = ended(cut);
-  await appears('node_modules/half');
-  cut.kill('SIGTERM');
+  const interrupted = start('script.ts');
+  const end = waitForEnd(interrupted);
+  await waitForFile('node_modules/half');
+  interrupted.kill('SIGTERM');
   assert.is((await end).code, 130);
 
   fakeNpm('');
@@ -121,27 +121,27 @@ test('an installation that was killed is begun again from nothing', async () => 
   assert.not.ok(existsSync(join(root, 'node_modules/half')));
 });
 
-for (const [title, first, words] of [
+for (const [title, first, expected] of [
   [
     'an unreachable registry',
     'echo npm error code ECONNREFUSED; exit 1',
     /could not be reached[\s\S]*HTTPS_PROXY/,
   ],
   ['a full disk', 'echo npm error ENOSPC; exit 1', /disk is full/],
-  ['a failure never seen', 'echo some reason; exit 1', /some reason[\s\S]*Everything npm said is in/],
+  ['an unknown failure', 'echo some reason; exit 1', /some reason[\s\S]*The whole output of npm is in/],
   ['no Node installed', 'exit 0', /the installed Node does not start/],
 ] as const) {
-  test(`${title} ends the start in words on what to do`, async () => {
+  test(`${title} ends the start with a message that says what to do`, async () => {
     fakeNpm(first);
     const { code, output } = await run('script.ts');
 
     assert.is(code, 1);
-    assert.match(output, words);
+    assert.match(output, expected);
     assert.not.match(output, /at .*\.mjs/);
   });
 }
 
-test('a native part that does not load ends the start, and the next begins from nothing', async () => {
+test('a native package that does not load ends the start, and the next one begins from nothing', async () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   manifest.dependencies.lmdb = '1.0.0';
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
@@ -149,14 +149,14 @@ test('a native part that does not load ends the start, and the next begins from 
 
   const { code, output } = await run('script.ts');
   assert.is(code, 1);
-  assert.match(output, /a native part does not load: Error: Cannot find module/);
+  assert.match(output, /a native package does not load: Error: Cannot find module/);
 
   fakeNpm('mkdir -p node_modules/lmdb && echo "module.exports = 1" > node_modules/lmdb/index.js');
   assert.is((await run('script.ts')).code, 7);
   assert.not(existsSync(join(root, 'node_modules/stale')));
 });
 
-test('a signal reaches the script, and how it ended reaches the caller', async () => {
+test('a signal reaches the script, and its exit code reaches the caller', async () => {
   appendFileSync(
     join(root, 'script.ts'),
     `process.on('SIGTERM', () => { console.log('drained'); process.exit(3); });
@@ -164,7 +164,7 @@ test('a signal reaches the script, and how it ended reaches the caller', async (
     console.log('ready');`,
   );
   const child = start('script.ts');
-  const end = ended(child);
+  const end = waitForEnd(child);
   await new Promise<void>((resolve) => {
     child.stdout?.on('data', (chunk: Buffer) => chunk.includes('ready') && resolve());
   });
@@ -175,11 +175,11 @@ test('a signal reaches the script, and how it ended reaches the caller', async (
   assert.match(output, /drained/);
 });
 
-/** Real npm on this project, whose script ends when its launcher lets go of it. */
-const startThroughNpm = async (command: string, ...words: string[]) => {
+/** Runs the real npm on this project. Its script ends when its launcher disconnects. */
+const startThroughNpm = async (command: string, ...args: string[]) => {
   appendFileSync(
     join(root, 'script.ts'),
-    `process.on('disconnect', () => { console.log('let go'); process.exit(); });
+    `process.on('disconnect', () => { console.log('disconnected'); process.exit(); });
     setTimeout(() => process.exit(), 20_000);
     console.log('pids', process.ppid, JSON.stringify(process.env.npm_lifecycle_event));`,
   );
@@ -188,12 +188,12 @@ const startThroughNpm = async (command: string, ...words: string[]) => {
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
   await run('--bin', 'node', '--version');
   rmSync(join(root, 'bin/npm'));
-  const child = spawn(command, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  const end = ended(child);
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const end = waitForEnd(child);
   const launcher = await new Promise<number>((resolve) => {
     child.stdout?.on('data', (chunk: Buffer) => {
-      const found = /pids (\d+) "start"/.exec(chunk.toString())?.[1];
-      if (found !== undefined) resolve(Number(found));
+      const pid = /pids (\d+) "start"/.exec(chunk.toString())?.[1];
+      if (pid !== undefined) resolve(Number(pid));
     });
   });
   return { child, end, launcher };
@@ -207,20 +207,20 @@ for (const [title, signal, pick] of [
   ['the shell of npm is killed', 'SIGKILL', (_npm: number, launcher: number) => parentOf(launcher)],
   ['the launcher is killed', 'SIGKILL', (_npm: number, launcher: number) => launcher],
 ] as const) {
-  test(`when ${title}, the script is let go of and all ends`, async () => {
+  test(`when ${title}, the script is disconnected and all processes end`, async () => {
     const { child, end, launcher } = await startThroughNpm('npm', 'start');
     process.kill(pick(child.pid ?? -1, launcher), signal);
 
-    assert.match((await end).output, 'let go');
+    assert.match((await end).output, 'disconnected');
   });
 }
 
-test('npm in the background goes on when the shell that started it ends', async () => {
+test('npm in the background keeps running when the shell that started it ends', async () => {
   const script = 'npm start & echo "npm $!"; wait';
   const { child, end, launcher } = await startThroughNpm('sh', '-c', script);
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('exit', resolve));
-  // The launcher looks four times a second.
+  // The launcher polls its parents four times a second.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   process.kill(launcher, 0);
   process.kill(launcher, 'SIGKILL');
@@ -228,24 +228,24 @@ test('npm in the background goes on when the shell that started it ends', async 
   assert.match((await end).output, /npm \d+/);
 });
 
-test('types are taken off once for a text, and never kept for another one', async () => {
-  const kept = join(root, 'node_modules/.rollcall/stripped');
+test('the types of a text are stripped once, and a changed text is stripped again', async () => {
+  const cache = join(root, 'node_modules/.rollcall/stripped');
   await run('script.ts');
-  const [file = ''] = readdirSync(kept);
-  const madeMs = statSync(join(kept, file)).mtimeMs;
+  const [file = ''] = readdirSync(cache);
+  const writtenMs = statSync(join(cache, file)).mtimeMs;
 
   assert.equal(await run('script.ts'), { code: 7, output: 'script\n' });
-  assert.is(statSync(join(kept, file)).mtimeMs, madeMs, 'the same text is not stripped again');
+  assert.is(statSync(join(cache, file)).mtimeMs, writtenMs, 'the same text is not stripped again');
 
   appendFileSync(join(root, 'script.ts'), `console.log('changed' satisfies string);`);
   assert.is((await run('script.ts')).output, 'script\nchanged\n');
 
-  truncateSync(join(kept, file), statSync(join(kept, file)).size - 5);
+  truncateSync(join(cache, file), statSync(join(cache, file)).size - 5);
   assert.is((await run('script.ts')).output, 'script\nchanged\n');
-  assert.equal(readdirSync(kept), [file], 'one file per source');
+  assert.equal(readdirSync(cache), [file], 'one file per source');
 });
 
-test('a script runs where nothing can be kept', async () => {
+test('a script runs where the cache cannot be written', async () => {
   fakeNpm('mkdir -p node_modules/.rollcall && touch node_modules/.rollcall/stripped');
 
   assert.is((await run('script.ts')).output.endsWith('script\n'), true);
@@ -258,13 +258,13 @@ test('a tool of node_modules/.bin runs with --bin', async () => {
   assert.equal(await run('--bin', 'tool', 'x'), { code: 0, output: 'tool x\n' });
 });
 
-test('every way to start a node gives Node the same words', () => {
+test('every way to start a node gives Node the same options', () => {
   const text = (file: string): string =>
     readFileSync(new URL(`../../ops/deploy/${file}`, import.meta.url), 'utf8');
-  const ways = { docker: text('docker/Dockerfile'), systemd: text('systemd/rollcall.service') };
-  const line = nodeFlags.join(' ');
-  assert.ok(ways.systemd.includes(`/node ${line} ops/main.ts`), `systemd: ${line}`);
-  assert.ok(ways.docker.includes(JSON.stringify(nodeFlags).slice(1, -1).replaceAll(',', ', ')), 'docker');
+  const texts = { docker: text('docker/Dockerfile'), systemd: text('systemd/rollcall.service') };
+  const options = nodeFlags.join(' ');
+  assert.ok(texts.systemd.includes(`/node ${options} ops/main.ts`), `systemd: ${options}`);
+  assert.ok(texts.docker.includes(JSON.stringify(nodeFlags).slice(1, -1).replaceAll(',', ', ')), 'docker');
 });
 
 test.run();

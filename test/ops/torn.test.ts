@@ -1,6 +1,6 @@
 /**
- * A SQL folder torn soon after a first start or an import: healed from a snapshot of that moment; and when
- * there is none, the start says what is lost, what is left and what to do, and changes nothing.
+ * A SQL folder that is torn soon after a first start or an import is replaced by the snapshot of that time.
+ * Without a snapshot the start reports what is lost, what is left and what to do, and changes nothing.
  */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const dataDir = join(root, 'data');
 test.before(() => makeBareFolder(dataDir));
 test.after(() => rmSync(root, { recursive: true, force: true }));
 
-const begin = () => startNode({ dataDir, settings: { DEMO: 'on' } });
+const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on' } });
 const demoBot = (): DemoFile['bot'] => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')).bot;
 const post = async (url: string, servers: number): Promise<void> => {
   const { status } = await fetch(`${url}/bots/stats`, {
@@ -28,62 +28,62 @@ const post = async (url: string, servers: number): Promise<void> => {
   });
   assert.is(status, 200);
 };
-const shown = async (url: string): Promise<unknown> => {
+const readServers = async (url: string): Promise<unknown> => {
   const bot = (await (await fetch(`${url}/bots/${demoBot().id}`)).json()) as { servers: number };
   return bot.servers;
 };
-/** The test runner's limit is the limit. */
-const snapshotAppears = async (): Promise<void> => {
+/** Has no deadline of its own: the limit of the test runner applies. */
+const waitForSnapshot = async (): Promise<void> => {
   const isThere = () => globSync('*/manifest.json', { cwd: join(dataDir, 'snapshots') }).length > 0;
   while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
-/** What a start that is refused says. */
-const refusal = async (): Promise<string> => {
+/** Starts a node, expects it to fail, and resolves to its output. */
+const startRefused = async (): Promise<string> => {
   const node = spawnNode({ dataDir, settings: { DEMO: 'on' } });
   assert.is((await node.exited).code, 1);
   return node.output();
 };
 
-test('minutes after its first start a node is healed from the snapshot of that start', async () => {
-  const first = await begin();
-  await snapshotAppears();
+test('a node torn minutes after its first start is repaired from the snapshot of that start', async () => {
+  const first = await startDemoNode();
+  await waitForSnapshot();
   await post(first.url, 4_242);
   await first.kill();
   damage(dataDir);
 
-  const next = await begin();
-  const servers = await shown(next.url);
+  const next = await startDemoNode();
+  const servers = await readServers(next.url);
   await next.stop();
 
   assert.match(next.output(), /could not be used .* The snapshot .* was put in its place/);
   assert.is(servers, 4_242);
 });
 
-test('without a snapshot the start says what is lost, what is left, and what to do', async () => {
+test('without a snapshot the start reports what is lost, what is left, and what to do', async () => {
   rmSync(join(dataDir, 'snapshots'), { recursive: true });
   damage(dataDir);
 
   for (const sqlThere of [true, false]) {
     if (!sqlThere) rmSync(join(dataDir, 'sql'), { recursive: true });
-    const words = await refusal();
+    const output = await startRefused();
 
-    assert.match(words, /Lost, unless a backup has them, are listings, users, edits/);
-    assert.match(words, `counters (totals of stats, clicks and votes) are still in ${join(dataDir, 'hot')}`);
-    assert.match(words, /With a backup: restore it .*reflush.* Without one: import the directory/);
-    assert.not.match(words, 'never seen');
+    assert.match(output, /Lost, unless a backup has them, are listings, users, edits/);
+    assert.match(output, `counters (totals of stats, clicks and votes) are still in ${join(dataDir, 'hot')}`);
+    assert.match(output, /With a backup: restore it .*reflush.* Without one: import the directory/);
+    assert.not.match(output, 'never seen');
     assert.is(existsSync(join(dataDir, 'sql')), sqlThere, 'no new database beside counters it does not fit');
     assert.not(existsSync(join(dataDir, 'snapshots')));
   }
 });
 
-test('a copy from before there was a directory is not taken for it', async () => {
+test('a copy from before the directory existed is not used in its place', async () => {
   await makeBareFolder(dataDir);
   writeFileSync(join(dataDir, 'sql.state.json'), JSON.stringify({ open: true, boot: '', older: true }));
 
-  const words = await refusal();
+  const output = await startRefused();
 
-  assert.match(words, 'a copy from before the directory was there');
-  assert.match(words, 'the counters (totals of stats, clicks and votes) are still in the hot store');
+  assert.match(output, 'a copy from before the directory was there');
+  assert.match(output, 'the counters (totals of stats, clicks and votes) are still in the hot store');
 });
 
 test.run();

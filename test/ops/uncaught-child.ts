@@ -1,10 +1,10 @@
 /**
- * A process whose stop never ends, and that fails right away. Started by uncaught.test.ts.
+ * A process with an uncaught error whose stop never ends. Started by uncaught.test.ts.
  */
 import { endOnUncaught } from '../../ops/uncaught.ts';
 
 setInterval(() => {
-  // Something to live for.
+  // Keeps the process alive.
 }, 60_000);
 endOnUncaught({ stop: () => new Promise(() => {}), limitMs: 50 });
 throw new Error('a fault of the test');

@@ -1,6 +1,6 @@
 /**
- * Loaded into a real process before its program: SIGUSR2 makes an error that nothing catches, thrown at the
- * first signal and as a rejected promise at later ones. Started by uncaught.test.ts.
+ * Loaded into a real process before its program: the first SIGUSR2 throws an uncaught error, each later one
+ * rejects a promise that nothing handles. Used by uncaught.test.ts.
  */
 import { isMainThread } from 'node:worker_threads';
 

@@ -1,6 +1,5 @@
 /**
- * An error that nothing catches, in a real process: it is logged, the node drains, and the process ends
- * with 1.
+ * An uncaught error in a real process: it is logged, the node drains, and the process exits with 1.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +19,7 @@ test.before(() => makeBareFolder(dataDir));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const preload = new URL('./uncaught-preload.ts', import.meta.url).href;
-const begin = () =>
+const startDemoNode = () =>
   startNode({
     dataDir,
     settings: { DEMO: 'on', NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}` },
@@ -33,27 +32,27 @@ const post = async (url: string, servers: number): Promise<number> => {
   return (await fetch(`${url}/bots/stats`, { method: 'POST', headers, body })).status;
 };
 
-test('the node logs it, drains, ends with 1, and what it acknowledged is there afterwards', async () => {
-  const node = await begin();
+test('the node logs it, drains, exits with 1, and loses nothing acknowledged', async () => {
+  const node = await startDemoNode();
   assert.is(await post(node.url, 31_337), 200);
   node.signal('SIGUSR2');
   const { code, signal } = await node.exited;
 
   assert.is(signal, null);
   assert.is(code, 1);
-  assert.match(node.output(), /"level":60.*an error that nothing caught/);
+  assert.match(node.output(), /"level":60.*uncaught error: this process ends/);
   assert.match(node.output(), /a fault of the test, thrown/);
   const state = JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8'));
   assert.is(state.open, false, 'the stores were closed');
 
-  const next = await begin();
+  const next = await startDemoNode();
   const shown = await (await fetch(`${next.url}/bots/${demo().bot.id}`)).json();
   assert.is((await next.stop()).code, 0);
   assert.is((shown as { servers: number }).servers, 31_337);
 });
 
-test('further errors and a signal during the drain neither stop it nor make it end with 0', async () => {
-  const node = await begin();
+test('more errors and a signal during the drain neither stop it nor change the exit code', async () => {
+  const node = await startDemoNode();
   for (const name of ['SIGUSR2', 'SIGUSR2', 'SIGTERM'] as const) node.signal(name);
   const { code } = await node.exited;
 
@@ -62,12 +61,12 @@ test('further errors and a signal during the drain neither stop it nor make it e
   assert.is(JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open, false);
 });
 
-test('a stop that does not end is cut off', () => {
+test('a stop that does not end is cut off after its limit', () => {
   const child = fileURLToPath(new URL('./uncaught-child.ts', import.meta.url));
   const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, child], { encoding: 'utf8' });
 
   assert.is(status, 1);
-  assert.match(stdout, /an error that nothing caught/);
+  assert.match(stdout, /uncaught error: this process ends/);
 });
 
 test.run();

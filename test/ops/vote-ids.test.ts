@@ -1,5 +1,5 @@
 /**
- * Ids of votes: UUID version 7, all different over many draws of random bytes.
+ * The ids of votes: UUIDs of version 7, all different over many draws of random bytes.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +7,7 @@ import { createVoteIds } from '../../ops/vote-ids.ts';
 
 const test = suite('vote ids');
 
-test('ids are UUIDs of version 7, and no two are alike over several draws and sources', () => {
+test('ids are UUIDs of version 7, all different over several draws and sources', () => {
   const sources = [createVoteIds(), createVoteIds()];
   const ids = Array.from({ length: 2_000 }, (_, index) => (sources[index % 2] as () => string)());
 
@@ -17,7 +17,7 @@ test('ids are UUIDs of version 7, and no two are alike over several draws and so
   }
 });
 
-test('the random parts of ids made one after the other have nothing in common', () => {
+test('consecutive ids share no random part', () => {
   const newId = createVoteIds();
 
   const random = Array.from({ length: 600 }, () => newId().slice(-12));

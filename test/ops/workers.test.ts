@@ -1,6 +1,7 @@
 /**
- * Several processes on one port, on a real Redis and Postgres: both serve, one that is killed under load
- * comes back and nothing acknowledged is lost, and all are drained together. Time limit: 240 s.
+ * Several worker processes on one port, with a real Redis and Postgres: all of them serve, one that is
+ * killed under load is restarted and nothing acknowledged is lost, and all drain together. Time limit: 240
+ * s.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,8 +35,8 @@ test.before(async () => {
     { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
     { clock: Date.now, onWarning: () => {} },
   );
-  const filled = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
-  ({ bots, users } = await fillDirectory(stores.sql, filled));
+  const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
+  ({ bots, users } = await fillDirectory(stores.sql, sizes));
   await stores.close();
   const adminPort = await findFreePort();
   settings = {
@@ -57,14 +58,14 @@ test.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The processes that a process started and that still run. */
-const childrenOf = (pid: number): readonly number[] =>
+/** The running child processes of a process. */
+const listChildren = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
-const until = async (what: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
+const until = async (condition: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
   const endMs = performance.now() + 60_000;
   while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not in time: ${what}\n${supervisor.output()}`);
+    if (performance.now() > endMs) throw new Error(`not in time: ${condition}\n${supervisor.output()}`);
     await pause(20);
   }
 };
@@ -82,7 +83,7 @@ const areReady = async (): Promise<boolean> => {
   return replies.every(Boolean);
 };
 
-/** Posts to every bot one after another until stopped; knows what was sent and what was acknowledged. */
+/** Posts to every bot, one post after the other, until stopped. Records the last sent and acknowledged id. */
 const startPosting = () => {
   const sent = new Map<string, number>();
   const acknowledged = new Map<string, number>();
@@ -114,44 +115,44 @@ const startPosting = () => {
   };
 };
 
-test('each worker answers its operator, and the port is one', async () => {
-  assert.is(childrenOf(supervisor.pid).length, 2);
+test('each worker has its own operator port, and they share the public port', async () => {
+  assert.is(listChildren(supervisor.pid).length, 2);
   assert.ok(await areReady());
   assert.is((await client.ask(`${supervisor.url}/bots/${bots[0]}`)).status, 200);
 });
 
-test('a ban told to one worker holds at all of them, and so does its end', async () => {
+test('a ban through one worker applies to all of them, and so does its end', async () => {
   const [user = ''] = users;
   const first = Number(settings.ADMIN_PORT);
-  const look = async (): Promise<number> => {
-    // A connection of its own each time, so that the port hands them to both workers.
+  const readStatus = async (): Promise<number> => {
+    // A new connection each time, so that both workers get some.
     const headers = { 'User-Auth': tokenOf('user', user), Connection: 'close' };
     const response = await fetch(`${supervisor.url}/users/${user}/reminders`, { headers });
     await response.arrayBuffer();
     return response.status;
   };
   const allSay = async (status: number): Promise<boolean> =>
-    (await Promise.all(Array.from({ length: 32 }, look))).every((seen) => seen === status);
+    (await Promise.all(Array.from({ length: 32 }, readStatus))).every((seen) => seen === status);
   const operate = async (method: 'PUT' | 'DELETE', port: number): Promise<void> => {
     const headers = { Authorization: `Operator ${settings.ADMIN_TOKEN}` };
     const url = `http://127.0.0.1:${port}/users/${user}/ban`;
     assert.is((await client.ask(url, { method, headers })).status, 200);
   };
-  await until('both know the session', () => allSay(200));
+  await until('both workers accept the session', () => allSay(200));
 
   await operate('PUT', first + 1);
-  await until('banned at each worker', () => allSay(403));
+  await until('both workers refuse the user', () => allSay(403));
   await operate('DELETE', first);
-  await until('free at each worker', () => allSay(200));
+  await until('both workers accept the user', () => allSay(200));
 });
 
-test('a worker killed under load is started again, and nothing acknowledged is lost', async () => {
+test('a worker killed under load is restarted, and nothing acknowledged is lost', async () => {
   const posting = startPosting();
   await until('there is load', () => posting.acked() > 200);
-  const [victim = 0] = childrenOf(supervisor.pid);
+  const [victim = 0] = listChildren(supervisor.pid);
   process.kill(victim, 'SIGKILL');
-  await until('another one is there', async () => {
-    const now = childrenOf(supervisor.pid);
+  await until('another worker is ready', async () => {
+    const now = listChildren(supervisor.pid);
     return now.length === 2 && !now.includes(victim) && (await areReady());
   });
   const before = posting.acked();
@@ -166,17 +167,17 @@ test('a worker killed under load is started again, and nothing acknowledged is l
   }
 });
 
-test('all are drained together', async () => {
-  const workers = childrenOf(supervisor.pid);
+test('all workers drain together', async () => {
+  const workers = listChildren(supervisor.pid);
   const { code } = await supervisor.stop();
 
   assert.is(code, 0, supervisor.output());
   for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
 
-test('the first signal drains, the second ends all at once', async () => {
+test('the first signal drains, the second ends all workers at once', async () => {
   supervisor = await startNode({ dataDir: folder, settings: { ...settings, LEAVE_MS: '60000' } });
-  const workers = childrenOf(supervisor.pid);
+  const workers = listChildren(supervisor.pid);
   supervisor.signal('SIGINT');
   await until('it drains', () => supervisor.output().includes('Draining'));
   supervisor.signal('SIGINT');
@@ -185,19 +186,19 @@ test('the first signal drains, the second ends all at once', async () => {
   for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
 
-test('workers that cannot start end the start with words', async () => {
+test('workers that cannot start end the start with a message', async () => {
   const wrong = { ...settings, REDIS_URL: 'redis://127.0.0.1:1' };
-  const words = await startNode({ dataDir: folder, settings: wrong }).then(
+  const message = await startNode({ dataDir: folder, settings: wrong }).then(
     () => '',
     (error: Error) => error.message,
   );
 
-  assert.match(words, /could not start/);
+  assert.match(message, /could not start/);
 });
 
-test('settings that several processes cannot share are refused', () => {
+test('settings that do not fit several workers are refused', () => {
   const shared = { REDIS_URL: 'redis://127.0.0.1:6379', DATABASE_URL: 'postgres://a@127.0.0.1/b' };
-  const refusal = (environment: Record<string, string>): string => {
+  const messageOf = (environment: Record<string, string>): string => {
     try {
       readConfig({ WORKERS: '3', ...environment });
       return '';
@@ -206,11 +207,11 @@ test('settings that several processes cannot share are refused', () => {
     }
   };
 
-  assert.match(refusal({}), /embedded stores belong to one process/);
-  assert.match(refusal({ ...shared, PORT: '0' }), /workers share one port/);
-  assert.match(refusal({ ...shared, PORT: '9091' }), /workers take ADMIN_PORT 9090 to 9092/);
-  assert.match(refusal({ ...shared, ADMIN_PORT: '65534' }), /one of the ports from it on/);
-  assert.is(refusal(shared), '');
+  assert.match(messageOf({}), /embedded stores belong to one process/);
+  assert.match(messageOf({ ...shared, PORT: '0' }), /workers share one port/);
+  assert.match(messageOf({ ...shared, PORT: '9091' }), /workers take the ports 9090 to 9092/);
+  assert.match(messageOf({ ...shared, ADMIN_PORT: '65534' }), /set it to 1 to 65533/);
+  assert.is(messageOf(shared), '');
 });
 
 test.run();

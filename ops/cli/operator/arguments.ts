@@ -1,8 +1,9 @@
 /**
- * The words of one operator's command turned into a request, by the shapes of its row: path parameters are
- * words in their order, fields of the query and the body are options (`--start-at` for `start_at`).
+ * Turns the arguments of an operator's command into a request, by the schemas of its route: positional
+ * arguments are path parameters in their order, options are query and body fields (`--start-at` sets
+ * `start_at`).
  *
- * Pure. The server checks values; here only what cannot be sent at all is refused.
+ * Pure. The server checks the values; this file refuses only what cannot be sent. Used by run.ts.
  */
 import { parseArgs } from 'node:util';
 import type { TSchema } from 'typebox';
@@ -15,16 +16,17 @@ import { findNearest } from '../nearest.ts';
 
 export interface ParsedCommand {
   readonly operation: AdminOperation;
-  /** With its query. */
+  /** Path and query. */
   readonly path: string;
   /** `undefined` for no body. */
   readonly body: object | undefined;
-  /** A JSON file whose fields come before those of the options; `''` for none. */
+  /** A JSON file with body fields, which options override; `''` for none. */
   readonly bodyFile: string;
-  /** The answer as it came, for programs. */
+  /** Print the answer as JSON. */
   readonly json: boolean;
 }
 
+/** A field of the query or the body. */
 export interface Field {
   readonly name: string;
   readonly option: string;
@@ -34,18 +36,19 @@ export interface Field {
     readonly description?: string;
   };
   readonly required: boolean;
-  readonly place: 'query' | 'body';
+  readonly location: 'query' | 'body';
 }
 
-/** First words of commands: `bots`, `users` … */
+/** The first words of all commands: `bots`, `users` … */
 export const groups: readonly string[] = [
   ...new Set(adminOperations.map(({ command }) => command.split(' ')[0] ?? '')),
 ];
 
+/** The operations of a group: `bots approve`, `bots ban` … */
 export const listOperations = (group: string): readonly AdminOperation[] =>
   adminOperations.filter(({ command }) => command.startsWith(`${group} `));
 
-const listSchemaFields = (schema: TSchema | undefined, place: Field['place']): Field[] => {
+const listSchemaFields = (schema: TSchema | undefined, location: Field['location']): Field[] => {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Field['schema']>;
     required?: readonly string[];
@@ -55,36 +58,37 @@ const listSchemaFields = (schema: TSchema | undefined, place: Field['place']): F
     option: name.replaceAll('_', '-'),
     schema: field,
     required: required.includes(name),
-    place,
+    location,
   }));
 };
 
-/** Everything that can be said with an option. */
+/** All fields of the query and the body. */
 export const listFields = ({ route }: AdminOperation): readonly Field[] => [
   ...listSchemaFields(route.query, 'query'),
   ...listSchemaFields(route.body, 'body'),
 ];
 
-/** A list of objects has no words: it comes from a file. */
+/** An object, or a list of objects, cannot be written as an option: it comes from a file. */
 const isOptionField = ({ schema }: Field): boolean =>
   schema.type !== 'object' &&
   (schema.type !== 'array' || (schema as { items?: TSchema & { type?: string } }).items?.type !== 'object');
 
+/** The fields that options can set. */
 export const listOptionFields = (operation: AdminOperation): readonly Field[] =>
   listFields(operation).filter(isOptionField);
 
-/** `target_type` as it stands in a usage: `TARGET-TYPE`. */
+/** `target_type` → `TARGET-TYPE`, as in usage lines. */
 export const toParameterName = (name: string): string => name.replaceAll('_', '-').toUpperCase();
 
 const formatCommand = ({ command, route }: AdminOperation): string =>
   [command, ...listParameterNames(route.path).map(toParameterName)].join(' ');
 
-/** `bots approve ID`, with the options that cannot be left out. */
+/** `bots approve ID`, with required options. */
 export const formatShortUsage = (operation: AdminOperation): string => {
-  const needed = listOptionFields(operation).filter((field) => field.required);
-  const options = needed.map((field) => `--${field.option} ${describeValue(field)}`);
-  const file = listFields(operation).some((field) => field.required && !isOptionField(field));
-  return [formatCommand(operation), ...options, ...(file ? ['--file FILE'] : [])].join(' ');
+  const required = listOptionFields(operation).filter((field) => field.required);
+  const options = required.map((field) => `--${field.option} ${describeValue(field)}`);
+  const needsFile = listFields(operation).some((field) => field.required && !isOptionField(field));
+  return [formatCommand(operation), ...options, ...(needsFile ? ['--file FILE'] : [])].join(' ');
 };
 
 /** `bots approve ID [options]`. */
@@ -92,10 +96,11 @@ export const formatUsage = (operation: AdminOperation): string => `${formatShort
 
 const isNumber = ({ type }: Field['schema']): boolean => type === 'integer' || type === 'number';
 
+/** The kind of value an option takes: `N`, `TEXT`, or its choices. */
 export const describeValue = ({ name, schema }: Field): string => {
   const item = (schema as { items?: Field['schema'] }).items ?? schema;
   if (item.enum !== undefined) return item.enum.join('|');
-  // A page is a string to its schema, because its check has words of its own.
+  // The schema of `page` is a string, because its check has a message of its own.
   return isNumber(item) || name === 'page' ? 'N' : 'TEXT';
 };
 
@@ -104,32 +109,40 @@ const describeLength = ({ minLength, maxLength }: { minLength?: number; maxLengt
   return minLength ? `${minLength} to ${maxLength} characters.` : `Up to ${maxLength} characters.`;
 };
 
-/** What one line of help says about an option. */
+/** The help line of an option. */
 export const formatOption = (field: Field): string => {
   const { schema, required } = field;
   const item = (schema as { items?: Field['schema'] }).items ?? schema;
-  const told = schema.description ?? item.description ?? '';
+  const description = schema.description ?? item.description ?? '';
   const example = (item as { examples?: readonly unknown[] }).examples?.[0];
-  const words = [
-    required ? 'Needed.' : '',
-    told || describeLength(item as { maxLength?: number }),
-    told === '' && typeof example === 'string' && example.length <= 40 ? `For example "${example}".` : '',
-    schema.type === 'array' ? 'Repeat it for more than one.' : '',
-    schema.type === 'boolean' && told === '' ? 'Yes; no when absent.' : '',
+  const sentences = [
+    required ? 'Required.' : '',
+    description || describeLength(item as { maxLength?: number }),
+    description === '' && typeof example === 'string' && example.length <= 40
+      ? `For example "${example}".`
+      : '',
+    schema.type === 'array' ? 'Repeat the option for several values.' : '',
+    schema.type === 'boolean' && description === '' ? 'Sets it to yes; without the option it is no.' : '',
   ];
-  return words.filter(Boolean).join(' ');
+  return sentences.filter(Boolean).join(' ');
 };
 
-/** Parameters of the path with what is known of them: `ID` and `Id of a user.` */
-export const listParameters = ({ route }: AdminOperation): readonly { said: string; told: string }[] => {
+/** A line of a help text: what to type, and what it does. */
+export interface HelpLine {
+  readonly syntax: string;
+  readonly description: string;
+}
+
+/** The help lines of the path parameters: `ID` and `Id of a user.` */
+export const listParameters = ({ route }: AdminOperation): readonly HelpLine[] => {
   const { properties = {} } = route.params as { properties?: Record<string, Field['schema']> };
   return listParameterNames(route.path).map((name) => ({
-    said: toParameterName(name),
-    told: properties[name]?.description ?? '',
+    syntax: toParameterName(name),
+    description: properties[name]?.description ?? '',
   }));
 };
 
-/** Fields that only a file can give. */
+/** The fields that only `--file` can set. */
 export const listFileFields = (operation: AdminOperation): readonly Field[] =>
   listFields(operation).filter((field) => !isOptionField(field));
 
@@ -141,55 +154,55 @@ const parseValue = (field: Field, given: string | boolean | readonly (string | b
 };
 
 const buildOptions = (operation: AdminOperation) => {
-  const named = listOptionFields(operation).map((field) => [
+  const options = listOptionFields(operation).map((field) => [
     field.option,
     field.schema.type === 'boolean'
       ? ({ type: 'boolean' } as const)
       : ({ type: 'string', multiple: field.schema.type === 'array' } as const),
   ]);
-  return { ...Object.fromEntries(named), json: { type: 'boolean' }, file: { type: 'string' } } as const;
+  return { ...Object.fromEntries(options), json: { type: 'boolean' }, file: { type: 'string' } } as const;
 };
 
-const buildPath = ({ route }: AdminOperation, words: readonly string[]): string =>
+const buildPath = ({ route }: AdminOperation, parameters: readonly string[]): string =>
   listParameterNames(route.path).reduce(
-    (path, name, index) => path.replace(`{${name}}`, encodeURIComponent(words[index] ?? '')),
+    (path, name, index) => path.replace(`{${name}}`, encodeURIComponent(parameters[index] ?? '')),
     route.path,
   );
 
-/** What a path can carry: no slash, no control character, and not what addresses mean by dots. */
-const isPathArgument = (word: string): boolean =>
-  !['', '.', '..'].includes(word) && !word.includes('/') && new RegExp(plainText).test(word);
+/** Whether a path segment can hold the text: no slash, no control character, not `.` or `..`. */
+const isPathArgument = (text: string): boolean =>
+  !['', '.', '..'].includes(text) && !text.includes('/') && new RegExp(plainText).test(text);
 
 type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
-const gather = (
+const collectFields = (
   operation: AdminOperation,
-  place: Field['place'],
+  location: Field['location'],
   values: OptionValues,
 ): Record<string, unknown> => {
   const fields = listOptionFields(operation).filter(
-    (field) => field.place === place && values[field.option] !== undefined,
+    (field) => field.location === location && values[field.option] !== undefined,
   );
   return Object.fromEntries(
     fields.map((field) => [field.name, parseValue(field, values[field.option] as string)]),
   );
 };
 
-/** The operation that these words name; throws words for the operator. */
-export const findOperation = (words: readonly string[]): AdminOperation => {
-  const [group = '', verb = ''] = words;
-  const found = adminOperations.find(({ command }) => command === `${group} ${verb}`);
-  if (found !== undefined) return found;
+/** Finds the operation of `bots approve …`. Throws `CommandError` with a hint for an unknown one. */
+export const findOperation = (argv: readonly string[]): AdminOperation => {
+  const [group = '', verb = ''] = argv;
+  const operation = adminOperations.find(({ command }) => command === `${group} ${verb}`);
+  if (operation !== undefined) return operation;
   const verbs = listOperations(group).map(({ command }) => command.split(' ')[1] ?? '');
-  const meant = findNearest(verb, verbs);
+  const nearest = findNearest(verb, verbs);
   const hint =
-    meant === null
-      ? `After "${group}" comes one of ${verbs.join(', ')}.`
-      : `Did you mean "${group} ${meant}"?`;
+    nearest === null
+      ? `The commands of "${group}" are ${verbs.join(', ')}.`
+      : `Did you mean "${group} ${nearest}"?`;
   throw new CommandError(`There is no command "${group} ${verb}". ${hint}`, 2);
 };
 
-/** Throws words for the operator, exit code 2, when they cannot be turned into a request. */
+/** Parses a command. Throws `CommandError` with exit code 2 when the arguments do not make a request. */
 export const parseCommand = (argv: readonly string[]): ParsedCommand => {
   const operation = findOperation(argv);
   const usage =
@@ -198,16 +211,18 @@ export const parseCommand = (argv: readonly string[]): ParsedCommand => {
   const names = listParameterNames(operation.route.path);
   const missing = names[parsed.positionals.length];
   if (missing !== undefined) throw new CommandError(`${toParameterName(missing)} is missing.\n${usage}`, 2);
-  const further = parsed.positionals[names.length];
-  if (further !== undefined) throw new CommandError(`"${further}" is one word too many.\n${usage}`, 2);
-  const odd = parsed.positionals.find((word) => !isPathArgument(word));
-  if (odd !== undefined) throw new CommandError(`${JSON.stringify(odd)} cannot be an id or a name.`, 2);
-  const query = new URLSearchParams(gather(operation, 'query', parsed.values) as Record<string, string>);
+  const extra = parsed.positionals[names.length];
+  if (extra !== undefined) throw new CommandError(`"${extra}" is one argument too many.\n${usage}`, 2);
+  const invalid = parsed.positionals.find((argument) => !isPathArgument(argument));
+  if (invalid !== undefined) throw new CommandError(`${JSON.stringify(invalid)} is not an id or a name.`, 2);
+  const query = new URLSearchParams(
+    collectFields(operation, 'query', parsed.values) as Record<string, string>,
+  );
   const path = buildPath(operation, parsed.positionals);
   return {
     operation,
     path: query.size === 0 ? path : `${path}?${query}`,
-    body: operation.route.body === undefined ? undefined : gather(operation, 'body', parsed.values),
+    body: operation.route.body === undefined ? undefined : collectFields(operation, 'body', parsed.values),
     bodyFile: String(parsed.values.file ?? ''),
     json: parsed.values.json === true,
   };

@@ -1,8 +1,10 @@
 /**
- * `npm run ops -- bots approve 123`: asks the private listener of a running node and shows its answer.
+ * `npm run ops -- bots approve 123`: sends a request to the private listener of a running node and prints
+ * the answer.
  *
- * The address and the token come from the settings (ADMIN_HOST, ADMIN_PORT, ADMIN_TOKEN, or the token file in
- * DATA_DIR). Never opens a store: a running node does the work, so caches and other nodes hear of it.
+ * The address and the token come from the settings (ADMIN_HOST, ADMIN_PORT, ADMIN_TOKEN, or the token file
+ * in DATA_DIR). Never opens a store: the node does the work, so that it updates caches and informs other
+ * nodes.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -33,7 +35,7 @@ const answerMsMax = 30_000;
 
 interface OperatorKey {
   readonly token: string;
-  /** Where it is from. */
+  /** The setting or the file it was read from. */
   readonly source: string;
 }
 
@@ -46,7 +48,7 @@ const findKey = (config: Config): OperatorKey => {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandError(
       `The operator's token is not in ${path} (${code}). ` +
-        "Say where the node's data is with DATA_DIR, or give ADMIN_TOKEN.",
+        "Set DATA_DIR to the node's data folder, or set ADMIN_TOKEN.",
     );
   }
 };
@@ -56,7 +58,7 @@ const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   try {
     const fields: unknown = JSON.parse(readFileSync(bodyFile, 'utf8'));
     if (typeof fields === 'object' && !Array.isArray(fields)) return JSON.stringify({ ...fields, ...body });
-    throw new Error('it must hold one JSON object, the fields of the request');
+    throw new Error('it must contain one JSON object with the fields of the request');
   } catch (error) {
     throw new CommandError(`--file ${bodyFile}: ${(error as Error).message}`);
   }
@@ -67,30 +69,30 @@ interface OperatorReply {
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
-/** What is not ours has no `message`, or no JSON at all. */
-const answerOf = async (response: Response, url: string): Promise<OperatorReply> => {
+/** Throws when the answer is not from Rollcall: its errors are JSON with a `message`. */
+const readReply = async (response: Response, url: string): Promise<OperatorReply> => {
   const answer: unknown = await response.json().catch(() => null);
   const isObject = typeof answer === 'object' && answer !== null;
   if (isObject && (response.ok || 'message' in answer)) {
     return { status: response.status, answer: answer as OperatorReply['answer'] };
   }
   throw new CommandError(
-    `What answers at ${url} is no operator's listener (HTTP ${response.status}). Is ADMIN_PORT right?`,
+    `The server at ${url} is not an operator's listener (HTTP ${response.status}). Check ADMIN_PORT.`,
   );
 };
 
 const createNoAnswerError = (error: Error, url: string): CommandError => {
   if (error.name === 'TimeoutError') {
-    const words = `${url} took longer than ${answerMsMax / 1_000} s. It may have done it all the same`;
-    return new CommandError(`${words}: look at "audit list".`);
+    const reason = `${url} did not answer within ${answerMsMax / 1_000} s`;
+    return new CommandError(`${reason}. It may have done the work: check with "audit list".`);
   }
-  const why = (error.cause as { code?: string } | undefined)?.code ?? error.message;
+  const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message;
   return new CommandError(
-    `No node answers at ${url} (${why}). Start it, or say where it is with ADMIN_HOST and ADMIN_PORT.`,
+    `No node answers at ${url} (${reason}). Start it, or set ADMIN_HOST and ADMIN_PORT to its address.`,
   );
 };
 
-const ask = async (
+const sendCommand = async (
   command: ParsedCommand,
   config: Config,
   { token }: OperatorKey,
@@ -105,10 +107,10 @@ const ask = async (
   }).catch((error: Error) => {
     throw createNoAnswerError(error, url);
   });
-  return answerOf(response, url);
+  return readReply(response, url);
 };
 
-/** `/short` of a refusal as what the operator wrote, or can write. */
+/** Turns the JSON pointer of an error (`/short`) into what the operator types (`--short`). */
 const findTypedName = ({ operation }: ParsedCommand, pointer: string): string => {
   const [name = ''] = pointer.slice(1).split('/');
   if (listParameterNames(operation.route.path).includes(name)) return toParameterName(name);
@@ -123,15 +125,17 @@ const describeRefusal = (
 ): string => {
   const context = (answer.context ?? {}) as Record<string, string>;
   const faults = Object.entries(context).filter(([name]) => name.startsWith('/'));
-  const lines = faults.map(([name, words]) => `  ${findTypedName(command, name)} ${words}`);
-  if (context.code === 'route_not_found') lines.push("  Is this the operator's listener? See ADMIN_PORT.");
-  if (status === 401) lines.push(`  The token is from ${source}. Is this the node that it belongs to?`);
-  if (context.outcome === 'unknown') lines.push('  It may have been done all the same: see "audit list".');
-  if (status === 500) lines.push(`  The node's log tells more, with the request id ${context.request_id}.`);
+  const lines = faults.map(([name, fault]) => `  ${findTypedName(command, name)} ${fault}`);
+  if (context.code === 'route_not_found')
+    lines.push("  Check that ADMIN_PORT is the port of the operator's listener.");
+  if (status === 401) lines.push(`  The token is from ${source}. Check that it belongs to this node.`);
+  if (context.outcome === 'unknown')
+    lines.push('  The node may have done the work: check with "audit list".');
+  if (status === 500) lines.push(`  See the log of the node, request id ${context.request_id}.`);
   return `${[String(answer.message), ...lines].join('\n')}\n`;
 };
 
-/** Runs one operator's command. Resolves to the exit code; rejects with `CommandError`. */
+/** Runs one operator's command. Resolves to the exit code. Rejects with `CommandError`. */
 export const runOperation = async (
   argv: readonly string[],
   terminal: Terminal,
@@ -139,45 +143,49 @@ export const runOperation = async (
 ): Promise<number> => {
   const command = parseCommand(argv);
   const key = findKey(config);
-  const answered = await ask(command, config, key);
-  const { status, answer } = answered;
+  const reply = await sendCommand(command, config, key);
+  const { status, answer } = reply;
   if (command.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
   if (status < 300) {
     if (!command.json) terminal.out.write(formatAnswer(answer));
     return 0;
   }
-  terminal.err.write(describeRefusal(command, answered, key));
+  terminal.err.write(describeRefusal(command, reply, key));
   return 1;
 };
 
-/** Help for one group of commands, or for one command. */
-export const formatOperationHelp = (words: readonly string[]): string => {
-  const [group = '', verb] = words;
+/** The help text of a group of commands, or of one command. */
+export const formatOperationHelp = (args: readonly string[]): string => {
+  const [group = '', verb] = args;
   if (verb === undefined) {
-    const listed = listOperations(group);
-    const lines = listed.map((one) => `  ${formatShortUsage(one)}\n      ${one.route.summary}`);
-    const more = `More: npm run ops -- help ${listed[0]?.command}`;
+    const operations = listOperations(group);
+    const lines = operations.map(
+      (operation) => `  ${formatShortUsage(operation)}\n      ${operation.route.summary}`,
+    );
+    const more = `More: npm run ops -- help ${operations[0]?.command}`;
     return ['Usage: npm run ops -- COMMAND', '', ...lines, '', more, ''].join('\n');
   }
-  const operation = findOperation(words);
-  const named = listOptionFields(operation).map((field) => ({
-    said: field.schema.type === 'boolean' ? `--${field.option}` : `--${field.option} ${describeValue(field)}`,
-    told: formatOption(field),
+  const operation = findOperation(args);
+  const options = listOptionFields(operation).map((field) => ({
+    syntax:
+      field.schema.type === 'boolean' ? `--${field.option}` : `--${field.option} ${describeValue(field)}`,
+    description: formatOption(field),
   }));
-  const options = [...listParameters(operation), ...named];
+  const help = [...listParameters(operation), ...options];
   if (operation.route.body !== undefined)
-    options.push({ said: '--file FILE', told: describeBodyFile(operation) });
-  options.push({ said: '--json', told: 'The answer as JSON, for programs.' });
-  const width = Math.max(...options.map(({ said }) => said.length));
-  const lines = options.map(({ said, told }) => `  ${said.padEnd(width)}   ${told}`.trimEnd());
+    help.push({ syntax: '--file FILE', description: describeBodyFile(operation) });
+  help.push({ syntax: '--json', description: 'Prints the answer as JSON.' });
+  const width = Math.max(...help.map(({ syntax }) => syntax.length));
+  const lines = help.map(({ syntax, description }) => `  ${syntax.padEnd(width)}   ${description}`.trimEnd());
   const usage = `Usage: npm run ops -- ${formatUsage(operation)}`;
   return [usage, '', operation.route.summary, '', ...lines, ''].join('\n');
 };
 
 const describeBodyFile = (operation: AdminOperation): string => {
-  const only = listFileFields(operation).map(({ name }) => name);
-  const words = 'A JSON object of fields; options come before it.';
-  return only.length === 0 ? words : `${words} Only there: ${only.join(', ')}.`;
+  const names = listFileFields(operation).map(({ name }) => name);
+  const text = 'A file with a JSON object of fields. Options override it.';
+  return names.length === 0 ? text : `${text} Only the file can set: ${names.join(', ')}.`;
 };
 
-export const isOperatorGroup = (word: string): boolean => groups.includes(word);
+/** Whether the first argument names operations of a running node: `bots`, `users` … */
+export const isOperatorGroup = (argument: string): boolean => groups.includes(argument);

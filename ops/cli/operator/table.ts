@@ -1,9 +1,9 @@
 /**
- * An answer for eyes: a list as a table, an object as lines and what it holds as tables below them, an
- * operation's message as a sentence. Pure.
+ * Formats an answer for the terminal: a list as a table; an object as lines, with its lists as tables below;
+ * a message as a sentence. Pure. Used by run.ts.
  *
- * A table is as wide as a terminal: columns of prose give way, the widest first. What was cut ends with `…`;
- * `--json` has all of it.
+ * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
+ * with `…`; `--json` prints it whole.
  */
 
 type TableRow = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ const lineCharactersMax = 110;
 const columnCharactersMin = 8;
 const gap = 2;
 
-/** Seconds are enough for eyes. */
+/** Times are shown to the second. */
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/;
 
 const formatValue = (value: unknown): string => {
@@ -28,11 +28,11 @@ const cut = (text: string, width: number): string =>
 
 interface TableColumn {
   readonly width: number;
-  /** Ids, codes and times are of no use when they are cut. */
+  /** Only prose may be shortened: ids, codes and times must stay whole. */
   readonly prose: boolean;
 }
 
-/** Widths that fit in a line, as far as prose has something to give. */
+/** Shrinks columns of prose until a line fits, or until none of them can shrink further. */
 const fitWidths = (columns: readonly TableColumn[]): readonly number[] => {
   const widths = columns.map(({ width }) => width);
   const room = lineCharactersMax - gap * (widths.length - 1);
@@ -45,7 +45,7 @@ const fitWidths = (columns: readonly TableColumn[]): readonly number[] => {
   return widths;
 };
 
-/** Columns in which nobody has anything are left out. */
+/** Columns without any value are left out. */
 const listColumnNames = (rows: readonly TableRow[]): readonly string[] =>
   Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => formatValue(row[name]) !== '-'));
 
@@ -62,18 +62,18 @@ const formatTable = (rows: readonly TableRow[]): string => {
     return { width: Math.max(...cells.map((text) => text.length)), prose };
   });
   const widths = fitWidths(columns);
-  const lineOf = (line: readonly string[]): string =>
+  const formatLine = (line: readonly string[]): string =>
     line
       .map((text, column) => cut(text, widths[column] ?? 0).padEnd(widths[column] ?? 0))
       .join(' '.repeat(gap))
       .trimEnd();
-  return lines.map((line) => `${lineOf(line)}\n`).join('');
+  return lines.map((line) => `${formatLine(line)}\n`).join('');
 };
 
 const isRows = (value: unknown): value is readonly TableRow[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
-/** An empty list is a line like the others. */
+/** An empty list is not a table: it is shown on one line. */
 const isTable = (value: unknown): value is readonly TableRow[] => isRows(value) && value.length > 0;
 
 const formatObject = (fields: TableRow): string => {
@@ -89,7 +89,7 @@ const formatObject = (fields: TableRow): string => {
   return [...lines, ...tables].join('');
 };
 
-/** What the operator reads. `answer` is the body of a success. */
+/** Returns the text for the operator. `answer` is the body of a successful reply. */
 export const formatAnswer = (answer: TableRow): string => {
   if (typeof answer.message === 'string') return `${answer.message}\n`;
   const values = Object.values(answer);

@@ -1,6 +1,6 @@
 /**
- * Back-up and restore of the embedded stores: everything comes back to the digit, nothing half, nothing
- * damaged. What becomes of two stores of which one is older is in older.test.ts.
+ * Backup and restore of the embedded stores: everything is restored exactly, never a part of it and nothing
+ * damaged. Stores of different age are in older.test.ts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,16 +29,16 @@ import { startNode } from '../../support/node-process.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, run, shown, sizes, vote } from './counting.ts';
 
-const test = suite('back-up of the embedded stores');
+const test = suite('backup of the embedded stores');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-backup-'));
-const place = (name: string): string => join(folder, name);
-const original = place('original');
-const backup = place('backup');
+const toPath = (name: string): string => join(folder, name);
+const original = toPath('original');
+const backup = toPath('backup');
 let atBackup: string;
-let originalBytes: unknown;
+let originalChecksums: unknown;
 
-/** Names and checksums of all that both stores of a data folder consist of. */
-const bytesOf = (dataDir: string) =>
+/** Names and checksums of all files of both stores of a data folder. */
+const listChecksums = (dataDir: string) =>
   ['hot', 'sql'].map((part) =>
     listFolder(join(dataDir, part)).files.map((file) => [
       file,
@@ -46,7 +46,7 @@ const bytesOf = (dataDir: string) =>
     ]),
   );
 
-/** Counts on a node that never flushes by itself, and kills it. */
+/** Counts on a node that does not flush, and kills it. */
 const countAndKill = async (dataDir: string, voter: number, servers: string): Promise<string> => {
   const node = await startNode({ dataDir, settings: { FLUSH_INTERVAL_MS: '60000' } });
   try {
@@ -66,43 +66,43 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a backup is taken of what was counted and never flushed', async () => {
+test('a backup contains counters that were never flushed', async () => {
   const { code, out, err } = await run(runBackup, { DATA_DIR: original }, backup);
 
   assert.equal([code, err], [0, '']);
   assert.match(out, /^The backup is in .*backup\./);
   assert.equal(readdirSync(backup).sort(), ['hot.pack', 'manifest.json', 'sql.pack']);
-  assert.is(statSync(backup).mode & 0o77, 0, 'nobody else reads it');
+  assert.is(statSync(backup).mode & 0o77, 0, 'only its owner can read it');
   assert.not(existsSync(join(original, 'lock')));
-  originalBytes = bytesOf(original);
+  originalChecksums = listChecksums(original);
 });
 
-test('it comes back to the digit: numbers, votes, waits and sessions', async () => {
-  const dataDir = place('restored');
+test('a restore is exact: numbers, votes, waits and sessions', async () => {
+  const dataDir = toPath('restored');
   const { code, out, err } = await run(runRestore, { DATA_DIR: dataDir }, backup);
-  const bytes = bytesOf(dataDir);
+  const bytes = listChecksums(dataDir);
   const node = await startNode({ dataDir });
   const seen = await shown(node.url);
   const votes = [await vote(node.url, 0), await vote(node.url, 1)];
   await node.stop();
 
   assert.equal([code, err], [0, '']);
-  assert.equal(bytes, originalBytes);
+  assert.equal(bytes, originalChecksums);
   assert.match(out, /^Restored the backup of \d{4}-.*The server can be started\.$/m);
   assert.is(seen, atBackup);
   assert.match(seen, '"servers":18446744073709551557');
   assert.not.match(node.output(), /stopped while the database was open/);
-  assert.equal(votes, [429, 204], 'who has voted waits on, others vote');
+  assert.equal(votes, [429, 204], 'a voter still waits, others can vote');
 });
 
 for (const file of ['hot.pack', 'sql.pack', 'manifest.json']) {
   test(`one changed byte of ${file} is found, and nothing is restored`, async () => {
-    const damaged = copyDataFolder(backup, place(`damaged-${file}`));
+    const damaged = copyDataFolder(backup, toPath(`damaged-${file}`));
     const bytes = readFileSync(join(damaged, file));
     const middle = bytes.length >> 1;
     bytes[middle] = (bytes[middle] ?? 0) ^ 1;
     writeFileSync(join(damaged, file), bytes);
-    const dataDir = place(`from-damaged-${file}`);
+    const dataDir = toPath(`from-damaged-${file}`);
 
     const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, damaged);
 
@@ -112,7 +112,7 @@ for (const file of ['hot.pack', 'sql.pack', 'manifest.json']) {
   });
 }
 
-test('a restore never writes over anything', async () => {
+test('a restore never overwrites data', async () => {
   const before = readdirSync(original);
 
   const { code, err } = await run(runRestore, { DATA_DIR: original }, backup);
@@ -124,30 +124,30 @@ test('a restore never writes over anything', async () => {
 
 for (const [what, data, target, expected] of [
   ['over a backup', original, backup, /exists already\. Name a new folder/],
-  ['of a mistyped DATA_DIR', place('nowhere'), place('b1'), /There is no directory in .*nowhere/],
-  ['into a folder that is not there', original, place('no/b2'), /Cannot write .*there is no folder/],
+  ['of a mistyped DATA_DIR', toPath('nowhere'), toPath('b1'), /There is no directory in .*nowhere/],
+  ['into a folder that is not there', original, toPath('no/b2'), /Cannot write .*there is no folder/],
 ] as const) {
   test(`no backup is taken ${what}`, async () => {
     const { code, err } = await run(runBackup, { DATA_DIR: data }, target);
 
     assert.is(code, 1);
     assert.match(err, expected);
-    assert.not(existsSync(place('nowhere')));
+    assert.not(existsSync(toPath('nowhere')));
   });
 }
 
-test('a backup of servers or of nothing is refused in words', async () => {
-  const empty = place('empty');
+test('a folder without a backup is refused with a message', async () => {
+  const empty = toPath('empty');
   mkdirSync(empty);
 
-  const { code, err } = await run(runRestore, { DATA_DIR: place('b3') }, empty);
+  const { code, err } = await run(runRestore, { DATA_DIR: toPath('b3') }, empty);
 
   assert.is(code, 1);
   assert.match(err, /There is no backup in .*empty: .*manifest\.json is missing/);
 });
 
-test('a restore that is killed leaves nothing half, and the next one succeeds', async () => {
-  const dataDir = place('killed');
+test('a restore that is killed leaves nothing incomplete, and the next one succeeds', async () => {
+  const dataDir = toPath('killed');
   const main = new URL('../../../ops/cli/main.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [...process.execArgv, main, 'restore', backup], {
     stdio: 'ignore',
@@ -161,11 +161,11 @@ test('a restore that is killed leaves nothing half, and the next one succeeds', 
     const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, backup);
     assert.equal([code, err], [0, '']);
   }
-  assert.equal(bytesOf(dataDir), originalBytes);
+  assert.equal(listChecksums(dataDir), originalChecksums);
 });
 
-test('a restore that ended between its two moves is begun anew, one after both is done', async () => {
-  const dataDir = place('between');
+test('a restore that ended between its two moves begins again, after both it is complete', async () => {
+  const dataDir = toPath('between');
   await run(runRestore, { DATA_DIR: dataDir }, backup);
   const draft = join(dataDir, 'restore.unfinished');
   mkdirSync(draft);
@@ -175,7 +175,7 @@ test('a restore that ended between its two moves is begun anew, one after both i
 
   assert.equal([code, err], [0, '']);
   assert.not(existsSync(draft));
-  assert.equal(bytesOf(dataDir), originalBytes);
+  assert.equal(listChecksums(dataDir), originalChecksums);
 
   mkdirSync(draft);
   const again = await run(runRestore, { DATA_DIR: dataDir }, backup);
@@ -183,7 +183,7 @@ test('a restore that ended between its two moves is begun anew, one after both i
   assert.is(again.code, 1);
   assert.match(again.err, /was complete when it was interrupted\. The server can be started\./);
   assert.not(existsSync(draft));
-  assert.equal(bytesOf(dataDir), originalBytes);
+  assert.equal(listChecksums(dataDir), originalChecksums);
 });
 
 test.run();

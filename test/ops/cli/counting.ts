@@ -1,7 +1,7 @@
 /**
- * A small directory that counts: what tests of back-up and restore do to it, and how they look at it.
+ * A small directory, and functions that count on it and read its totals, for tests of backup and restore.
  *
- * Called by backup.test.ts and by its twin on real servers.
+ * Used by backup.test.ts and by the same tests on real servers.
  */
 import { PassThrough } from 'node:stream';
 import * as assert from 'uvu/assert';
@@ -26,7 +26,7 @@ export const count = async (url: string, voter: number, servers: string): Promis
   assert.equal([posted.status, viewed.status, await vote(url, voter)], [200, 200, 204]);
 };
 
-/** The status of a vote: 204, or 429 while the one before holds the voter back. */
+/** Resolves to the status of a vote: 204, or 429 while the voter has to wait. */
 export const vote = async (url: string, voter: number): Promise<number> => {
   const user = directory.users[voter] ?? '';
   const { status } = await fetch(`${url}/users/${user}/bots/${firstBot}/votes?upvote=true`, {
@@ -36,14 +36,14 @@ export const vote = async (url: string, voter: number): Promise<number> => {
   return status;
 };
 
-/** The counted fields of the first bot as a reader gets them, to the digit. */
+/** The counters of the first bot as a client reads them, with all digits. */
 export const shown = async (url: string): Promise<string> => {
   const text = await (await fetch(`${url}/bots/${firstBot}`)).text();
   const fields = ['servers', 'clicks', 'unique_clicks', 'votes'];
   return fields.map((name) => new RegExp(`"${name}":\\d+`).exec(text)?.[0] ?? `no ${name}`).join(' ');
 };
 
-/** Totals of the first bot as SQL has them. */
+/** The totals of the first bot in SQL. */
 export const inSql = async ({ sql }: Pick<Stores, 'sql'>): Promise<string> => {
   const [row] = await sql<{ servers: string; clicks: number; upvotes: number }[]>`
     select servers, clicks, upvotes from totals where kind = 'bot' and entity_id = ${firstBot}`;
@@ -57,7 +57,7 @@ export interface Ran {
 }
 type Command = (config: Config, terminal: Terminal, operand: string) => Promise<number>;
 
-/** Runs one command with these settings, failures in words as the command line gives them. */
+/** Runs one command with these settings. A failure goes to `err`, as on the command line. */
 export const run = async (
   command: Command,
   settings: Readonly<Record<string, string>>,

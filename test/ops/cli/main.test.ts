@@ -1,5 +1,5 @@
 /**
- * `npm run ops`: words understood and not understood, exit codes, and the three commands on real stores.
+ * `npm run ops`: valid and invalid arguments, exit codes, and the commands on real stores.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ let stores: Stores;
 test.before(async () => {
   const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
   await makeSqlFolder(join(config.dataDir, 'sql'));
-  stores = await openStores(config, { clock: Date.now, onWarning: (words) => assert.unreachable(words) });
+  stores = await openStores(config, { clock: Date.now, onWarning: (message) => assert.unreachable(message) });
 });
 test.after(async () => {
   await stores.close();
@@ -37,7 +37,7 @@ interface Ran {
   readonly err: string;
 }
 /** Runs one command line in this process, on stores that stay open. */
-const run = async (words: string, signal = new AbortController().signal): Promise<Ran> => {
+const run = async (line: string, signal = new AbortController().signal): Promise<Ran> => {
   const out = new PassThrough();
   const err = new PassThrough();
   const texts = { out: '', err: '' };
@@ -45,9 +45,9 @@ const run = async (words: string, signal = new AbortController().signal): Promis
   err.on('data', (chunk) => (texts.err += chunk));
   let opened = false;
   const code = await runCommandLine(
-    words.split(' ').filter(Boolean),
+    line.split(' ').filter(Boolean),
     { out, err, signal },
-    (_terminal, _words, task) => {
+    (_terminal, _args, task) => {
       opened = true;
       return task(stores);
     },
@@ -55,35 +55,38 @@ const run = async (words: string, signal = new AbortController().signal): Promis
   return { code, opened, ...texts };
 };
 
-test('without words it says how to use it, as a mistake', async () => {
+test('without arguments it prints the usage as an error', async () => {
   const { code, out, err } = await run('');
 
   assert.equal([code, out], [2, '']);
   for (const { usage } of commandHelps) assert.ok(err.includes(usage));
 });
 
-for (const words of ['help', '--help', '-h']) {
-  test(`${words} shows the usage as a result`, async () => {
-    const { code, out, err } = await run(words);
+for (const line of ['help', '--help', '-h']) {
+  test(`${line} prints the usage as a result`, async () => {
+    const { code, out, err } = await run(line);
 
     assert.equal([code, err], [0, '']);
     assert.match(out, /^Usage: npm run ops -- COMMAND/);
   });
 }
 
-for (const words of ['help import', 'import --help', 'import FILE --help']) {
-  test(`${words} explains one command`, async () => {
-    const { code, out } = await run(words);
+for (const line of ['help import', 'import --help', 'import FILE --help']) {
+  test(`${line} explains one command`, async () => {
+    const { code, out } = await run(line);
 
     assert.is(code, 0);
     assert.match(out, /^Usage: npm run ops -- import FILE.*--skip-bad {3}write bad lines/s);
   });
 }
 
-for (const [words, expected] of [
+for (const [line, expected] of [
   ['improt file', /no command "improt"\. Did you mean "import"\?/],
   ['help exprot', /Did you mean "export"\?/],
-  ['destroy', /no command "destroy"\. Commands are import, .*backup, restore, reflush, help, and those for/],
+  [
+    'destroy',
+    /no command "destroy"\. The commands are import, .*backup, restore, reflush, help; for a running node:/,
+  ],
   ['import', /Usage: npm run ops -- import FILE/],
   ['import one two', /Usage: npm run ops -- import FILE/],
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
@@ -91,15 +94,15 @@ for (const [words, expected] of [
   ['export file --skip-bad', /Usage: npm run ops -- export/],
   ['import file --fast', /Unknown option '--fast'\. See: npm run ops -- help/],
 ] as const) {
-  test(`"${words}" is not understood: exit code 2, no store opened`, async () => {
-    const { code, out, err, opened } = await run(words);
+  test(`"${line}" is refused: exit code 2, no store opened`, async () => {
+    const { code, out, err, opened } = await run(line);
 
     assert.equal([code, out, opened], [2, '', false]);
     assert.match(err, expected);
   });
 }
 
-test('a word far from every command suggests none', () => {
+test('a name far from every command suggests none', () => {
   assert.is(findNearest('inspct', ['import', 'inspect']), 'inspect');
   assert.is(findNearest('frobnicate', ['import', 'inspect']), null);
 });
@@ -107,14 +110,14 @@ test('a word far from every command suggests none', () => {
 const records = [user(1), bot(5, { upvotes: 3, user: { username: 'Lantern Polls' } }), vote(5, 2)];
 const file = join(folder, 'directory.jsonl');
 
-test('a missing file is a failure in words', async () => {
+test('a missing file is a failure with a message', async () => {
   const { code, err } = await run(`import ${join(folder, 'none.jsonl')}`);
 
   assert.is(code, 1);
   assert.match(err, /There is no file .*none\.jsonl\./);
 });
 
-test('import says what it added, and the second time what was there', async () => {
+test('import reports what it added, and the second time what was already there', async () => {
   writeFileSync(file, linesOf(...records).join('\n'));
 
   const first = await run(`import ${file}`);
@@ -122,7 +125,7 @@ test('import says what it added, and the second time what was there', async () =
 
   assert.equal([first.code, second.code], [0, 0]);
   assert.match(first.out, /^3 lines in .*\nadded: 2 users, 1 bot, 1 vote\n$/);
-  assert.match(second.out, /added: nothing\nthere already: 3\n$/);
+  assert.match(second.out, /added: nothing\nalready there: 3\n$/);
 });
 
 test('a bad line is shown with its number and what to do', async () => {
@@ -141,14 +144,14 @@ test('a bad line is shown with its number and what to do', async () => {
   assert.match(skipped.out, /added: 1 user\nrejected: 1, see .*bad\.jsonl\.rejected\n$/);
 });
 
-test('an interrupted import says so and how to go on', async () => {
+test('an interrupted import reports how to continue', async () => {
   const { code, out } = await run(`import ${file}`, AbortSignal.abort());
 
   assert.is(code, 130);
   assert.match(out, /interrupted: run the same command again/);
 });
 
-test('export into a folder that is not there says so', async () => {
+test('export into a missing folder is refused with a message', async () => {
   const { code, err } = await run(`export ${join(folder, 'nowhere', 'x.jsonl')}`);
 
   assert.is(code, 1);
@@ -178,7 +181,7 @@ test('inspect shows one entity as text and as JSON', async () => {
   assert.equal([text.code, json.code], [0, 0]);
   assert.match(
     text.out,
-    /\n {2}vanity +lantern-polls\n[\s\S]*\n {2}upvotes +3\n[\s\S]*Hot store\n {2}not activated/u,
+    /\n {2}vanity +lantern-polls\n[\s\S]*\n {2}upvotes +3\n[\s\S]*Hot store\n {2}not there/u,
   );
   const { catalogue, totals, hot } = JSON.parse(json.out);
   assert.equal([catalogue.bot_id, totals.upvotes, hot], [platformId(5), 3, null]);
@@ -188,19 +191,19 @@ test('inspect of something unknown is a failure', async () => {
   const { code, err } = await run('inspect bot 1');
 
   assert.is(code, 1);
-  assert.match(err, /No bot 1 is known/);
+  assert.match(err, /There is no bot with the id 1\./);
 });
 
 /** Runs the real program on a data folder. */
-const spawnOps = (directory: string, ...words: string[]) => {
+const spawnOps = (directory: string, ...args: string[]) => {
   const main = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
-  return spawnSync(process.execPath, [...process.execArgv, main, ...words], {
+  return spawnSync(process.execPath, [...process.execArgv, main, ...args], {
     encoding: 'utf8',
     env: { ...process.env, DATA_DIR: directory },
   });
 };
 
-test('the program opens the stores of the settings and ends with the exit code of the command', () => {
+test('the program opens the configured stores and exits with the exit code of the command', () => {
   const directory = join(folder, 'own');
 
   const mistaken = spawnOps(directory, 'improt');
@@ -212,7 +215,7 @@ test('the program opens the stores of the settings and ends with the exit code o
   assert.match(imported.stdout, /added: 2 users, 1 bot, 1 vote/);
 });
 
-test('while a server has the data folder, commands say who has it and change nothing', () => {
+test('while a server uses the data folder, commands name its process and change nothing', () => {
   const { status, stdout, stderr } = spawnOps(join(folder, 'lent'), 'export', '-');
 
   assert.equal([status, stdout], [1, '']);

@@ -1,6 +1,6 @@
 /**
- * Embedded stores of which one is older than the other, as after a restore by hand: numbers are healed or the
- * operator is told, and small ones are never shown or written back.
+ * Embedded stores of different age, as after a restore by hand: numbers are repaired or the operator gets an
+ * error, and smaller numbers are never shown or written back.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { copyDataFolder, fillDirectory, openAtRest } from '../../support/directo
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, inSql, run, shown, sizes } from './counting.ts';
 
-const test = suite('stores of two ages');
+const test = suite('stores of different age');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-older-'));
-const place = (name: string): string => join(folder, name);
+const toPath = (name: string): string => join(folder, name);
 let atLater: string;
 
-/** What a task sees on a node that is drained after it. */
+/** Runs a task on a node, reads its counters, and drains the node. */
 const onNode = async (dataDir: string, task: (url: string) => Promise<void>): Promise<string> => {
   const settings = { DATA_DIR: dataDir, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' };
   const node = await start(readConfig(settings));
@@ -31,8 +31,8 @@ const onNode = async (dataDir: string, task: (url: string) => Promise<void>): Pr
   }
 };
 
-/** Totals and the number of vote rows in the SQL of a folder that nobody has open. */
-const sqlOf = async (dataDir: string): Promise<{ totals: string; votes: number }> => {
+/** Totals and the number of votes in the SQL of a folder that no process has open. */
+const readSql = async (dataDir: string): Promise<{ totals: string; votes: number }> => {
   const stores = await openAtRest(dataDir);
   const rows = await stores.sql`select from votes where vote_num = 0`;
   const totals = await inSql(stores);
@@ -40,31 +40,31 @@ const sqlOf = async (dataDir: string): Promise<{ totals: string; votes: number }
   return { totals, votes: rows.length };
 };
 
-/** A folder with the SQL of one and the hot store of the other, or none. */
-const pairOf = (sqlFrom: string, hotFrom: string | null): string => {
-  const dataDir = copyDataFolder(place(sqlFrom), place(`sql-${sqlFrom}-hot-${hotFrom}`));
+/** Creates a folder with the SQL of one folder and the hot store of another, or none. */
+const createPair = (sqlFrom: string, hotFrom: string | null): string => {
+  const dataDir = copyDataFolder(toPath(sqlFrom), toPath(`sql-${sqlFrom}-hot-${hotFrom}`));
   rmSync(join(dataDir, 'hot'), { recursive: true });
-  if (hotFrom !== null) cpSync(join(place(hotFrom), 'hot'), join(dataDir, 'hot'), { recursive: true });
+  if (hotFrom !== null) cpSync(join(toPath(hotFrom), 'hot'), join(dataDir, 'hot'), { recursive: true });
   return dataDir;
 };
 
 test.before(async () => {
-  const early = place('early');
+  const early = toPath('early');
   await makeSqlFolder(join(early, 'sql'));
   const stores = await openAtRest(early);
   await fillDirectory(stores.sql, sizes);
   await stores.close();
   await onNode(early, (url) => count(url, 0, '18446744073709551557'));
-  const later = copyDataFolder(early, place('later'));
+  const later = copyDataFolder(early, toPath('later'));
   atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));
 });
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('older SQL: reflush writes every total anew, and vote rows that were lost stay lost', async () => {
-  const dataDir = pairOf('early', 'later');
+test('older SQL: reflush writes every total again, and lost votes stay lost', async () => {
+  const dataDir = createPair('early', 'later');
 
   const { code, out, err } = await run(runReflush, { DATA_DIR: dataDir });
-  const { totals, votes } = await sqlOf(dataDir);
+  const { totals, votes } = await readSql(dataDir);
 
   assert.equal([code, err], [0, '']);
   assert.match(out, /^All totals of the hot store are in SQL\./);
@@ -72,11 +72,11 @@ test('older SQL: reflush writes every total anew, and vote rows that were lost s
   assert.is(votes, 1);
 });
 
-test('a hot store older than SQL is refused in words, and SQL keeps its numbers', async () => {
-  const dataDir = pairOf('later', 'early');
+test('a hot store older than SQL is refused with a message, and SQL keeps its numbers', async () => {
+  const dataDir = createPair('later', 'early');
 
   const { code, err } = await run(runReflush, { DATA_DIR: dataDir });
-  const { totals, votes } = await sqlOf(dataDir);
+  const { totals, votes } = await readSql(dataDir);
 
   assert.is(code, 1);
   assert.match(err, /The hot store is older than SQL in \d+ of its 128 shards.*empty it/);
@@ -84,10 +84,10 @@ test('a hot store older than SQL is refused in words, and SQL keeps its numbers'
   assert.is(votes, 2);
 });
 
-test('an emptied hot store is healed from SQL, and small numbers are never shown', async () => {
+test('an emptied hot store is repaired from SQL, and smaller numbers are never shown', async () => {
   let first = '';
 
-  const counted = await onNode(pairOf('later', null), async (url) => {
+  const counted = await onNode(createPair('later', null), async (url) => {
     first = await shown(url);
     await count(url, 2, '7');
   });

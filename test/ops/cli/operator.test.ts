@@ -1,7 +1,7 @@
 /**
- * The operator's commands against a running node: what is typed, what is shown, exit codes.
+ * The operator's commands on a running node: arguments, output, exit codes.
  *
- * Most run in this process, with the settings of the node; two as the real program.
+ * Most commands run in this process, with the settings of the node; two run as the real program.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,15 +47,15 @@ interface Ran {
   readonly out: string;
   readonly err: string;
 }
-/** Words of a line are parted by blanks; `_` in them stands for one. */
-const run = async (line: string, asked: Partial<Config> = {}): Promise<Ran> => {
+/** Runs one command. Blanks separate the arguments; `_` in an argument stands for a blank. */
+const run = async (line: string, overrides: Partial<Config> = {}): Promise<Ran> => {
   const [out, err] = [new PassThrough(), new PassThrough()];
   const texts = { out: '', err: '' };
   out.on('data', (chunk) => (texts.out += chunk));
   err.on('data', (chunk) => (texts.err += chunk));
-  const words = line.split(' ').map((word) => word.replaceAll('_', ' '));
+  const args = line.split(' ').map((argument) => argument.replaceAll('_', ' '));
   const { signal } = new AbortController();
-  const code = await runOperation(words, { out, err, signal }, { ...config, ...asked }).catch(
+  const code = await runOperation(args, { out, err, signal }, { ...config, ...overrides }).catch(
     (error: unknown) => {
       if (!(error instanceof CommandError)) throw error;
       texts.err += error.message;
@@ -65,20 +65,20 @@ const run = async (line: string, asked: Partial<Config> = {}): Promise<Ran> => {
   return { code, ...texts };
 };
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
-/** The real program; the node is in this process, so nothing here may stand still meanwhile. */
+/** Runs the real program. Not synchronous, because the node runs in this process. */
 const spawnIn = (
   DATA_DIR: string,
-  ...words: string[]
+  ...args: string[]
 ): Promise<{ status: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
     const ports = { PORT: '1', ADMIN_PORT: String(config.adminPort) };
     const env = { ...process.env, ...settings, ...ports, DATA_DIR };
-    execFile(process.execPath, [...process.execArgv, program, ...words], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, [...process.execArgv, program, ...args], { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
   });
 
-const spawnOps = (...words: string[]) => spawnIn(settings.DATA_DIR, ...words);
+const spawnOps = (...args: string[]) => spawnIn(settings.DATA_DIR, ...args);
 
 test('the program finds the node and its token by the settings', async () => {
   const made = await spawnOps(
@@ -97,20 +97,20 @@ test('the program finds the node and its token by the settings', async () => {
   assert.match(mistaken.stderr, /Did you mean "users ban"\?/);
 });
 
-test('looking into a folder where nothing is makes nothing there', async () => {
+test('a command on a missing folder does not create it', async () => {
   const nowhere = join(folder, 'mistyped');
-  for (const words of [
+  for (const args of [
     ['inspect', 'bot', '1'],
     ['export', '-'],
   ]) {
-    const { status, stdout, stderr } = await spawnIn(nowhere, ...words);
-    assert.equal([status, stdout], [1, ''], words.join(' '));
-    assert.match(stderr, /There is no directory in .*mistyped\. Say where it is with DATA_DIR\./);
+    const { status, stdout, stderr } = await spawnIn(nowhere, ...args);
+    assert.equal([status, stdout], [1, ''], args.join(' '));
+    assert.match(stderr, /There is no directory in .*mistyped\. Set DATA_DIR to its folder\./);
   }
   assert.not.ok(existsSync(nowhere));
 });
 
-test('an object is shown as lines, a list as a table, and as JSON for programs', async () => {
+test('an object is printed as lines, a list as a table, and both as JSON on request', async () => {
   await run('users put 5 --username wren --flags staff --flags judge');
   const one = await run('users show 5');
   const all = await run('users list');
@@ -122,13 +122,13 @@ test('an object is shown as lines, a list as a table, and as JSON for programs',
   assert.is(JSON.parse(json.out).users.find((user: { id: string }) => user.id === '5').username, 'wren');
 });
 
-test('a command says what is the case now', async () => {
+test('a command prints the new state', async () => {
   assert.equal(await run('users ban 5'), { code: 0, out: 'User 5 is banned.\n', err: '' });
   assert.match((await run('users list --ban banned')).out, /^5 +wren/m);
   assert.equal(await run('users unban 5'), { code: 0, out: 'User 5 is no longer banned.\n', err: '' });
 });
 
-test('a refusal is told in the words that were typed: exit code 1', async () => {
+test('a refusal names the options that were typed: exit code 1', async () => {
   for (const [line, expected] of [
     ['bots approve 123', /^There is no such bot\.$/m],
     ['votes void one', /^ {2}ITAG must be a UUID$/m],
@@ -145,19 +145,19 @@ test('a refusal is told in the words that were typed: exit code 1', async () => 
   }
 });
 
-test('words that cannot be sent are not sent: exit code 2 and the usage', async () => {
+test('invalid arguments are not sent: exit code 2 and the usage', async () => {
   for (const [line, expected] of [
     [
       'bots approve',
       /^ID is missing\.\nUsage: npm run ops -- bots approve ID \[options\]\nMore: .* help bots approve/,
     ],
-    ['bots approve 1 2', /^"2" is one word too many\.\nUsage/],
+    ['bots approve 1 2', /^"2" is one argument too many\.\nUsage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
     ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
-    ['words add ..', /"\.\." cannot be an id or a name/],
-    ['words add a/b', /"a\/b" cannot be/],
-    ['words add a\tb', /"a\\tb" cannot be/],
-    ['bots fly 1', /no command "bots fly"\. After "bots" comes one of list, add/],
+    ['words add ..', /"\.\." is not an id or a name/],
+    ['words add a/b', /"a\/b" is not/],
+    ['words add a\tb', /"a\\tb" is not/],
+    ['bots fly 1', /no command "bots fly"\. The commands of "bots" are list, add/],
   ] as const) {
     const { code, out, err } = await run(line);
     assert.match(err, expected, line);
@@ -165,7 +165,7 @@ test('words that cannot be sent are not sent: exit code 2 and the usage', async 
   }
 });
 
-test('a file gives what has no words, and options come before it', async () => {
+test('a file sets fields without options, and options override it', async () => {
   const file = join(folder, 'position.json');
   writeFileSync(
     file,
@@ -179,12 +179,12 @@ test('a file gives what has no words, and options come before it', async () => {
 
   assert.equal([put.code, put.err], [0, '']);
   assert.ok(JSON.stringify(shown).includes('"Artist"'));
-  assert.match(list.err, /must hold one JSON object/);
+  assert.match(list.err, /must contain one JSON object/);
   assert.match(none.err, /--file .*none: ENOENT/);
   assert.equal([list.code, none.code], [1, 1]);
 });
 
-test('a token that is issued works, and the record does not have it', async () => {
+test('an issued token works, and the audit record does not contain it', async () => {
   const { out } = await run('tokens issue user 5 --json');
   const { token } = JSON.parse(out);
   const reply = await fetch(`${node.url}/users/5/reminders`, { headers: { authorization: token } });
@@ -195,7 +195,7 @@ test('a token that is issued works, and the record does not have it', async () =
   assert.not.match(record, /rc_user/);
 });
 
-test('a wrong token says where it is from, a missing one where it was looked for', async () => {
+test('the error names the source of a wrong token, and the path of a missing one', async () => {
   const wrong = await run('users list', { adminToken: 'x'.repeat(40) });
   const missing = await run('users list', { adminToken: '', dataDir: join(folder, 'elsewhere') });
 
@@ -204,28 +204,31 @@ test('a wrong token says where it is from, a missing one where it was looked for
   assert.match(missing.err, /token is not in .*elsewhere.*\(ENOENT\).*DATA_DIR/);
 });
 
-const portOf = async (answer: string): Promise<{ port: number; close: () => void }> => {
+const startServer = async (answer: string): Promise<{ port: number; close: () => void }> => {
   const server = createServer((_, response) => response.end(answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { port: (server.address() as AddressInfo).port, close: () => server.close() };
 };
 
-test('where no node answers, or something else does, the address and the setting are named', async () => {
-  const stranger = await portOf('<h1>Hello</h1>');
+test('without a node at the address, the error names the address and the setting', async () => {
+  const stranger = await startServer('<h1>Hello</h1>');
   const other = await run('users list', { adminPort: stranger.port });
   stranger.close();
   const nobody = await run('users list', { adminPort: stranger.port });
   const openPort = await run('users list', { adminPort: Number(new URL(node.url).port) });
 
-  assert.match(other.err, /is no operator's listener.*ADMIN_PORT/);
+  assert.match(other.err, /is not an operator's listener.*ADMIN_PORT/);
   assert.match(nobody.err, /No node answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\).*ADMIN_PORT/);
-  assert.match(openPort.err, /no such path\.\n {2}Is this the operator's listener\? See ADMIN_PORT\./);
+  assert.match(
+    openPort.err,
+    /no such path\.\n {2}Check that ADMIN_PORT is the port of the operator's listener\./,
+  );
   assert.equal([other.code, nobody.code, openPort.code], [1, 1, 1]);
 });
 
-/** What `user` makes as a client, at the public port; `words` are method and path. */
-const asUser = async (user: string, words: string, body: object): Promise<unknown> => {
-  const [method = '', path = ''] = words.split(' ');
+/** Sends a request of `user` to the public port. `line` is the method and the path. */
+const asUser = async (user: string, line: string, body: object): Promise<unknown> => {
+  const [method = '', path = ''] = line.split(' ');
   const { token } = JSON.parse((await run(`tokens issue user ${user} --json`)).out);
   const headers = { authorization: token, 'content-type': 'application/json' };
   const reply = await fetch(`${node.url}${path}`, { method, headers, body: JSON.stringify(body) });
@@ -235,7 +238,7 @@ const asUser = async (user: string, words: string, body: object): Promise<unknow
 };
 const keptBot = '815553000470478850';
 
-test('teams and packs show: what is held in tables; a team goes when it owns nothing', async () => {
+test('teams show and packs show print tables; a team can be deleted when it owns nothing', async () => {
   const made = await asUser('5', 'POST /teams', { name: 'Keepers' });
   const { team_id: team } = made as { team_id: string };
   const file = join(folder, 'bot.json');
@@ -268,7 +271,7 @@ test('teams and packs show: what is held in tables; a team goes when it owns not
   assert.match((await run(`teams show ${team}`)).err, /There is no such team/);
 });
 
-test('help tells the words of a group, and the options of a command', () => {
+test('help lists the commands of a group, and the options of a command', () => {
   assert.match(
     formatOperationHelp(['bots']),
     /^ {2}bots approve ID\n {6}Lists it; people can vote for it\.$/m,
@@ -276,11 +279,11 @@ test('help tells the words of a group, and the options of a command', () => {
   const help = formatOperationHelp(['bots', 'premium']);
   assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
-  assert.match(help, /^ {2}--hours N +Needed\. How many; 0 ends it\.$/m);
+  assert.match(help, /^ {2}--hours N +Required\. How many; 0 ends it\.$/m);
   for (const line of help.split('\n')) assert.ok(line.length <= 120, line);
 });
 
-test('a table cuts prose and never ids, codes or times; empty columns are left out', () => {
+test('a table shortens only prose, never ids, codes or times; empty columns are left out', () => {
   const id = '018f3b7e-0000-7000-8000-000000000001';
   const note = 'many words '.repeat(40);
   const text = formatAnswer({ rows: [{ id, at: '2026-03-01T12:00:00.000Z', note, nothing: '' }] });

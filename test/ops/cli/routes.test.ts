@@ -1,5 +1,5 @@
 /**
- * `npm run routes`: every row has its place, and a request finds the row that serves it or learns why none
+ * `npm run routes`: every route has its file and line; a request shows the route that serves it, or why none
  * does.
  */
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { describeRoutes } from '../../../ops/cli/routes.ts';
 
 const test = suite('routes');
 
-test('the table names every row with the line its name stands on', () => {
+test('the table has every route with the line that contains its name', () => {
   const { text } = describeRoutes([]);
 
   for (const { name } of routes) {
@@ -21,30 +21,30 @@ test('the table names every row with the line its name stands on', () => {
   }
 });
 
-for (const [words, expected] of [
+for (const [args, expected] of [
   [['GET', '/bots/123/seo'], /^http\/routes\/bots\.ts:\d+\n {2}GET \/bots\/\{id\}\/seo/],
   [['/bots/%40all'], /GET \/bots\/@all {2}/],
-  [['http://127.0.0.1:8080/bots/123?target=page'], /GET \/bots\/\{id\} .*\n.*\n {2}with id=123/],
+  [['http://127.0.0.1:8080/bots/123?target=page'], /GET \/bots\/\{id\} .*\n.*\n {2}parameters: id=123/],
   [['head', '/bots/123'], /GET \/bots\/\{id\} /],
   [['/users/1/bots/2/votes'], /PUT \/users[\s\S]*GET \/users|GET \/users[\s\S]*PUT \/users/],
 ] as const) {
-  test(`${words.join(' ')} is found`, () => {
-    const { text, found } = describeRoutes(words);
+  test(`${args.join(' ')} is found`, () => {
+    const { text, found } = describeRoutes(args);
 
     assert.ok(found);
     assert.match(text, expected);
   });
 }
 
-for (const [words, expected] of [
+for (const [args, expected] of [
   [['/nowhere'], /404 route_not_found/],
   [['GET', '/bots/123/seo/'], /404 route_not_found/],
   [['DELETE', '/bots/123/seo'], /405 method_not_allowed\. It has GET, HEAD, OPTIONS/],
   [['bots/123'], /^Usage/],
   [['GET', '/bots/1', '/bots/2'], /^Usage/],
 ] as const) {
-  test(`${words.join(' ')} is served by nobody, and says why`, () => {
-    const { text, found } = describeRoutes(words);
+  test(`${args.join(' ')} is served by no route, and the text says why`, () => {
+    const { text, found } = describeRoutes(args);
 
     assert.not.ok(found);
     assert.match(text, expected);

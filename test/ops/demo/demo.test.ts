@@ -1,5 +1,5 @@
 /**
- * The demo directory: what it promises to newcomers and to the tests that use it.
+ * The demo directory: its content, its tokens and its file, which newcomers and other tests rely on.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ for (const seed of seeds) {
   const bots = ofKind(records, 'bot');
   const votes = ofKind(records, 'vote');
 
-  test(`seed ${seed}: every record is a good import line, in the sizes promised`, () => {
+  test(`seed ${seed}: every record is a valid import line, and the sizes are as stated`, () => {
     const faults = records.map((record) => checkLine(JSON.stringify(record)).fault).filter(Boolean);
 
     assert.equal(faults, []);
@@ -53,7 +53,7 @@ for (const seed of seeds) {
     assert.ok(votes.length > 2_000 && votes.length < 12_000);
   });
 
-  test(`seed ${seed}: totals of votes are the votes`, () => {
+  test(`seed ${seed}: the totals equal the votes`, () => {
     for (const record of [
       ...bots,
       ...ofKind(records, 'server'),
@@ -78,7 +78,7 @@ for (const seed of seeds) {
     }
   });
 
-  test(`seed ${seed}: nobody votes twice within twelve hours, and nobody within the last day`, () => {
+  test(`seed ${seed}: two votes of a user are twelve hours apart, and no vote is from the last day`, () => {
     const last = new Map<string, number>();
     for (const vote of votes) {
       const key = `${vote.author} ${vote.target_id}`;
@@ -89,7 +89,7 @@ for (const seed of seeds) {
     }
   });
 
-  test(`seed ${seed}: the cast stands as it should`, () => {
+  test(`seed ${seed}: the cast has the expected relations`, () => {
     const bot = bots.find(({ bot_id }) => bot_id === cast.bot) as BotRecord;
     const team = ofKind(records, 'team').find(({ id }) => id === cast.team) as TeamRecord;
     const pack = ofKind(records, 'pack').find(({ url }) => url === cast.pack);
@@ -121,11 +121,11 @@ for (const seed of seeds) {
   });
 }
 
-test('the same seed and time make the same directory', () => {
+test('the same seed and time give the same directory', () => {
   assert.is(JSON.stringify(generateDemo(5, nowMs)), JSON.stringify(generateDemo(5, nowMs)));
 });
 
-test('the first start loads it and writes a private file whose tokens live', async () => {
+test('the first start loads it and writes a private file with valid tokens', async () => {
   const demo = (await prepare()) as DemoFile;
 
   const path = join(store.folder, 'demo.json');
@@ -178,7 +178,7 @@ test('a second start keeps the tokens and the directory, and corrects addresses'
   assert.ok((await store.dump()) === before);
 });
 
-test('a lost or damaged file gets new tokens, and the old ones die', async () => {
+test('a lost or damaged file gets new tokens, and the old ones become invalid', async () => {
   const first = (await prepare()) as DemoFile;
   writeFileSync(join(store.folder, 'demo.json'), '{"user":');
 
@@ -190,7 +190,7 @@ test('a lost or damaged file gets new tokens, and the old ones die', async () =>
   assert.is(row?.count, 5);
 });
 
-test('a load that was cut off is finished by the next start', async () => {
+test('the next start completes an unfinished load', async () => {
   await prepare();
   const whole = (await store.dump()).split('\n').filter((line) => !line.includes('"kind":"session"'));
   await store.sql`delete from votes`;
@@ -204,14 +204,14 @@ test('a load that was cut off is finished by the next start', async () => {
   assert.ok(again.join('\n') === whole.join('\n'));
 });
 
-test('a store with somebody’s own directory is left alone', async () => {
+test('a store with another directory is not changed', async () => {
   await store.sql`insert into users (id, username, display_name) values ('1', 'own', 'Own')`;
 
   assert.is(await prepare(), null);
   assert.is((await store.dump()).split('\n').length - 1, 1);
 });
 
-test('a deleted member of the cast stops no start', async () => {
+test('a start works also when a member of the cast was deleted', async () => {
   const { server } = (await prepare()) as DemoFile;
   await store.sql`delete from sessions where target_id = ${server.id}`;
   await store.sql`delete from servers where server_id = ${server.id}`;
@@ -222,7 +222,7 @@ test('a deleted member of the cast stops no start', async () => {
   assert.is(demo.server.id, server.id);
 });
 
-test('the welcome shows addresses and commands, and is plain where no person watches', async () => {
+test('the welcome shows addresses and commands, and has no colours outside a terminal', async () => {
   const demo = (await prepare()) as DemoFile;
   const options = { url: demo.url, adminUrl: demo.admin_url, dataDirectory: './data', demo };
 

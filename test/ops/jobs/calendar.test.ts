@@ -1,5 +1,5 @@
 /**
- * The two forms of each calendar, the expression that wakes and the function that looks back, say the same.
+ * The two forms of each calendar agree: the cron expression, and the function that computes the latest time.
  */
 import { createTask } from 'node-cron';
 import { suite } from 'uvu';
@@ -9,7 +9,7 @@ import { type Calendar, hourly, monthly } from '../../../ops/jobs/calendar.ts';
 const test = suite('calendars of jobs');
 const minuteMs = 60_000;
 
-/** Minutes around the ends of months, of February in leap years and others, of a year, and of summer time. */
+/** Minutes around the ends of months, of February (also in leap years), of a year, and of summer time. */
 const minutes = [
   '2026-01-01T00:00Z',
   '2026-02-28T23:59Z',
@@ -23,7 +23,7 @@ const minutes = [
   '2100-03-01T00:00Z',
 ].flatMap((text) => Array.from({ length: 150 }, (_, index) => Date.parse(text) + (index - 75) * minuteMs));
 
-const agree = (calendar: Calendar): void => {
+const assertAgree = (calendar: Calendar): void => {
   const task = createTask(calendar.expression, () => {}, { timezone: 'UTC' });
   for (const atMs of minutes) {
     const due = calendar.latestMs(atMs) === atMs;
@@ -32,16 +32,16 @@ const agree = (calendar: Calendar): void => {
   void task.destroy();
 };
 
-test('monthly: the first of the month at midnight, by the expression and by looking back', () => {
-  agree(monthly);
+test('monthly: the first of the month at midnight, by the expression and by the function', () => {
+  assertAgree(monthly);
   const latest = (text: string) => new Date(monthly.latestMs(Date.parse(text))).toISOString();
   assert.is(latest('2028-02-29T23:59:59.999Z'), '2028-02-01T00:00:00.000Z');
   assert.is(latest('2028-03-01T00:00:00.000Z'), '2028-03-01T00:00:00.000Z');
   assert.is(latest('2027-01-01T00:00:00.000Z'), '2027-01-01T00:00:00.000Z');
 });
 
-test('hourly: once an hour, by the expression and by looking back', () => {
-  agree(hourly);
+test('hourly: once an hour, by the expression and by the function', () => {
+  assertAgree(hourly);
   const latest = (text: string) => new Date(hourly.latestMs(Date.parse(text))).toISOString();
   assert.is(latest('2026-01-01T00:16:59.999Z'), '2025-12-31T23:17:00.000Z');
   assert.is(latest('2026-01-01T00:17:00.000Z'), '2026-01-01T00:17:00.000Z');

@@ -1,5 +1,5 @@
 /**
- * Jobs of a whole node: they begin with it, make good what was missed, and stop with it.
+ * The jobs of a whole node: they start with the node, run what was missed, and stop with the node.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,8 +23,8 @@ test.after(() => rmSync(folder, { recursive: true, force: true }));
 const startNode = (): Promise<Running> =>
   start(readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }));
 
-/** Waits until the node reports that this job succeeded; jobs run at the start. */
-const succeeded = async ({ adminUrl }: Running, job: string): Promise<void> => {
+/** Waits until the metrics of the node report a success of this job. Jobs run at the start. */
+const waitForSuccess = async ({ adminUrl }: Running, job: string): Promise<void> => {
   const line = `rollcall_job_last_success_timestamp_seconds{job="${job}"}`;
   const untilMs = performance.now() + 45_000;
   for (;;) {
@@ -44,31 +44,31 @@ const withSql = async <Result>(task: (sql: Awaited<ReturnType<typeof openEmbedde
   }
 };
 
-test('a first start has missed nothing, a later one makes good what was missed', async () => {
+test('a first start has missed nothing, a later start runs what was missed', async () => {
   const first = await startNode();
-  await succeeded(first, 'reminders');
+  await waitForSuccess(first, 'reminders');
   await first.stop();
-  const begun = await withSql(
+  const rows = await withSql(
     (sql) => sql<{ attempts: number }[]>`
       update job_runs set due_at = due_at - interval '65 days'
       where name = 'monthly_reset' returning attempts`,
   );
   assert.equal(
-    begun.map(({ attempts }) => attempts),
+    rows.map(({ attempts }) => attempts),
     [0],
   );
 
   const second = await startNode();
-  await succeeded(second, 'monthly_reset');
+  await waitForSuccess(second, 'monthly_reset');
   await second.stop();
 
-  const [made] = await withSql(
+  const [row] = await withSql(
     (sql) => sql<{ due: boolean; resets: number }[]>`
       select due_at = date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' as due,
         (select count(*) from vote_resets where at = due_at and reason = 'monthly_reset') as resets
       from job_runs where name = 'monthly_reset' and finished_at is not null order by due_at desc limit 1`,
   );
-  assert.equal({ ...made }, { due: true, resets: 1 });
+  assert.equal({ ...row }, { due: true, resets: 1 });
 });
 
 test.run();

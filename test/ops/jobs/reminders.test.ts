@@ -1,9 +1,9 @@
 /**
- * From a vote to the message in the browser: a whole Rollcall, a push service over TLS, and a clock that
- * skips.
+ * From a vote to the message in the browser: a whole node, a push service over TLS, and a clock that the
+ * test sets forward.
  *
- * The job runs when the test says so, as on one node or on two at once. One browser per test, so that what a
- * push service answers to one says nothing of another.
+ * The test starts each run of the job, once or several times in parallel, as on several nodes. Each test has
+ * its own browser, so that the answers of the push service to one test do not affect another.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -38,7 +38,7 @@ test.after(async () => {
 });
 test.before.each(async () => {
   service.answer(() => ({ status: 201 }));
-  // Each test begins on a Tuesday noon: it is over before the shorter waits of the weekend.
+  // Each test begins on a Tuesday at noon, so that it ends before the shorter waits of the weekend.
   const sinceMs = (world.clock.nowMs() - firstTuesdayNoonMs) % weekMs;
   world.clock.skip(weekMs - sinceMs);
   await tick();
@@ -46,7 +46,7 @@ test.before.each(async () => {
 });
 
 const silent = (): void => {};
-/** What every node does every fifteen seconds. */
+/** Runs the job once, as every node does each fifteen seconds. */
 const tick = async (signal = new AbortController().signal): Promise<void> => {
   const meters: JobMeters = {
     recordSuccess: silent,
@@ -56,12 +56,12 @@ const tick = async (signal = new AbortController().signal): Promise<void> => {
   const { run } = createReminderJob({ ...world, meters, log: silent });
   await run(signal);
 };
-interface Someone {
+interface Voter {
   readonly user: string;
   readonly token: string;
   readonly browser: Browser;
 }
-const subscribe = async ({ user, token }: Omit<Someone, 'browser'>): Promise<Browser> => {
+const subscribe = async ({ user, token }: Omit<Voter, 'browser'>): Promise<Browser> => {
   const browser = service.browser();
   const { endpoint, auth, p256dh } = browser;
   const path = `/users/${user}/notifications`;
@@ -69,49 +69,49 @@ const subscribe = async ({ user, token }: Omit<Someone, 'browser'>): Promise<Bro
   assert.is(status, 204);
   return browser;
 };
-const newcomer = async (): Promise<Someone> => {
+const createVoter = async (): Promise<Voter> => {
   const user = `user${++users}`;
   await addUser(world.sql, user);
   const token = await world.token('user', user, { lastsSeconds: 5 * 365 * 86_400 });
   return { user, token, browser: await subscribe({ user, token }) };
 };
-/** Votes, and waits until the vote is in SQL. */
-const vote = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void> => {
+/** Votes, and waits until the vote is *ledger*. */
+const vote = async ({ user, token }: Voter, target = 'bot/bot1'): Promise<void> => {
   const { status } = await world.ask('PUT', `/users/${user}/${target}/votes?upvote=true`, { token });
   assert.is(status, 204);
   const [kind, id] = target.split('/') as ['bot' | 'pack', string];
   await world.engine.waitForFlush(kind, id);
 };
-const remind = async ({ user, token }: Someone, target = 'bot/bot1'): Promise<void> => {
+const remind = async ({ user, token }: Voter, target = 'bot/bot1'): Promise<void> => {
   const { status } = await world.ask('PUT', `/users/${user}/${target}/reminders`, { token });
   assert.is(status, 200);
 };
-const lastAcked = async ({ user, token }: Someone): Promise<string | null> => {
+const readLastAcked = async ({ user, token }: Voter): Promise<string | null> => {
   const { json } = await world.ask('GET', `/users/${user}/reminders`, { token });
   return json.reminders[0].last_acked;
 };
-const outbox = async ({ user }: Someone): Promise<number> => {
+const countOutbox = async ({ user }: Voter): Promise<number> => {
   const rows = await world.sql`select from push_messages where user_id = ${user}`;
   return rows.length;
 };
 
-test('a vote, a reminder, and when the wait is over one message to each browser, once', async () => {
-  const someone = await newcomer();
-  const second = await subscribe(someone);
-  await vote(someone);
-  await remind(someone);
+test('after the wait, a vote with a reminder sends one message to each browser, once', async () => {
+  const voter = await createVoter();
+  const second = await subscribe(voter);
+  await vote(voter);
+  await remind(voter);
   await tick();
   world.clock.skip(12 * hourMs - 60_000);
   await tick();
-  assert.equal(someone.browser.messages(), []);
-  assert.is(await lastAcked(someone), null);
+  assert.equal(voter.browser.messages(), []);
+  assert.is(await readLastAcked(voter), null);
 
   world.clock.skip(60_000);
   const soonest = world.clock.nowMs();
   await tick();
   await tick();
 
-  for (const browser of [someone.browser, second]) {
+  for (const browser of [voter.browser, second]) {
     assert.equal(browser.messages(), [
       {
         message: 'You can vote again: name-of-bot1',
@@ -121,58 +121,58 @@ test('a vote, a reminder, and when the wait is over one message to each browser,
       },
     ]);
   }
-  assert.ok(Date.parse((await lastAcked(someone)) ?? '') >= soonest);
+  assert.ok(Date.parse((await readLastAcked(voter)) ?? '') >= soonest);
   world.clock.skip(24 * hourMs);
   await tick();
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 });
 
-test('set before the vote, it is due after the next vote, and again after the one that follows', async () => {
-  const someone = await newcomer();
-  await remind(someone, 'pack/pack1');
+test('a reminder set before the vote is due after each vote that follows', async () => {
+  const voter = await createVoter();
+  await remind(voter, 'pack/pack1');
   await tick();
   world.clock.skip(24 * hourMs);
   await tick();
-  assert.equal(someone.browser.messages(), []);
+  assert.equal(voter.browser.messages(), []);
 
   for (const windows of [1, 2]) {
-    await vote(someone, 'pack/pack1');
+    await vote(voter, 'pack/pack1');
     await tick();
     world.clock.skip(12 * hourMs);
     await tick();
-    assert.is(someone.browser.messages().length, windows);
+    assert.is(voter.browser.messages().length, windows);
   }
 });
 
-test('a wait that ends before anybody looked counts as well', async () => {
-  const someone = await newcomer();
-  await vote(someone);
+test('a wait that ends before the first check counts as well', async () => {
+  const voter = await createVoter();
+  await vote(voter);
   world.clock.skip(12 * hourMs - 60_000);
-  await remind(someone);
+  await remind(voter);
   world.clock.skip(60_000);
   await tick();
 
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 });
 
-test('who has voted again in time gets the message for the new window only', async () => {
-  const someone = await newcomer();
-  await remind(someone);
-  await vote(someone);
+test('a user who has voted again gets a message only for the new window', async () => {
+  const voter = await createVoter();
+  await remind(voter);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
-  await vote(someone);
+  await vote(voter);
   await tick();
-  assert.equal(someone.browser.messages(), []);
+  assert.equal(voter.browser.messages(), []);
 
   world.clock.skip(12 * hourMs);
   await tick();
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 });
 
-test('two nodes that look and send at the same time send one message', async () => {
-  const crowd = await Promise.all(Array.from({ length: 8 }, newcomer));
-  await Promise.all(crowd.map((someone) => remind(someone)));
-  await Promise.all(crowd.map((someone) => vote(someone)));
+test('several nodes that check and send at the same time send one message', async () => {
+  const crowd = await Promise.all(Array.from({ length: 8 }, createVoter));
+  await Promise.all(crowd.map((voter) => remind(voter)));
+  await Promise.all(crowd.map((voter) => vote(voter)));
   await Promise.all([tick(), tick()]);
   world.clock.skip(12 * hourMs);
   await Promise.all([tick(), tick(), tick()]);
@@ -185,10 +185,10 @@ test('two nodes that look and send at the same time send one message', async () 
 });
 
 test('premium shortens the wait, also for a vote given before', async () => {
-  const someone = await newcomer();
+  const voter = await createVoter();
   await addBot(world.sql, 'bot3');
-  await remind(someone, 'bot/bot3');
-  await vote(someone, 'bot/bot3');
+  await remind(voter, 'bot/bot3');
+  await vote(voter, 'bot/bot3');
   await world.sql`
     update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
       revision = revision + 1
@@ -198,18 +198,18 @@ test('premium shortens the wait, also for a vote given before', async () => {
   world.clock.skip(4 * hourMs);
   await tick();
 
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 });
 
 test('premium that begins later in the wait ends it at once', async () => {
-  const someone = await newcomer();
+  const voter = await createVoter();
   await addBot(world.sql, 'bot5');
-  await remind(someone, 'bot/bot5');
-  await vote(someone, 'bot/bot5');
+  await remind(voter, 'bot/bot5');
+  await vote(voter, 'bot/bot5');
   await tick();
   world.clock.skip(5 * hourMs);
   await tick();
-  assert.equal(someone.browser.messages(), []);
+  assert.equal(voter.browser.messages(), []);
   await world.sql`
     update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
       revision = revision + 1
@@ -218,125 +218,125 @@ test('premium that begins later in the wait ends it at once', async () => {
   await world.catalogue.reminders.markDue('bot', 'bot5');
   await tick();
 
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 });
 
 test('a vote that becomes void, or a reset of all, ends the wait and sends the message', async () => {
-  const someone = await newcomer();
-  await remind(someone, 'bot/bot2');
-  await vote(someone, 'bot/bot2');
+  const voter = await createVoter();
+  await remind(voter, 'bot/bot2');
+  await vote(voter, 'bot/bot2');
   await tick();
-  const [row] = await world.sql<{ itag: string }[]>`select itag from votes where author = ${someone.user}`;
+  const [row] = await world.sql<{ itag: string }[]>`select itag from votes where author = ${voter.user}`;
   assert.is((await voidVote(world.sql, row?.itag ?? '', 'operator')).kind, 'voided');
   await world.engine.deliverAdjustments('bot', 'bot2');
   await tick();
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 
-  await vote(someone, 'bot/bot2');
+  await vote(voter, 'bot/bot2');
   await tick();
   world.clock.skip(1_000);
   await resetVotes(world.sql, { scope: 'all', atMs: world.clock.nowMs(), reason: 'monthly_reset' });
   await world.engine.deliverAdjustments('bot', 'bot2');
   await tick();
-  assert.is(someone.browser.messages().length, 2);
+  assert.is(voter.browser.messages().length, 2);
 });
 
-test('nothing is sent for what cannot be voted on, or to who may not vote', async () => {
-  const someone = await newcomer();
+test('no message for an entity without votes, or to a user who may not vote', async () => {
+  const voter = await createVoter();
   await addBot(world.sql, 'bot4');
-  await remind(someone, 'bot/bot4');
-  await vote(someone, 'bot/bot4');
+  await remind(voter, 'bot/bot4');
+  await vote(voter, 'bot/bot4');
   await world.sql`update bots set vote_banned = true, revision = revision + 1 where bot_id = 'bot4'`;
   await world.engine.refreshFacts('bot', 'bot4');
-  const banned = await newcomer();
+  const banned = await createVoter();
   await remind(banned);
   await vote(banned);
   await world.sql`update users set vote_banned = true where id = ${banned.user}`;
   world.clock.skip(12 * hourMs);
   await tick();
 
-  assert.equal([someone.browser.messages(), banned.browser.messages()], [[], []]);
+  assert.equal([voter.browser.messages(), banned.browser.messages()], [[], []]);
 });
 
-test('a browser that is gone loses its subscription, and its user’s others stay', async () => {
-  const someone = await newcomer();
-  const second = await subscribe(someone);
-  const third = await subscribe(someone);
-  await remind(someone);
-  await vote(someone);
+test('a browser that is gone loses its subscription; the others of the user stay', async () => {
+  const voter = await createVoter();
+  const second = await subscribe(voter);
+  const third = await subscribe(voter);
+  await remind(voter);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
   const gone: Record<string, number> = {
-    [new URL(someone.browser.endpoint).pathname]: 410,
+    [new URL(voter.browser.endpoint).pathname]: 410,
     [new URL(second.endpoint).pathname]: 404,
   };
   service.answer(({ path }) => ({ status: gone[path] ?? 201 }));
   await tick();
 
-  const { json } = await world.ask('GET', `/users/${someone.user}/notifications`, { token: someone.token });
+  const { json } = await world.ask('GET', `/users/${voter.user}/notifications`, { token: voter.token });
   assert.equal(
     json.notifications.map((one: { endpoint: string }) => one.endpoint),
     [third.endpoint],
   );
-  assert.is(await outbox(someone), 0);
+  assert.is(await countOutbox(voter), 0);
 });
 
-test('a push service in trouble is asked again, later each time, and not before it says', async () => {
-  const someone = await newcomer();
-  await remind(someone);
-  await vote(someone);
+test('a failing push service gets retries, later each time, and not before its Retry-After', async () => {
+  const voter = await createVoter();
+  await remind(voter);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
   service.answer(() => ({ status: 500 }));
   await tick();
   await tick();
-  assert.is(someone.browser.messages().length, 1);
-  assert.is(await lastAcked(someone), null);
+  assert.is(voter.browser.messages().length, 1);
+  assert.is(await readLastAcked(voter), null);
 
   service.answer(() => ({ status: 429, headers: { 'retry-after': '600' } }));
   world.clock.skip(pushLimits.pauseMinMs);
   await tick();
-  assert.is(someone.browser.messages().length, 2);
+  assert.is(voter.browser.messages().length, 2);
   world.clock.skip(599_000);
   await tick();
-  assert.is(someone.browser.messages().length, 2);
+  assert.is(voter.browser.messages().length, 2);
   service.answer(() => ({ status: 201 }));
   world.clock.skip(1_000);
   await tick();
   await tick();
 
-  assert.is(someone.browser.messages().length, 3);
-  assert.equal([await outbox(someone), typeof (await lastAcked(someone))], [0, 'string']);
+  assert.is(voter.browser.messages().length, 3);
+  assert.equal([await countOutbox(voter), typeof (await readLastAcked(voter))], [0, 'string']);
   const topics = new Set(service.received.slice(-3).map(({ headers }) => headers.topic));
   assert.is(topics.size, 1);
 });
 
-test('a message is given up after so many attempts, and when the user has voted meanwhile', async () => {
-  const someone = await newcomer();
-  await remind(someone);
-  await vote(someone);
+test('a message is abandoned after attemptsMax attempts, and when the user has voted meanwhile', async () => {
+  const voter = await createVoter();
+  await remind(voter);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
   service.answer(() => ({ status: 503 }));
   for (let attempt = 0; attempt < pushLimits.attemptsMax; attempt++) {
     await tick();
-    assert.is(await outbox(someone), attempt + 1 < pushLimits.attemptsMax ? 1 : 0);
+    assert.is(await countOutbox(voter), attempt + 1 < pushLimits.attemptsMax ? 1 : 0);
     world.clock.skip(pushLimits.pauseMaxMs);
   }
   assert.is(pushed.at(-1), 'abandoned');
 
-  await vote(someone);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
   await tick();
-  const before = someone.browser.messages().length;
-  await vote(someone);
+  const before = voter.browser.messages().length;
+  await vote(voter);
   world.clock.skip(pushLimits.pauseMinMs);
   await tick();
-  assert.is(someone.browser.messages().length, before);
-  assert.is(await outbox(someone), 0);
+  assert.is(voter.browser.messages().length, before);
+  assert.is(await countOutbox(voter), 0);
 });
 
-test('what a node took and never sent is sent by another when the lease is over', async () => {
-  const someone = await newcomer();
-  await remind(someone);
-  await vote(someone);
+test('a message that a node took and never sent is sent by another node after the lease', async () => {
+  const voter = await createVoter();
+  await remind(voter);
+  await vote(voter);
   world.clock.skip(12 * hourMs);
   const stopped = new AbortController();
   service.answer(() => {
@@ -346,14 +346,14 @@ test('what a node took and never sent is sent by another when the lease is over'
   await tick(stopped.signal);
   service.answer(() => ({ status: 201 }));
   await tick();
-  assert.is(someone.browser.messages().length, 1);
+  assert.is(voter.browser.messages().length, 1);
 
   world.clock.skip(pushLimits.leaseMs);
   await tick();
   await tick();
 
-  assert.is(someone.browser.messages().length, 2);
-  assert.is(typeof (await lastAcked(someone)), 'string');
+  assert.is(voter.browser.messages().length, 2);
+  assert.is(typeof (await readLastAcked(voter)), 'string');
 });
 
 test.run();

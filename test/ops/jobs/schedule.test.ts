@@ -1,9 +1,9 @@
 /**
- * Jobs of a fleet on a real Postgres: each instant once, whatever the nodes do at the same time or leave
- * undone.
+ * Fleet jobs on a real Postgres: each due time is run once, even if several nodes try at the same time or a
+ * node dies.
  *
- * Every node has its own pool. Ticks of the real clock play no part: a sweep does what a tick does, at the
- * time the test says.
+ * Every node has its own connection pool. The real clock plays no part: the test sets the time and calls
+ * sweep, which does the same as a tick.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -46,7 +46,7 @@ const meters: JobMeters = {
   recordPush: silent,
 };
 
-/** Node number `node`, at the time `now`. */
+/** Creates the schedule of node number `node`; its time is `now`. */
 const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
   const schedule = createSchedule({
     fleetJobs: [job],
@@ -54,52 +54,52 @@ const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
     runs: createJobRuns(sqlOf(node), `node${node}`),
     meters,
     clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
-    failed: silent,
+    onFailure: silent,
     leaseMs,
   });
   schedules.push(schedule);
   return schedule;
 };
-/** A monthly job under a name of its own. */
+/** Creates a monthly job with a new name. */
 const newJob = (run: FleetJob['run']): FleetJob => ({ name: `job${++names}`, calendar: monthly, run });
 const newRecorder = () => {
-  const instants: string[] = [];
+  const dueDays: string[] = [];
   const job = newJob(async ({ dueAtMs }) => {
-    instants.push(new Date(dueAtMs).toISOString().slice(0, 10));
+    dueDays.push(new Date(dueAtMs).toISOString().slice(0, 10));
   });
-  return { job, instants };
+  return { job, dueDays };
 };
-const rowOf = async (job: FleetJob, dueOn: string) => {
+const readRun = async (job: FleetJob, dueOn: string) => {
   const [row] = await sqlOf(0)<{ attempts: number; error: string; finished: boolean; node: string }[]>`
     select attempts, error, node, finished_at is not null as finished from job_runs
     where name = ${job.name} and due_at = ${new Date(dueOn)}`;
   return row;
 };
-/** As if the lease had run out. */
+/** Lets the lease of the job's runs expire. */
 const endLease = (job: FleetJob) =>
   sqlOf(0)`update job_runs set lease_until = now() - interval '1 second' where name = ${job.name}`;
-/** Makes the job known, with nothing missed. */
+/** Sweeps for the first time, which registers the job without running it. */
 const beginAt = async (at: string, ...all: readonly Schedule[]): Promise<void> => {
   now = at;
   await Promise.all(all.map((schedule) => schedule.sweep()));
 };
 
-test('three nodes that look at once run each instant once', async () => {
-  const { job, instants } = newRecorder();
+test('three nodes that sweep at once run each due time once', async () => {
+  const { job, dueDays } = newRecorder();
   const all = [open(0, job), open(1, job), open(2, job)];
   await beginAt('2024-01-20T00:00Z', ...all, ...all);
-  assert.equal(instants, []);
+  assert.equal(dueDays, []);
   for (const at of ['2024-02-01T00:00Z', '2024-02-29T23:59Z', '2024-03-01T00:00Z', '2024-03-01T00:01Z']) {
     now = at;
     await Promise.all([...all, ...all].map((schedule) => schedule.sweep()));
   }
 
-  assert.equal(instants, ['2024-02-01', '2024-03-01']);
-  assert.is((await rowOf(job, '2024-03-01'))?.attempts, 1);
+  assert.equal(dueDays, ['2024-02-01', '2024-03-01']);
+  assert.is((await readRun(job, '2024-03-01'))?.attempts, 1);
 });
 
-test('after a silence the newest instant that was missed is made up for, and no older one ever', async () => {
-  const { job, instants } = newRecorder();
+test('after a downtime only the latest missed due time is run', async () => {
+  const { job, dueDays } = newRecorder();
   const [early, late] = [open(0, job), open(1, job)];
   await beginAt('2022-01-15T00:00Z', early);
   now = '2022-05-20T10:00Z';
@@ -107,35 +107,35 @@ test('after a silence the newest instant that was missed is made up for, and no 
   now = '2022-03-02T00:00Z';
   await early.sweep();
 
-  assert.equal(instants, ['2022-05-01']);
+  assert.equal(dueDays, ['2022-05-01']);
 });
 
-test('what a dead node began is taken over when its lease has passed, not before', async () => {
-  const { job, instants } = newRecorder();
+test('a run of a dead node is taken over when its lease has expired, not before', async () => {
+  const { job, dueDays } = newRecorder();
   const survivor = open(1, job);
   await beginAt('2022-01-15T00:00Z', survivor);
   now = '2022-02-01T00:00Z';
   const dead = createJobRuns(sqlOf(0), 'dead');
   assert.ok(await dead.claim({ name: job.name, dueAtMs: Date.parse(now) }, 60_000));
   await survivor.sweep();
-  assert.equal(instants, []);
+  assert.equal(dueDays, []);
 
   await endLease(job);
   await survivor.sweep();
 
-  assert.equal(instants, ['2022-02-01']);
-  const row = await rowOf(job, '2022-02-01');
+  assert.equal(dueDays, ['2022-02-01']);
+  const row = await readRun(job, '2022-02-01');
   assert.equal([row?.attempts, row?.node, row?.finished], [2, 'node1', true]);
 });
 
-test('a node whose run was taken over is told so, and records nothing', async () => {
+test('when a run is taken over, its signal aborts and the node records nothing', async () => {
   let begin: (run: JobRun) => void = silent;
   const begun = new Promise<JobRun>((resolve) => {
     begin = resolve;
   });
-  const job = newJob(async (mine) => {
-    begin(mine);
-    await new Promise((_, reject) => mine.signal.addEventListener('abort', () => reject(mine.signal.reason)));
+  const job = newJob(async (run) => {
+    begin(run);
+    await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)));
   });
   const stalled = open(0, job, 300);
   await beginAt('2022-01-15T00:00Z', stalled);
@@ -147,29 +147,29 @@ test('a node whose run was taken over is told so, and records nothing', async ()
   await sweeping;
 
   assert.ok(run.signal.aborted);
-  const row = await rowOf(job, '2022-02-01');
+  const row = await readRun(job, '2022-02-01');
   assert.equal([row?.attempts, row?.error, row?.finished], [2, '', false]);
 });
 
-test("an instant that the database has not reached is not run, whatever a node's clock says", async () => {
-  const { job, instants } = newRecorder();
+test("a due time in the future of the database is not run, whatever a node's clock says", async () => {
+  const { job, dueDays } = newRecorder();
   const other = newRecorder();
   const [ahead, late] = [open(0, job), open(1, other.job)];
   await beginAt('2022-01-15T00:00Z', ahead);
   now = new Date(Date.now() + 62 * 86_400_000).toISOString();
   await Promise.all([ahead.sweep(), late.sweep()]);
-  assert.equal([instants, other.instants], [[], []]);
+  assert.equal([dueDays, other.dueDays], [[], []]);
 
   now = '2022-02-01T00:00Z';
   await ahead.sweep();
-  assert.equal(instants, ['2022-02-01']);
+  assert.equal(dueDays, ['2022-02-01']);
   assert.equal(
     await sqlOf(0)`select from job_runs where name = ${other.job.name}`.then((rows) => rows.length),
     0,
   );
 });
 
-test('a failure is recorded, counted, and tried again after its pause', async () => {
+test('a failure is recorded and counted, and the run is repeated after the pause', async () => {
   let attempts = 0;
   const job = newJob(async () => {
     attempts += 1;
@@ -180,18 +180,18 @@ test('a failure is recorded, counted, and tried again after its pause', async ()
   now = '2022-02-01T00:00Z';
   await one.sweep();
   await other.sweep();
-  assert.equal([attempts, (await rowOf(job, '2022-02-01'))?.error], [1, 'no room']);
+  assert.equal([attempts, (await readRun(job, '2022-02-01'))?.error], [1, 'no room']);
   assert.ok(failures.includes(job.name));
 
   await endLease(job);
   await Promise.all([one.sweep(), other.sweep()]);
 
   assert.is(attempts, 2);
-  const row = await rowOf(job, '2022-02-01');
+  const row = await readRun(job, '2022-02-01');
   assert.equal([row?.attempts, row?.error, row?.finished], [2, '', true]);
 });
 
-test('stopping ends a running job, waits for it, and leaves the run to the others at once', async () => {
+test('stopping aborts a running job, waits for it, and releases the run at once', async () => {
   let ended = false;
   let began: () => void = silent;
   const begun = new Promise<void>((resolve) => {
@@ -211,14 +211,14 @@ test('stopping ends a running job, waits for it, and leaves the run to the other
   await begun;
   await leaving.stop();
   assert.ok(ended);
-  assert.is((await rowOf(job, '2022-02-01'))?.finished, false);
+  assert.is((await readRun(job, '2022-02-01'))?.finished, false);
 
   await staying.sweep();
 
-  assert.is((await rowOf(job, '2022-02-01'))?.finished, true);
+  assert.is((await readRun(job, '2022-02-01'))?.finished, true);
 });
 
-test('the monthly reset that was missed voids what was before its own instant, once', async () => {
+test('a missed monthly reset voids the votes before its due time, once', async () => {
   const sql = sqlOf(0);
   await addUser(sql, 'robin');
   const bot = await addBot(sql, 'bot1', { counted: { upvotes: 3 } });
@@ -243,7 +243,7 @@ test('the monthly reset that was missed voids what was before its own instant, o
   assert.equal({ ...adjustments }, { count: 1, up: '-1' });
 });
 
-test('a node’s job runs at the start and at every tick, whatever the others do', async () => {
+test('a node job runs at the start and at every tick', async () => {
   let runs = 0;
   let thrice: () => void = silent;
   const ticked = new Promise<void>((resolve) => {
@@ -258,14 +258,14 @@ test('a node’s job runs at the start and at every tick, whatever the others do
         run: async () => {
           runs += 1;
           if (runs === 3) thrice();
-          throw new Error('a failure ends nothing');
+          throw new Error('a failure does not end the job');
         },
       },
     ],
     runs: createJobRuns(sqlOf(0), 'node0'),
     meters,
     clock: { nowMs: () => Date.parse(now), monotonicMs: () => 0 },
-    failed: silent,
+    onFailure: silent,
   });
   schedule.start();
   await ticked;
@@ -274,7 +274,7 @@ test('a node’s job runs at the start and at every tick, whatever the others do
   assert.ok(failures.filter((job) => job === 'ticking').length >= 2);
 });
 
-test('old runs are forgotten, but never the newest of a job', async () => {
+test('old runs are deleted, but never the latest run of a job', async () => {
   const { job } = newRecorder();
   const schedule = open(0, job);
   await beginAt('2022-01-15T00:00Z', schedule);
@@ -282,8 +282,8 @@ test('old runs are forgotten, but never the newest of a job', async () => {
   await sqlOf(0)`update job_runs set finished_at = now() - interval '2 years' where name = ${job.name}`;
   await createJobRuns(sqlOf(0), 'node0').purge(400);
 
-  assert.is(await rowOf(job, '2022-01-01'), undefined);
-  assert.ok(await rowOf(job, '2022-02-01'));
+  assert.is(await readRun(job, '2022-01-01'), undefined);
+  assert.ok(await readRun(job, '2022-02-01'));
 });
 
 test.run();
