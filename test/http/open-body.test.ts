@@ -1,5 +1,5 @@
 /**
- * Bodies in pieces: they come together unchanged, hold about twice what was sent, and give it back.
+ * Bodies in chunks: they are joined unchanged, take about twice the memory that was sent, and release it.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -9,7 +9,7 @@ import { OpenBody, openBodiesBytesMax } from '../../http/open-body.ts';
 const test = suite('open body');
 const pieceOf = (bytes: number): ArrayBuffer => new Uint8Array(bytes).buffer;
 
-test('any pieces come together as they came, and hold at most twice as much and 4 KiB', () => {
+test('any chunks are joined unchanged, and take at most twice their size and 4 KiB', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 30 });
   fc.assert(
     fc.property(pieces, (all) => {
@@ -30,7 +30,7 @@ test('any pieces come together as they came, and hold at most twice as much and 
   );
 });
 
-test('a piece is copied: what the sender does with it later changes nothing', () => {
+test('a chunk is copied: the sender can change it later without effect', () => {
   const body = new OpenBody({ bytes: 0 });
   const piece = Buffer.alloc(3, 'a');
   const sent = piece.buffer.slice(piece.byteOffset, piece.byteOffset + 3);
@@ -41,7 +41,7 @@ test('a piece is copied: what the sender does with it later changes nothing', ()
   assert.is(body.whole().toString(), 'aaa');
 });
 
-test('bodies that would hold more than the bound together are refused until others are given back', () => {
+test('bodies beyond the common limit are refused until the memory of others is released', () => {
   const open = { bytes: 0 };
   const large = new OpenBody(open);
   const other = new OpenBody(open);
