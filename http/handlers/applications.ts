@@ -1,6 +1,6 @@
 /**
- * Positions, and applications as users send and see them. The rules are in engine/rules/applications.ts and
- * are applied inside the transaction that writes.
+ * Shows positions, and shows and sends a user's applications. The rules are in engine/rules/applications.ts;
+ * the transaction that writes an application applies them.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { botQuestion, findBotRule } from '../../engine/rules/applications.ts';
@@ -49,7 +49,7 @@ const toApplication = (row: AppRow): Application => ({
   user_id: row.user_id,
 });
 
-/** `GET /users/{user_id}/apps`: the newest first. */
+/** `GET /users/{user_id}/apps`: newest first. */
 export const showApplications = async (app: App, userId: string): Promise<Reply> => {
   const rows = await app.catalogue.applications.listOfUser(userId);
   return replyOk({ apps: rows.map(toApplication) });
@@ -59,7 +59,7 @@ const toPointer = (id: string): string => `/answers/${escapePointer(id)}`;
 const createAnswersError = (faults: Readonly<Record<string, string>>): DomainError =>
   createValidationError(
     'body',
-    Object.fromEntries(Object.entries(faults).map(([id, words]) => [toPointer(id), words])),
+    Object.fromEntries(Object.entries(faults).map(([id, fault]) => [toPointer(id), fault])),
   );
 
 const createWaitError = (waitMs: number): DomainError => {
@@ -75,7 +75,7 @@ const createWaitError = (waitMs: number): DomainError => {
 const toApplicationError = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): DomainError => {
   switch (outcome.kind) {
     case 'banned':
-      return new DomainError('banned', 'This user is banned and can apply for "banappeal" only.');
+      return new DomainError('banned', 'You are banned, so you can apply only for the position "banappeal".');
     case 'no_position':
       return createValidationError('body', {
         '/position': 'must be the id of a position (see GET /apps/meta)',
@@ -86,24 +86,24 @@ const toApplicationError = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): Dom
       return createAnswersError({ [botQuestion]: 'must be the id of a bot that is in this directory' });
     case 'permission_missing': {
       const { permission } = outcome;
-      return new DomainError('permission_missing', `This needs the permission ${permission} on the bot.`, {
+      return new DomainError('permission_missing', `You need the permission ${permission} on the bot.`, {
         permission,
       });
     }
     case 'closed':
-      return new DomainError('position_closed', 'This position takes no applications now.');
+      return new DomainError('position_closed', 'This position does not accept applications now.');
     case 'not_eligible':
       return new DomainError('bot_not_eligible', 'This bot does not meet the conditions yet.', {
         ...outcome.lacking,
       });
     case 'pending':
-      return new DomainError('already_exists', 'An application of yours for this position is pending.');
+      return new DomainError('already_exists', 'You already have a pending application for this position.');
     case 'wait':
       return createWaitError(outcome.waitMs);
   }
 };
 
-/** What is counted of the bot an application is about; `null` when it is about none that we have. */
+/** Reads the counters of the bot that an application is about; `null` if there is no such bot. */
 const readBotCounts = async (app: App, { position, answers }: ApplicationBody): Promise<BotCounts | null> => {
   const botId = findBotRule(position) === null ? '' : (answers[botQuestion] ?? '').trim();
   if (!/^[\w-]{1,128}$/.test(botId)) return null;
@@ -116,7 +116,7 @@ const readBotCounts = async (app: App, { position, answers }: ApplicationBody): 
   }
 };
 
-/** `POST /users/{user_id}/apps`: in the ledger when it resolves. */
+/** `POST /users/{user_id}/apps`. *Ledger* when it resolves. */
 export const sendApplication = async (app: App, userId: string, body: ApplicationBody): Promise<Reply> => {
   const { position, answers } = body;
   const counts = await readBotCounts(app, body);

@@ -1,5 +1,5 @@
 /**
- * Posts of the blog as clients see them. The list is a snapshot, serialised once.
+ * Shows the posts of the blog. The list is a snapshot that is serialised once.
  */
 import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
 import { type App, type Reply, replyOk } from '../route.ts';
@@ -39,7 +39,7 @@ export const showPost = async (app: App, slug: string): Promise<Reply> => {
   return replyOk(post);
 };
 
-/** `GET /blogs/{slug}/seo`: the picture is the author's. */
+/** `GET /blogs/{slug}/seo`: shows the avatar of the author. */
 export const showPostSeo = async (app: App, slug: string): Promise<Reply> => {
   const row = await readPost(app, slug);
   const seo: Seo = { avatar: toAuthor(row).avatar, id: row.slug, name: row.title, short: row.description };

@@ -1,10 +1,10 @@
 /**
- * Bots as clients add, change, move and delete them.
+ * Adds, changes, transfers and deletes bots for clients.
  *
- * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a change is
- * committed it drops what this node cached; what ends tokens ends them here too; after a deletion the engine
- * hears of it before the answer goes. A new bot needs no telling: the engine asks SQL about what it does not
- * know.
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it
+ * drops the cached profile, and the cached sessions if the change ended tokens. A deletion is delivered to
+ * the engine before the reply is sent. A new bot is not announced: the engine looks up unknown entities in
+ * SQL.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { TeamActor } from '../../engine/rules/members.ts';
@@ -24,15 +24,15 @@ const toOwnerActor = ({ kind, id, limits }: Caller): TeamActor => ({
 const toBotActor = (caller: Caller): BotActor =>
   caller.kind === 'bot' ? { kind: 'bot', id: caller.id, limits: caller.limits } : toOwnerActor(caller);
 
-const createTakenError = (pointer: string, words: string): DomainError =>
-  new DomainError('already_exists', words, { [pointer]: 'is taken' });
+const createTakenError = (pointer: string, message: string): DomainError =>
+  new DomainError('already_exists', message, { [pointer]: 'is taken' });
 
 const toBotError = (outcome: Exclude<BotCreation, { kind: 'done' }> | BotRefusal): DomainError => {
   switch (outcome.kind) {
     case 'bot_taken':
-      return createTakenError('/bot_id', 'This bot is listed already.');
+      return createTakenError('/bot_id', 'The directory already has this bot.');
     case 'client_taken':
-      return createTakenError('/client_id', 'A bot with this client id is listed already.');
+      return createTakenError('/client_id', 'The directory already has a bot with this client id.');
     case 'unknown_bot':
       return createNotFoundError('bot');
     case 'unknown_team':
@@ -42,11 +42,11 @@ const toBotError = (outcome: Exclude<BotCreation, { kind: 'done' }> | BotRefusal
   }
 };
 
-/** The team that is to own a new bot: the one named, the caller if it is one; `null`: the user who calls. */
-const chooseTeamId = (caller: Caller, named: string | undefined): string | null =>
-  named || (caller.kind === 'team' ? caller.id : null);
+/** The team that will own a new bot: the named team, else the calling team; `null`: the calling user. */
+const chooseTeamId = (caller: Caller, namedTeamId: string | undefined): string | null =>
+  namedTeamId || (caller.kind === 'team' ? caller.id : null);
 
-/** `PUT /bots`: known everywhere when this resolves. A look-up that fails does not keep a bot out. */
+/** `PUT /bots`. *Ledger*, and visible on every node, when it resolves. A failed look-up does not matter. */
 export const createBot = async (app: App, caller: Caller, body: BotBody): Promise<Reply> => {
   const ids = { botId: body.bot_id, clientId: body.client_id || body.bot_id };
   const person = await lookUpNewBot(app, ids);
@@ -72,13 +72,13 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
   return noContent;
 };
 
-/** `PATCH /bots/{id}/settings`: absent fields stay as they are. */
+/** `PATCH /bots/{id}/settings`: absent fields keep their value. *Ledger* when it resolves. */
 export const editBot = async (
   app: App,
-  who: { readonly botId: string; readonly caller: Caller },
+  target: { readonly botId: string; readonly caller: Caller },
   body: BotSettingsBody,
 ): Promise<Reply> => {
-  const request = { botId: who.botId, actor: toBotActor(who.caller) };
+  const request = { botId: target.botId, actor: toBotActor(target.caller) };
   const outcome = await app.catalogue.bots.edits.edit(request, {
     captchaOptOut: body.captcha_opt_out ?? null,
     extraLinks: body.extra_links ?? null,
@@ -91,11 +91,11 @@ export const editBot = async (
     tags: body.tags ?? null,
   });
   if (outcome.kind !== 'done') throw toBotError(outcome);
-  app.catalogue.bots.drop(who.botId);
+  app.catalogue.bots.drop(target.botId);
   return noContent;
 };
 
-/** `DELETE /bots/{id}`: its tokens are dead and it is unknown everywhere when this resolves. */
+/** `DELETE /bots/{id}`. When it resolves, the bot is gone on every node and its tokens are refused. */
 export const deleteBot = async (app: App, botId: string, caller: Caller): Promise<Reply> => {
   await app.engine.waitForFlush('bot', botId);
   const outcome = await app.catalogue.bots.edits.remove({ botId, actor: toBotActor(caller) });
@@ -106,17 +106,17 @@ export const deleteBot = async (app: App, botId: string, caller: Caller): Promis
   return noContent;
 };
 
-/** `PATCH /users/{uid}/bots/{bid}/teams`: the bot's tokens are dead when this resolves. */
+/** `PATCH /users/{uid}/bots/{bid}/teams`. When it resolves, the bot's old tokens are refused. */
 export const transferBot = async (
   app: App,
-  who: { readonly botId: string; readonly caller: Caller },
+  target: { readonly botId: string; readonly caller: Caller },
   teamId: string,
 ): Promise<Reply> => {
-  const request = { botId: who.botId, actor: toOwnerActor(who.caller) };
+  const request = { botId: target.botId, actor: toOwnerActor(target.caller) };
   const outcome = await app.catalogue.bots.edits.transfer(request, teamId);
   if (outcome.kind === 'stayed') return noContent;
   if (outcome.kind !== 'moved') throw toBotError(outcome);
-  app.catalogue.bots.drop(who.botId);
-  app.sessions.forgetTarget('bot', who.botId);
+  app.catalogue.bots.drop(target.botId);
+  app.sessions.forgetTarget('bot', target.botId);
   return noContent;
 };

@@ -1,9 +1,9 @@
 /**
- * The text of a bot: the catalogue's profile, serialised once, stitched together with the engine's counters.
+ * Renders a bot as JSON text: the catalogue's profile, serialised once, joined with the engine's counters.
  *
- * A page view moves two counters and nothing else, so the text around those two is kept as a *frame* and
- * stitched again only when anything else in it changes, be it by time alone. Posted integers go in as their
- * digits, so nothing beyond 2^53 is rounded. Pure. Used by bots.ts.
+ * A page view changes only two counters. So the text around those two is cached as a *template*, which is
+ * built again only when another field changes (some change by time alone). Posted integers are inserted as
+ * digits, so none beyond 2^53 is rounded. Pure. Used by bots.ts.
  */
 import type { HotState } from '../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../engine/rules/presence.ts';
@@ -18,10 +18,10 @@ import {
   toUser,
 } from './convert.ts';
 
-/** A claim lapses when its reviewer did nothing for this long. */
+/** How long a reviewer's claim on a bot lasts. */
 const claimDurationMs = 3_600_000;
 
-/** Fields that change without an edit, or are only there when asked for. */
+/** Fields that change without an edit, or that are only shown on request. */
 type VolatileField =
   | 'approximate_votes'
   | 'claimed_by'
@@ -69,7 +69,7 @@ const toFixedFields = (profile: BotProfile): Omit<Bot, VolatileField> => ({
   vote_banned: profile.vote_banned,
 });
 
-/** The serialised profile, up to where the bot's own presence goes. */
+/** The serialised profile up to the bot's presence, and the fields that change by time. */
 export interface BotParts {
   /** `{…,"user":{…,"status":` */
   readonly head: string;
@@ -78,6 +78,7 @@ export interface BotParts {
   readonly premiumUntil: Date | null;
 }
 
+/** Serialises the fields of a profile that only an edit changes. */
 export const buildBotParts = (profile: BotProfile): BotParts => {
   const { status: _, ...user } = toUser(profile.person, { id: profile.id, bot: true });
   const fixed = JSON.stringify(toFixedFields(profile)).slice(0, -1);
@@ -89,21 +90,21 @@ export const buildBotParts = (profile: BotProfile): BotParts => {
   };
 };
 
-/** What is added when asked for, each already JSON text; `''` leaves the field out. */
+/** Fields that are only shown on request, each as JSON text; `''` leaves the field out. */
 export interface BotExtras {
   readonly long: string;
   readonly teamOwner: string;
 }
 
-/** A state at a moment. */
+/** A state, and the time at which it is shown. */
 export interface TimedState {
   readonly state: HotState;
   readonly nowMs: number;
 }
 
 /**
- * The whole text but for the clicks and the unique clicks, and how long it is good for. Joined, as text that
- * is added up stays a tree of its pieces, which every answer made of it walks through.
+ * The text of a bot without its clicks and unique clicks, and how long it is valid. The parts are built with
+ * `join`: a string built with `+` stays a tree of its parts, and every reply would walk through that tree.
  */
 export interface BotTemplate {
   readonly before: string;
@@ -111,32 +112,33 @@ export interface BotTemplate {
   readonly after: string;
   readonly state: HotState;
   readonly extras: BotExtras;
-  /** The next moment at which time alone changes the text. */
+  /** The next time at which the text changes without a change of state. */
   readonly validUntilMs: number;
 }
 
-/** When a claim lapses, premium ends, or a bot that posts no status is taken for offline. */
-const computeValidUntilMs = (pieces: BotParts, { state, nowMs }: TimedState): number => {
-  const turnsMs = [
-    pieces.claimedUntilMs,
-    pieces.premiumUntil?.getTime() ?? 0,
+/** The time when the claim expires, premium ends, or a bot that posts no status counts as offline. */
+const computeValidUntilMs = (parts: BotParts, { state, nowMs }: TimedState): number => {
+  const changesAtMs = [
+    parts.claimedUntilMs,
+    parts.premiumUntil?.getTime() ?? 0,
     state.status === '' ? state.lastStatsPostMs + presenceFreshMs + 1 : 0,
   ];
-  return Math.min(...turnsMs.filter((atMs) => atMs > nowMs));
+  return Math.min(...changesAtMs.filter((atMs) => atMs > nowMs));
 };
 
-export const buildBotTemplate = (pieces: BotParts, counted: TimedState, extras: BotExtras): BotTemplate => {
-  const { state, nowMs } = counted;
+/** Builds the template for the state at its time. */
+export const buildBotTemplate = (parts: BotParts, timedState: TimedState, extras: BotExtras): BotTemplate => {
+  const { state, nowMs } = timedState;
   return {
     before: [
-      pieces.head,
+      parts.head,
       `"${computePresence(state, nowMs)}"},"approximate_votes":${state.flushedVotes}`,
-      `,"claimed_by":${nowMs < pieces.claimedUntilMs ? pieces.claimedBy : '""'},"clicks":`,
+      `,"claimed_by":${nowMs < parts.claimedUntilMs ? parts.claimedBy : '""'},"clicks":`,
     ].join(''),
     between: [
       `,"invite_clicks":${state.inviteClicks},"last_stats_post":${renderTimestamp(state.lastStatsPostMs)}`,
       extras.long === '' ? '' : `,"long":${extras.long}`,
-      `,"premium":${isPremium(pieces.premiumUntil, nowMs)},"servers":${state.servers}`,
+      `,"premium":${isPremium(parts.premiumUntil, nowMs)},"servers":${state.servers}`,
       `,"shard_list":[${state.shardList}],"shards":${state.shards}`,
       extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`,
       `,"total_uptime":${state.totalUptime},"unique_clicks":`,
@@ -147,15 +149,19 @@ export const buildBotTemplate = (pieces: BotParts, counted: TimedState, extras: 
     ].join(''),
     state,
     extras,
-    validUntilMs: computeValidUntilMs(pieces, counted),
+    validUntilMs: computeValidUntilMs(parts, timedState),
   };
 };
 
-/** Whether the frame is what `buildBotTemplate` would make now. */
-export const isCurrent = (frame: BotTemplate, { state, nowMs }: TimedState, extras: BotExtras): boolean => {
-  const before = frame.state;
+/** Whether `buildBotTemplate` would build an equal template now. */
+export const isCurrent = (
+  template: BotTemplate,
+  { state, nowMs }: TimedState,
+  extras: BotExtras,
+): boolean => {
+  const before = template.state;
   return (
-    nowMs < frame.validUntilMs &&
+    nowMs < template.validUntilMs &&
     before.lastStatsPostMs === state.lastStatsPostMs &&
     before.uptimeCheckedMs === state.uptimeCheckedMs &&
     before.uptime === state.uptime &&
@@ -168,15 +174,15 @@ export const isCurrent = (frame: BotTemplate, { state, nowMs }: TimedState, extr
     before.shards === state.shards &&
     before.users === state.users &&
     before.shardList === state.shardList &&
-    frame.extras.teamOwner === extras.teamOwner &&
-    frame.extras.long === extras.long
+    template.extras.teamOwner === extras.teamOwner &&
+    template.extras.long === extras.long
   );
 };
 
-/** The whole bot as JSON text. */
-export const fillBotTemplate = (frame: BotTemplate, state: HotState): string =>
-  [frame.before, state.clicks, frame.between, state.uniqueClicks, frame.after].join('');
+/** Inserts the two click counters into a template: the bot as JSON text. */
+export const fillBotTemplate = (template: BotTemplate, state: HotState): string =>
+  [template.before, state.clicks, template.between, state.uniqueClicks, template.after].join('');
 
-/** The whole bot as JSON text, made anew. */
-export const renderBot = (pieces: BotParts, counted: TimedState, extras: BotExtras): string =>
-  fillBotTemplate(buildBotTemplate(pieces, counted, extras), counted.state);
+/** Renders a bot as JSON text without a cached template. */
+export const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): string =>
+  fillBotTemplate(buildBotTemplate(parts, timedState, extras), timedState.state);

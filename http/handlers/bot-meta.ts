@@ -1,8 +1,8 @@
 /**
- * What the platform and the directory know about an application, and what that means for adding its bot.
+ * Shows what the platform and the directory know details an application, and checks a bot before it is added.
  *
- * A look-up that fails is named and never an error of ours. Only what the look-up service says about a bot is
- * kept as its user object: the platform's public endpoint does not know bots.
+ * A failed look-up is named in the reply; it is never an error of the request. Only the look-up service's
+ * data is stored as the bot's user object, because the platform's public endpoint does not know bots.
  */
 import type { BotPerson, KnownBot } from '../../storage/catalogue/bots/bot-people.ts';
 import type { BotDetails } from '../outbound/bot-lookup.ts';
@@ -21,8 +21,8 @@ const toBotPerson = (bot: NonNullable<BotDetails['bot']>, atMs: number): BotPers
 });
 
 /**
- * What the look-up service says about a bot that is to be added; `null` when it says nothing. Throws
- * `validation_failed` when it is sure that this is no bot, or another one.
+ * Looks up a bot that a client wants to add; `null` if the look-up service fails. Rejects with
+ * `validation_failed` if the service knows that the application has no bot, or another bot.
  */
 export const lookUpNewBot = async (
   app: Pick<App, 'botLookup'>,
@@ -45,7 +45,7 @@ export const lookUpNewBot = async (
 
 interface BotLookupResults {
   readonly service: LookupResult<BotDetails>;
-  /** Asked only when the service failed. */
+  /** `null` if the service answered: the platform is only queried after the service failed. */
   readonly platform: LookupResult<BotDetails> | null;
 }
 
@@ -58,41 +58,41 @@ const describeLookupErrors = ({ service, platform }: BotLookupResults): Record<s
 };
 
 const toBotMeta = (
-  findings: BotLookupResults,
+  results: BotLookupResults,
   ids: { readonly clientId: string; readonly botId: string },
   known: KnownBot | null,
 ): BotMeta => {
-  const { service, platform } = findings;
+  const { service, platform } = results;
   const result = service.kind === 'found' ? service : platform;
-  const about = result?.kind === 'found' ? result.value : null;
+  const details = result?.kind === 'found' ? result.value : null;
   return {
-    avatar: about?.bot?.avatar || known?.avatar || '',
+    avatar: details?.bot?.avatar || known?.avatar || '',
     bot_id: ids.botId,
-    bot_public: about?.public ?? false,
+    bot_public: details?.public ?? false,
     client_id: ids.clientId,
-    description: about?.description ?? known?.short ?? '',
+    description: details?.description ?? known?.short ?? '',
     fallback: platform?.kind === 'found',
-    fetch_errors: describeLookupErrors(findings),
-    flags: [...(about?.bot?.flags ?? known?.flags ?? [])],
-    guild_count: about?.bot?.servers ?? toExactInteger(known?.servers ?? '0'),
+    fetch_errors: describeLookupErrors(results),
+    flags: [...(details?.bot?.flags ?? known?.flags ?? [])],
+    guild_count: details?.bot?.servers ?? toExactInteger(known?.servers ?? '0'),
     list_type: known?.type ?? '',
-    name: about?.name || about?.bot?.username || known?.username || '',
-    tags: [...(about?.tags ?? known?.tags ?? [])],
+    name: details?.name || details?.bot?.username || known?.username || '',
+    tags: [...(details?.tags ?? known?.tags ?? [])],
   };
 };
 
-/** Keeps what the look-up told about a listed bot. */
+/** Stores the result of a look-up if the directory has the bot. */
 const storeLookup = async (app: App, clientId: string, result: LookupResult<BotDetails>): Promise<void> => {
   if (result.kind !== 'found' || result.value.bot === null) return;
   const { bot } = result.value;
-  const kept = await app.catalogue.bots.noteLookup(
+  const isStored = await app.catalogue.bots.noteLookup(
     { clientId, botId: bot.id },
     toBotPerson(bot, result.atMs),
   );
-  if (kept) app.catalogue.bots.drop(bot.id);
+  if (isStored) app.catalogue.bots.drop(bot.id);
 };
 
-/** `GET /bots/{client_id}/meta`. Takes as long as both look-ups may; their failures are in the reply. */
+/** `GET /bots/{client_id}/meta`. Waits for up to two look-ups; the reply names those that failed. */
 export const showBotMeta = async (
   app: App,
   clientId: string,
@@ -101,9 +101,9 @@ export const showBotMeta = async (
   const service = await app.botLookup.queryService(clientId);
   const platform = service.kind === 'failed' ? await app.botLookup.queryPlatform(clientId) : null;
   await storeLookup(app, clientId, service);
-  const sure = service.kind === 'found' ? (service.value.bot?.id ?? '') : null;
-  const botId = sure ?? (service.kind === 'failed' ? fallbackBotId : undefined) ?? null;
+  const lookedUpBotId = service.kind === 'found' ? (service.value.bot?.id ?? '') : null;
+  const botId = lookedUpBotId ?? (service.kind === 'failed' ? fallbackBotId : undefined) ?? null;
   const known = await app.catalogue.bots.known({ clientId, botId });
-  const shown = sure ?? known?.bot_id ?? botId ?? (service.kind === 'failed' ? clientId : '');
-  return replyOk(toBotMeta({ service, platform }, { clientId, botId: shown }, known));
+  const shownBotId = lookedUpBotId ?? known?.bot_id ?? botId ?? (service.kind === 'failed' ? clientId : '');
+  return replyOk(toBotMeta({ service, platform }, { clientId, botId: shownBotId }, known));
 };

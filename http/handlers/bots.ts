@@ -1,6 +1,5 @@
 /**
- * A bot as clients see it: its text from bot-text.ts, the texts that are handed out again, and the visit that
- * is counted.
+ * Shows a bot and counts the visit. bot-json.ts renders the text; this file caches rendered replies.
  */
 import type { EntityView } from '../../engine/engine.ts';
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
@@ -19,7 +18,7 @@ import {
 import { createNotFoundError, splitList, thenMaybe, toUser } from './convert.ts';
 import { parseTeamTargets, renderTeam } from './teams.ts';
 
-/** A bot without `long`, as it was last read: handed out again until something in it changes. */
+/** The last rendered reply of a bot, without `long`: sent again until something in it changes. */
 interface RenderedBot {
   readonly view: EntityView;
   readonly teamOwner: string;
@@ -32,39 +31,43 @@ export interface CachedBot {
   rendered: RenderedBot | null;
 }
 
-/** A bot with thousands of shards is not kept twice. */
+/** The longest text that is cached: a bot with thousands of shards is rendered each time. */
 const cachedCharactersMax = 8_192;
 
 const cachedBots = new WeakMap<BotProfile, CachedBot>();
-/** What is kept with a profile: an edit makes another profile, so nothing here can be from before it. */
+/** Returns the cache entry of a profile. An edit creates another profile object, so no entry is stale. */
 export const getCachedBot = (profile: BotProfile): CachedBot => {
-  let known = cachedBots.get(profile);
-  if (known === undefined) {
-    known = { parts: buildBotParts(profile), template: null, rendered: null };
-    cachedBots.set(profile, known);
+  let cached = cachedBots.get(profile);
+  if (cached === undefined) {
+    cached = { parts: buildBotParts(profile), template: null, rendered: null };
+    cachedBots.set(profile, cached);
   }
-  return known;
+  return cached;
 };
 
-/** A view at a moment. */
+/** A view, and the time at which it is shown. */
 interface TimedView {
   readonly view: EntityView;
   readonly nowMs: number;
-  /** This very request moves a counter: nobody will be shown the same text. */
+  /** This request changes a counter, so no later reply has the same text. */
   readonly movesCounter: boolean;
 }
 
-const getCurrentTemplate = (known: CachedBot, { view, nowMs }: TimedView, extras: BotExtras): BotTemplate => {
-  const { template } = known;
-  const counted = { state: view.state, nowMs };
-  if (template !== null && isCurrent(template, counted, extras)) return template;
-  return buildBotTemplate(known.parts, counted, extras);
+const getCurrentTemplate = (
+  cached: CachedBot,
+  { view, nowMs }: TimedView,
+  extras: BotExtras,
+): BotTemplate => {
+  const { template } = cached;
+  const timedState = { state: view.state, nowMs };
+  if (template !== null && isCurrent(template, timedState, extras)) return template;
+  return buildBotTemplate(cached.parts, timedState, extras);
 };
 
-/** The reply for this view, maybe an earlier one: the engine gives out one view until a counter changes. */
-export const renderBotReply = (known: CachedBot, seen: TimedView, extras: BotExtras): Reply => {
-  const { view, nowMs } = seen;
-  const { rendered } = known;
+/** Renders a reply, or returns a cached one: the engine returns the same view until a counter changes. */
+export const renderBotReply = (cached: CachedBot, timedView: TimedView, extras: BotExtras): Reply => {
+  const { view, nowMs } = timedView;
+  const { rendered } = cached;
   const { long, teamOwner } = extras;
   if (
     long === '' &&
@@ -74,24 +77,24 @@ export const renderBotReply = (known: CachedBot, seen: TimedView, extras: BotExt
   ) {
     return rendered.reply;
   }
-  const frame = getCurrentTemplate(known, seen, extras);
-  const body = fillBotTemplate(frame, view.state);
+  const template = getCurrentTemplate(cached, timedView, extras);
+  const body = fillBotTemplate(template, view.state);
   if (long !== '' || body.length > cachedCharactersMax) return { status: 200, text: body };
-  known.template = frame;
-  if (seen.movesCounter) return { status: 200, text: body };
+  cached.template = template;
+  if (timedView.movesCounter) return { status: 200, text: body };
   const reply: Reply = { status: 200, text: body, tag: { etag: '' } };
-  known.rendered = { view, teamOwner, validUntilMs: frame.validUntilMs, reply };
+  cached.rendered = { view, teamOwner, validUntilMs: template.validUntilMs, reply };
   return reply;
 };
 
-/** Who looks at an entity's page, and where on it. */
+/** The parts of a request that decide whether it counts as a visit. */
 export interface PageVisit {
   readonly query: { readonly target?: string };
   readonly clientAddress: string;
   readonly head: boolean;
 }
 
-/** What a visit counts; `address` is set for a page view. */
+/** The counter that a visit increments; `address` is set for a page view. */
 export interface VisitCount {
   readonly what: 'nothing' | 'click' | 'invite';
   readonly address: string;
@@ -99,14 +102,14 @@ export interface VisitCount {
 const noCount: VisitCount = { what: 'nothing', address: '' };
 const inviteCount: VisitCount = { what: 'invite', address: '' };
 
-/** What a visit counts. Ask before waiting for anything: the address goes with the client. */
+/** Decides what a visit counts. Call it before any `await`: the address is lost when the client leaves. */
 export const toVisitCount = (visit: PageVisit): VisitCount => {
   const { target } = visit.query;
   if (visit.head || (target !== 'page' && target !== 'invite')) return noCount;
   return target === 'invite' ? inviteCount : { what: 'click', address: visit.clientAddress };
 };
 
-/** Counts it, once the entity is read. */
+/** Counts a visit of an entity that has been read. */
 export const countVisit = (app: App, view: EntityView, { what, address }: VisitCount): void => {
   if (what === 'click') app.engine.countClick(view, address);
   else if (what === 'invite') app.engine.countInvite(view);
@@ -117,7 +120,7 @@ export interface ShowEntityRequest extends PageVisit {
   readonly query: { readonly target?: string; readonly include?: string; readonly team_includes?: string };
 }
 
-/** What was asked for, and is kept while something is waited for. */
+/** The options of a request, which are needed after a wait. */
 interface ShowBotOptions {
   readonly count: VisitCount;
   readonly long: boolean;
@@ -137,33 +140,37 @@ const showCountedBot = (
 
 const noExtras: BotExtras = { long: '', teamOwner: '' };
 
-const showBotProfile = (app: App, asked: ShowBotOptions, profile: BotProfile | null): MaybePromise<Reply> => {
+const showBotProfile = (
+  app: App,
+  options: ShowBotOptions,
+  profile: BotProfile | null,
+): MaybePromise<Reply> => {
   if (profile === null) throw createNotFoundError('bot');
-  const seen = { count: asked.count, profile };
-  if (profile.team_id === null && !asked.long) return showCountedBot(app, seen, noExtras);
-  const long = asked.long ? JSON.stringify(profile.long) : '';
+  const counted = { count: options.count, profile };
+  if (profile.team_id === null && !options.long) return showCountedBot(app, counted, noExtras);
+  const long = options.long ? JSON.stringify(profile.long) : '';
   return thenMaybe(
-    profile.team_id === null ? '' : renderTeam(app, profile.team_id, asked.targets),
-    (teamOwner) => showCountedBot(app, seen, { long, teamOwner }),
+    profile.team_id === null ? '' : renderTeam(app, profile.team_id, options.targets),
+    (teamOwner) => showCountedBot(app, counted, { long, teamOwner }),
   );
 };
 
-/** `GET /bots/{id}`: no promise when all of it is in memory. Shows the totals before this visit. */
+/** `GET /bots/{id}`: no promise if everything is in memory. The reply shows the totals before this visit. */
 export const showBot = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {
   const { query } = request;
-  const asked: ShowBotOptions = {
+  const options: ShowBotOptions = {
     targets: parseTeamTargets('team_includes', query.team_includes),
     count: toVisitCount(request),
     long: splitList(query.include).includes('long'),
   };
-  const found = app.catalogue.bots.find(request.params.id);
-  if (found instanceof Promise) return found.then((profile) => showBotProfile(app, asked, profile));
-  return showBotProfile(app, asked, found);
+  const lookup = app.catalogue.bots.find(request.params.id);
+  if (lookup instanceof Promise) return lookup.then((profile) => showBotProfile(app, options, profile));
+  return showBotProfile(app, options, lookup);
 };
 
 /** `GET /bots/{id}/seo`. */
-export const showBotSeo = (app: App, word: string): MaybePromise<Reply> =>
-  thenMaybe(app.catalogue.bots.find(word), (profile) => {
+export const showBotSeo = (app: App, idOrVanity: string): MaybePromise<Reply> =>
+  thenMaybe(app.catalogue.bots.find(idOrVanity), (profile) => {
     if (profile === null) throw createNotFoundError('bot');
     const user = toUser(profile.person, { id: profile.id, bot: true });
     return replyOk({ avatar: user.avatar, id: profile.id, name: user.username, short: profile.short });

@@ -1,5 +1,5 @@
 /**
- * Small conversions between rows, counters and the wire: timestamps, people, exact integers, maybe-promises.
+ * Converts SQL rows and counters to values of replies: timestamps, users, exact integers, maybe-promises.
  *
  * Pure. Used by the other files of this folder only.
  */
@@ -11,7 +11,7 @@ import type { PersonRow } from '../../storage/catalogue/shared/people.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import type { User } from '../schema/common.ts';
 
-/** Goes on at once with a value, later with a promise: hot requests then create no promise. */
+/** Like `then`, but calls `next` at once with a plain value, so that fast requests create no promise. */
 export const thenMaybe = <Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,
@@ -19,19 +19,19 @@ export const thenMaybe = <Value, Result>(
 
 export const toTimestamp = (date: Date): string => date.toISOString();
 export const toTimestampOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
-/** JSON text of a time in ms, where 0 is "never". */
+/** JSON text of a time in ms; 0 means never and gives `null`. */
 export const renderTimestamp = (atMs: number): string =>
   atMs === 0 ? 'null' : `"${new Date(atMs).toISOString()}"`;
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): number };
 
 /**
- * A decimal string as something that serialises to exactly these digits, also beyond 2^53. Only the type
- * checker takes it for a number: serialise it, never calculate with it.
+ * Wraps a decimal string so that it serialises to exactly these digits, also beyond 2^53. It is a number only
+ * for the type checker: serialise it, never calculate with it.
  */
 export const toExactInteger = (decimal: string): number => rawJSON(decimal);
 
-/** A person as SQL knows him, else the stand-in of the documents: his id in place of a name. */
+/** The user of an SQL row; without a row a stand-in that has the id as its name (docs/behaviour.md). */
 export const toUser = (
   row: PersonRow | null,
   standIn: { readonly id: string; readonly bot: boolean },
@@ -58,17 +58,19 @@ export const toUser = (
         username: row.username,
       };
 
+/** Whether premium lasts beyond `nowMs`. */
 export const isPremium = (premiumUntil: Date | null, nowMs: number): boolean =>
   premiumUntil !== null && premiumUntil.getTime() > nowMs;
 
+/** Upvotes minus downvotes. */
 export const computeVotes = (state: HotState): number => state.upvotes - state.downvotes;
 
 export const createNotFoundError = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
-/** Permissions by their ids; `pointer` is where the body names them. Throws `validation_failed`. */
-export const parsePermissionIds = (pointer: string, words: readonly string[]): readonly Permission[] => {
-  const permissions = parsePermissions(words);
+/** Checks permission ids of a body; `pointer` is their JSON Pointer. Throws `validation_failed`. */
+export const parsePermissionIds = (pointer: string, ids: readonly string[]): readonly Permission[] => {
+  const permissions = parsePermissions(ids);
   if (permissions !== null) return permissions;
   throw createValidationError('body', {
     [pointer]: 'must name known permission ids (see GET /teams/meta/permissions)',
@@ -77,6 +79,6 @@ export const parsePermissionIds = (pointer: string, words: readonly string[]): r
 
 const emptyList: readonly string[] = [];
 
-/** The words of a comma-separated query value. */
+/** Splits a comma-separated query value. */
 export const splitList = (list: string | undefined): readonly string[] =>
-  list === undefined ? emptyList : list.split(',').map((word) => word.trim());
+  list === undefined ? emptyList : list.split(',').map((item) => item.trim());

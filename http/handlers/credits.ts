@@ -1,8 +1,8 @@
 /**
- * Vote credits as clients see and redeem them.
+ * Shows and redeems vote credits.
  *
- * What can be redeemed is shown without a flush: the engine's totals less what the ledger decided and the hot
- * store has not heard yet. Redeeming itself counts rows. Money is in hundredths, exact at any size.
+ * The redeemable votes are shown without a flush: the engine's totals minus the ledger's adjustments that the
+ * hot store has not applied yet. Redeeming itself counts SQL rows. Money is in hundredths, exact at any size.
  */
 
 import { DomainError } from '../../engine/errors.ts';
@@ -14,7 +14,7 @@ import type { CreditOverview, Credits, VoteCreditTier, VoteRedeem } from '../sch
 import { createNotFoundError, toExactInteger, toTimestamp, toTimestampOrNull } from './convert.ts';
 import { toVoteInfo } from './votes.ts';
 
-/** An entity whose votes are worth something. */
+/** An entity whose votes can be redeemed. */
 export interface CreditTarget {
   readonly kind: CreditKind;
   readonly id: string;
@@ -23,7 +23,7 @@ export interface CreditTarget {
 const votesMax = 1_000_000_000_000;
 const votesRequirement = `must be a whole number from 1 to ${votesMax}, in digits`;
 
-/** The votes to redeem. Throws `validation_failed`. */
+/** Parses the number of votes to redeem. Throws `validation_failed`. */
 export const parseVotes = (text: string): number => {
   const votes = /^[1-9][0-9]{0,12}$/.test(text) ? Number(text) : 0;
   if (votes >= 1 && votes <= votesMax) return votes;
@@ -39,14 +39,14 @@ const toTier = (row: TierRow): VoteCreditTier => ({
   votes: row.votes,
 });
 
-/** `GET /votes/credit-tiers`: of one kind, or all (`null`). */
+/** `GET /votes/credit-tiers`: the tiers of one kind, or all tiers (`null`). */
 export const showTiers = async (app: App, kind: CreditKind | null): Promise<Reply> =>
   replyOk((await app.catalogue.credits.tiers(kind)).map(toTier));
 
-/** Asked about when only the window in force is wanted. */
+/** Stands for no user where only the current vote window is needed. */
 const noUser = '';
 
-/** `GET …/votes/credit-tiers`: what the votes not yet redeemed are worth. */
+/** `GET …/votes/credit-tiers`: the value of the redeemable votes. */
 export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): Promise<Reply> => {
   const { view, window } = await app.engine.readVoteStatus(kind, id, noUser);
   const { ref, state } = view;
@@ -79,7 +79,7 @@ const toVoteRedeem = (row: RedeemRow, target: CreditTarget): VoteRedeem => ({
   target_type: target.kind,
 });
 
-/** `GET …/votes/credits`: what was redeemed, and what of it was spent. */
+/** `GET …/votes/credits`: the redeemed credits, and how many of them were spent. */
 export const showCredits = async (app: App, target: CreditTarget): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   const { credits, spent, rows } = await app.catalogue.credits.redeems(ref);
@@ -98,29 +98,30 @@ const toRedeemError = (
 ): DomainError => {
   switch (outcome.kind) {
     case 'too_few':
-      return new DomainError(
-        'votes_insufficient',
-        `There are ${outcome.redeemable} votes that can be redeemed.`,
-        { redeemable: String(outcome.redeemable) },
-      );
+      return new DomainError('votes_insufficient', `Only ${outcome.redeemable} votes can be redeemed.`, {
+        redeemable: String(outcome.redeemable),
+      });
     case 'no_tiers':
-      return new DomainError('no_credit_tiers', `Votes of a ${target.kind} are not worth any credits now.`);
+      return new DomainError(
+        'no_credit_tiers',
+        `Votes of a ${target.kind} have no value now: there are no credit tiers for them.`,
+      );
     case 'unknown_listing':
       return createNotFoundError(target.kind);
   }
 };
 
 /**
- * `POST …/votes/credits`. Ledger when it resolves, and as a rule *hot*: when the hot store is away just then,
- * the redeem stands all the same and the flusher brings the totals down later.
+ * `POST …/votes/credits`. *Ledger* when it resolves, and normally *hot*. If the hot store is not available,
+ * the redeem is still valid, and the flusher lowers the totals later.
  */
 export const redeemCredits = async (app: App, target: CreditTarget, votes: number): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   await app.engine.waitForFlush(target.kind, target.id);
   const outcome = await app.catalogue.credits.redeem({ ref, kind: target.kind, votes });
   if (outcome.kind !== 'redeemed') throw toRedeemError(outcome, target);
-  const told = app.engine.deliverAdjustments(target.kind, target.id);
-  await told.catch(() => undefined);
+  const delivery = app.engine.deliverAdjustments(target.kind, target.id);
+  await delivery.catch(() => undefined);
   return replyMessage(`Redeemed ${votes} votes.`, {
     credits: String(outcome.credits),
     id: outcome.id,

@@ -1,5 +1,5 @@
 /**
- * Condensed bots and servers as lists show them, from rows with totals as last flushed. Pure.
+ * Converts SQL rows to the condensed bots and servers of lists. Their totals are those last flushed. Pure.
  */
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';

@@ -1,7 +1,7 @@
 /**
- * Pages of lists and the front page as text, serialised once per snapshot.
+ * Shows pages of lists and the front page, serialised once per snapshot.
  *
- * A snapshot is one object that many requests share, so its text hangs on the object itself and goes with it.
+ * A snapshot is one object that many requests share. Its text is cached by that object and dropped with it.
  */
 import { perPage } from '../../engine/rules/pages.ts';
 import type { Listing } from '../../storage/catalogue/catalogue.ts';
@@ -17,14 +17,14 @@ import { toPacks } from './packs.ts';
 
 const snapshotTexts = new WeakMap<object, string>();
 
-/** The reply of a snapshot: its text is made once and hangs on the object. */
+/** The reply of a snapshot; `value` is serialised only once per snapshot object. */
 export const replySnapshot = (snapshot: object, value: () => unknown): Reply => {
-  const known = snapshotTexts.get(snapshot) ?? JSON.stringify(value());
-  snapshotTexts.set(snapshot, known);
-  return replyText(known);
+  const text = snapshotTexts.get(snapshot) ?? JSON.stringify(value());
+  snapshotTexts.set(snapshot, text);
+  return replyText(text);
 };
 
-/** The envelope of contract §2.15. */
+/** The page envelope of contract §2.15. */
 const replyPage = <Rows>(
   listing: Listing<Rows>,
   page: { readonly rowsPerPage: number; readonly results: (rows: Rows) => readonly unknown[] },
@@ -38,26 +38,29 @@ const replyPage = <Rows>(
 const toIndexBots = (app: App, rows: readonly IndexBotRow[]): IndexBot[] =>
   rows.map((row) => toIndexBot(row, app.clock.nowMs()));
 
+/** `GET /bots/@all`. */
 export const showBotPage = async (app: App, page: number): Promise<Reply> =>
   replyPage(await app.catalogue.bots.page(page), {
     rowsPerPage: perPage.bots,
     results: (rows) => toIndexBots(app, rows),
   });
 
+/** `GET /servers/@all`. */
 export const showServerPage = async (app: App, page: number): Promise<Reply> =>
   replyPage(await app.catalogue.servers.page(page), {
     rowsPerPage: perPage.servers,
     results: (rows: readonly IndexServerRow[]) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
   });
 
+/** `GET /packs/@all`. */
 export const showPackPage = async (app: App, page: number): Promise<Reply> =>
   replyPage(await app.catalogue.packs.page(page), {
     rowsPerPage: perPage.packs,
     results: (rows: PackPage) => toPacks(rows, app.clock.nowMs()),
   });
 
-/** Bots of a random pick; the pick itself is never cached. */
 const randomBotsCount = 6;
+/** `GET /bots/@random`: never cached. */
 export const showRandomBots = async (app: App): Promise<Reply> => ({
   status: 200,
   json: { bots: toIndexBots(app, await app.catalogue.bots.random(randomBotsCount)) },
@@ -72,6 +75,7 @@ const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
   top_voted: toIndexBots(app, page.bots.top_voted),
 });
 
+/** `GET /bots/@index`. */
 export const showFrontPage = async (app: App): Promise<Reply> => {
   const page = await app.catalogue.bots.frontPage();
   return replySnapshot(page, () => toBotsIndex(app, page));

@@ -1,9 +1,9 @@
 /**
- * Logging in with a code of the provider.
+ * Logs a user in with a code of the login provider.
  *
- * A code is marked as used before the provider is asked, so of simultaneous requests only one asks; the mark
- * is taken back when the exchange came to nothing through no fault of the code. The user and his session are
- * written last, in one transaction. Order of the checks: docs/behaviour.md, "Login".
+ * A code is claimed (marked as used) before it is sent to the provider, so only one of several simultaneous
+ * requests sends it. The claim is released if the exchange fails for another reason than the code. The user
+ * and their session are written last, in one transaction. Order of the checks: docs/behaviour.md, "Login".
  */
 import { hash } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
@@ -20,7 +20,7 @@ const unavailableRetrySeconds = 5;
 const createUnavailableError = (): DomainError =>
   new DomainError(
     'login_unavailable',
-    'The login provider does not answer as it should. Please try again.',
+    'The login provider does not answer correctly. Try again.',
     { outcome: 'not_applied' },
     unavailableRetrySeconds,
   );
@@ -30,17 +30,17 @@ const requireLogin = (app: App): Login => {
   throw new DomainError('login_not_configured', 'This directory has no login provider.');
 };
 
-const createFieldError = (field: string, words: string): DomainError =>
-  createValidationError('login', { [`/${field}`]: words });
+const createFieldError = (field: string, requirement: string): DomainError =>
+  createValidationError('login', { [`/${field}`]: requirement });
 
-/** Only addresses the operator has written down, compared letter by letter. */
+/** Accepts only the addresses that the operator configured, compared exactly. */
 const checkRedirect = (login: Login, redirectUri: string): void => {
   if (!login.redirectUris.includes(redirectUri)) {
-    throw createFieldError('redirect_uri', 'must be one of the addresses that are allowed here');
+    throw createFieldError('redirect_uri', 'must be one of the allowed addresses');
   }
 };
 
-/** `GET /auth/login/chat-oauth2`. Writes nothing. */
+/** `GET /auth/login/chat-oauth2`. It writes nothing. */
 export const showLoginUrl = async (app: App, query: LoginUrlQuery): Promise<Reply> => {
   const login = requireLogin(app);
   const redirectUri = query.redirect_uri ?? (login.redirectUris[0] as string);
@@ -52,23 +52,23 @@ export const showLoginUrl = async (app: App, query: LoginUrlQuery): Promise<Repl
   return replyOk(reply);
 };
 
-/** Old clients are told what they lack. Throws `protocol_unsupported`. */
+/** Throws `protocol_unsupported`, which tells old clients the required protocol. */
 export const checkLoginBody = (body: LoginBody): void => {
   if (body.protocol === loginProtocol) return;
-  throw new DomainError('protocol_unsupported', `This needs the protocol "${loginProtocol}".`, {
+  throw new DomainError('protocol_unsupported', `The login requires the protocol "${loginProtocol}".`, {
     '/protocol': `must be "${loginProtocol}"`,
   });
 };
 
-/** Uses of this login: what to take back when it comes to nothing. */
+/** What this login claimed, to be released if the exchange fails. */
 type ClaimedUses = [LoginUse, Buffer][];
 
 const claimUse = async (
   app: App,
   claimed: ClaimedUses,
-  use: { kind: LoginUse; word: string },
+  use: { kind: LoginUse; secret: string },
 ): Promise<boolean> => {
-  const digest = hash('sha256', use.word, 'buffer');
+  const digest = hash('sha256', use.secret, 'buffer');
   if (!(await app.catalogue.logins.claim(use.kind, digest))) return false;
   claimed.push([use.kind, digest]);
   return true;
@@ -79,15 +79,21 @@ const releaseUses = async (app: App, claimed: ClaimedUses): Promise<void> => {
 };
 
 const createBadCodeError = (): DomainError =>
-  new DomainError('login_code_invalid', 'This code is unknown, expired or used: start the login again.');
+  new DomainError(
+    'login_code_invalid',
+    'This code is unknown, expired or already used. Start the login again.',
+  );
 const createBadStateError = (): DomainError =>
-  new DomainError('login_state_invalid', 'This state is unknown, expired or used: start the login again.');
+  new DomainError(
+    'login_state_invalid',
+    'This state is unknown, expired or already used. Start the login again.',
+  );
 
-/** The verifier of the state, `null` without one. Throws after taking back what was claimed. */
+/** Claims the state and returns its verifier (`null`: no state). Releases all claims before it throws. */
 const claimVerifier = async (app: App, login: Login, uses: { state?: string; claimed: ClaimedUses }) => {
   if (uses.state === undefined) return null;
   const verifier = login.states.findVerifier(uses.state, app.clock.nowMs());
-  if (verifier !== null && (await claimUse(app, uses.claimed, { kind: 'state', word: uses.state }))) {
+  if (verifier !== null && (await claimUse(app, uses.claimed, { kind: 'state', secret: uses.state }))) {
     return verifier;
   }
   await releaseUses(app, uses.claimed);
@@ -96,7 +102,7 @@ const claimVerifier = async (app: App, login: Login, uses: { state?: string; cla
 
 const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<LoginProfile> => {
   const claimed: ClaimedUses = [];
-  if (!(await claimUse(app, claimed, { kind: 'code', word: body.code }))) throw createBadCodeError();
+  if (!(await claimUse(app, claimed, { kind: 'code', secret: body.code }))) throw createBadCodeError();
   const { code, state, redirect_uri: redirectUri } = body;
   const verifier = await claimVerifier(app, login, state === undefined ? { claimed } : { state, claimed });
   const exchanged = await login.provider.exchange({ code, redirectUri, verifier });
@@ -106,21 +112,22 @@ const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<Lo
   throw createUnavailableError();
 };
 
-/** `POST /auth/login/chat-oauth2`: the user and the session are in the ledger when this resolves. */
+/** `POST /auth/login/chat-oauth2`. *Ledger* (user and session) when it resolves. */
 export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   const login = requireLogin(app);
   checkRedirect(login, body.redirect_uri);
-  if (body.client_id !== login.provider.clientId) throw createFieldError('client_id', 'must be ours');
+  if (body.client_id !== login.provider.clientId)
+    throw createFieldError('client_id', 'must be the client_id that GET returns');
   const profile = await exchangeCode(app, login, body);
   const { id, token, tokenHash } = mintToken({ kind: 'user', id: profile.id });
   const session = { id, tokenHash, lastsSeconds: login.sessionSeconds };
   const banExempt = body.scope === 'ban_exempt';
   const outcome = await app.catalogue.logins.signIn({ profile, banExempt, session });
   if (outcome === 'banned') {
-    throw new DomainError('banned', 'This user is banned and can log in with the scope "ban_exempt" only.');
+    throw new DomainError('banned', 'This user is banned and can log in only with the scope "ban_exempt".');
   }
   if (outcome === 'not_banned') {
-    throw new DomainError('forbidden', 'The scope "ban_exempt" is for banned users only.');
+    throw new DomainError('forbidden', 'Only banned users can use the scope "ban_exempt".');
   }
   const reply: SessionCreated = { session_id: id, target_id: profile.id, token };
   return replyOk(reply);

@@ -1,5 +1,5 @@
 /**
- * Push subscriptions as their user sees, makes and ends them. Sending is ops/jobs' part.
+ * Shows, creates and deletes the push subscriptions of a user. The jobs in ops/jobs send the messages.
  */
 import { ECDH } from 'node:crypto';
 import bowser from 'bowser';
@@ -41,19 +41,19 @@ const isCurvePoint = (p256dh: string): boolean => {
   }
 };
 
-/** How 65 bytes that begin with 4 begin in base64. */
+/** The first base64 character of an uncompressed point, whose first byte is 4. */
 const uncompressedPrefix = 'B';
 
-/** Throws `validation_failed` for bytes of the right number that are no point of the curve. */
+/** Throws `validation_failed` if the key has the right length but is not a point of the curve. */
 export const checkSubscription = ({ p256dh }: SubscriptionBody): void => {
   if (!isCurvePoint(p256dh))
     throw createValidationError('body', { '/p256dh': 'must be an uncompressed point of P-256' });
 };
 
 const nameCharactersMax = 64;
-const cutName = (word: string | undefined): string => (word ?? '').slice(0, nameCharactersMax);
+const cutName = (name: string | undefined): string => (name ?? '').slice(0, nameCharactersMax);
 
-/** What the browser says of itself; unknown parts are empty. */
+/** Parses the User-Agent header; unknown parts are empty. */
 const parseBrowserInfo = (userAgent: string): BrowserInfo => {
   const { browser, os, platform } = userAgent === '' ? unknownBrowser : bowser.parse(userAgent);
   return {
@@ -94,8 +94,8 @@ export const subscribe = async (
     nowMs: app.clock.nowMs(),
   };
   if (await app.catalogue.push.subscribe(subscription, max)) return noContent;
-  const words = `You have ${max} push subscriptions, which is the most: delete one first.`;
-  throw new DomainError('limit_reached', words, { limit: String(max) });
+  const message = `You have ${max} push subscriptions, which is the maximum. Delete one first.`;
+  throw new DomainError('limit_reached', message, { limit: String(max) });
 };
 
 /** `DELETE /users/{id}/notification`. */

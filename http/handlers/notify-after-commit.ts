@@ -1,21 +1,21 @@
 /**
- * What follows a change that is made already: the hot store and the other nodes are told of it.
+ * Waits until the hot store and the other nodes know about a committed change.
  *
- * When that fails the change stands, whatever the failure says of itself, and it is told later by itself (its
- * adjustment or note stays open in SQL). So the client must not read that nothing was changed. Called by
- * replies that delete, void or review.
+ * If this fails, the change is still committed, whatever the error says, and it is delivered later: its
+ * adjustment or note stays open in SQL. So the client must not read that nothing was changed. Called by the
+ * handlers that delete, void or review.
  */
 import { DomainError, errorStatuses } from '../../engine/errors.ts';
 import { toDomainError } from '../response/errors.ts';
 
 const pendingMessage =
-  'The change is made, but a store could not be told of it yet: it takes effect when that one is back. ' +
-  'Nothing has to be sent again.';
+  'The change is saved, but a store is not available: the change takes effect when that store is back. ' +
+  'Do not send the request again.';
 
-/** Rejects with a 503 whose outcome is `unknown` where the store could not be told. */
-export const notifyAfterCommit = async (telling: Promise<unknown>): Promise<void> => {
+/** Waits for `delivery`. Rejects with a 503 whose outcome is `unknown` if a store is not available. */
+export const notifyAfterCommit = async (delivery: Promise<unknown>): Promise<void> => {
   try {
-    await telling;
+    await delivery;
   } catch (failure) {
     const { code, retryAfterSeconds } = toDomainError(failure);
     if (errorStatuses[code] !== 503) throw failure;

@@ -1,5 +1,5 @@
 /**
- * Packs as clients make, change and delete them. A pack's key is its url in lower case.
+ * Creates, changes and deletes packs for clients. The key of a pack is its url in lower case.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { PackOutcome, PackRequest } from '../../storage/catalogue/packs/pack-edits.ts';
@@ -10,11 +10,11 @@ import type { PackBody, PackEditBody } from '../schema/pack-edits.ts';
 import { createNotFoundError } from './convert.ts';
 import { notifyAfterCommit } from './notify-after-commit.ts';
 
-const emptyPackMessage = 'must name a bot or a server: a pack cannot be empty';
+const emptyPackMessage = 'must contain a bot or a server: a pack cannot be empty';
 const createEmptyPackError = (): DomainError =>
   createValidationError('body', { '/bots': emptyPackMessage, '/servers': emptyPackMessage });
 
-/** Throws `validation_failed` for a new pack of nothing. */
+/** Throws `validation_failed` for a new pack without bots and servers. */
 export const checkPackBody = (body: PackBody): void => {
   if ((body.bots ?? []).length + (body.servers ?? []).length === 0) throw createEmptyPackError();
 };
@@ -31,17 +31,21 @@ const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: 
     case 'unknown':
       return createUnknownEntitiesError(outcome.bots, outcome.servers);
     case 'taken':
-      return new DomainError('already_exists', 'There is a pack with this url already.', {
+      return new DomainError('already_exists', 'There is already a pack with this url.', {
         '/url': 'is taken',
       });
     case 'limit_reached':
-      return new DomainError('limit_reached', `You have ${ownedMax} packs, which is the most.`, {
-        limit: String(ownedMax),
-      });
+      return new DomainError(
+        'limit_reached',
+        `You have ${ownedMax} packs, which is the maximum. Delete one first.`,
+        {
+          limit: String(ownedMax),
+        },
+      );
     case 'not_found':
       return createNotFoundError('pack');
     case 'not_owner':
-      return new DomainError('forbidden', 'Only its owner may do this to a pack.');
+      return new DomainError('forbidden', 'Only the owner of a pack may change or delete it.');
     case 'would_be_empty':
       return createEmptyPackError();
   }
@@ -52,7 +56,7 @@ const toPackReply = (app: App, outcome: PackOutcome): Reply => {
   return noContent;
 };
 
-/** `PUT /users/{id}/packs`. */
+/** `PUT /users/{id}/packs`. *Ledger* when it resolves. */
 export const createPack = async (app: App, userId: string, body: PackBody): Promise<Reply> =>
   toPackReply(
     app,
@@ -74,7 +78,7 @@ const toPackRequest = (params: { readonly uid: string; readonly id: string }): P
   url: params.id.toLowerCase(),
 });
 
-/** `PATCH /users/{uid}/packs/{id}`: absent fields stay as they are. */
+/** `PATCH /users/{uid}/packs/{id}`: absent fields keep their value. *Ledger* when it resolves. */
 export const editPack = async (
   app: App,
   params: { readonly uid: string; readonly id: string },
@@ -91,7 +95,7 @@ export const editPack = async (
     }),
   );
 
-/** `DELETE /users/{uid}/packs/{id}`: the pack is unknown everywhere when this resolves. */
+/** `DELETE /users/{uid}/packs/{id}`. When it resolves, the pack is gone on every node. */
 export const deletePack = async (
   app: App,
   params: { readonly uid: string; readonly id: string },
@@ -103,9 +107,9 @@ export const deletePack = async (
   return reply;
 };
 
-/** `GET /packs/{id}/seo`: by url, else by name. */
-export const showPackSeo = async (app: App, word: string): Promise<Reply> => {
-  const pack = await app.catalogue.packs.summary(word);
+/** `GET /packs/{id}/seo`: finds the pack by url, else by name. */
+export const showPackSeo = async (app: App, urlOrName: string): Promise<Reply> => {
+  const pack = await app.catalogue.packs.summary(urlOrName);
   if (pack === null) throw createNotFoundError('pack');
   const seo: Seo = { avatar: '', id: pack.url, name: pack.name, short: pack.short };
   return replyOk(seo);

@@ -1,5 +1,5 @@
 /**
- * Packs as clients see them. In lists the votes are those last flushed, on a pack's own page the engine's.
+ * Shows packs. Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
  */
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import { type App, type Reply, replyOk } from '../route.ts';
@@ -29,8 +29,8 @@ export const toPacks = (page: PackPage, nowMs: number): Pack[] =>
 
 /** `GET /packs/{id}`. Rejects with `not_found`. */
 export const showPack = async (app: App, url: string): Promise<Reply> => {
-  const found = await app.catalogue.packs.find(url);
-  const pack = toPacks(found, app.clock.nowMs())[0];
+  const page = await app.catalogue.packs.find(url);
+  const pack = toPacks(page, app.clock.nowMs())[0];
   if (pack === undefined) throw createNotFoundError('pack');
   const view = await app.engine.read('pack', pack.url);
   return replyOk({ ...pack, votes: computeVotes(view.state) });

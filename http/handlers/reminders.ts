@@ -1,5 +1,5 @@
 /**
- * Reminders as their user sees and sets them. When one is due and what is sent then is ops/jobs' part.
+ * Shows, sets and deletes the reminders of a user. The jobs in ops/jobs find due reminders and send messages.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
@@ -15,7 +15,7 @@ interface ReminderPath {
   readonly target_id: string;
 }
 
-/** A pack's url is the same in upper and lower case. Throws `target_type_unsupported`. */
+/** The key of a reminder, with the url of a pack in lower case. Throws `target_type_unsupported`. */
 export const toReminderKey = ({ uid, target_type, target_id }: ReminderPath): ReminderKey => {
   const kind: EntityKind = parseTargetKind(target_type, entityKinds);
   return { userId: uid, kind, id: kind === 'pack' ? target_id.toLowerCase() : target_id };
@@ -38,8 +38,8 @@ export const showReminders = async (app: App, userId: string): Promise<Reply> =>
 };
 
 /**
- * `PUT …/reminders`: setting one twice is setting it once. Who does not wait now is looked at once more: a
- * vote may be on its way.
+ * `PUT …/reminders`: idempotent. The reminder of a user who does not wait now is checked once more by the
+ * job, because a vote may still be in flight.
  */
 export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
   const key = toReminderKey(path);
@@ -53,8 +53,8 @@ export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> 
   });
   if (outcome === 'not_found') throw createNotFoundError(key.kind);
   if (outcome === 'limit_reached') {
-    const words = `You have ${max} reminders, which is the most: delete one first.`;
-    throw new DomainError('limit_reached', words, { limit: String(max) });
+    const message = `You have ${max} reminders, which is the maximum. Delete one first.`;
+    throw new DomainError('limit_reached', message, { limit: String(max) });
   }
   return showReminders(app, key.userId);
 };

@@ -1,13 +1,14 @@
 /**
- * What several rows read from a request beyond its schema: the page, the kind of target.
+ * Parses values of a request that several routes share and a schema cannot check: the page, the kind of
+ * target.
  *
- * Pure; throws the `DomainError` of the documents. Used by rows and by the files of this folder.
+ * Pure; throws the documented `DomainError`. Used by the routes and by the files of this folder.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { parsePageNumber } from '../../engine/rules/pages.ts';
 import type { Caller } from '../route.ts';
 
-/** The page asked for. Throws `page_invalid`. */
+/** Parses the page number. Throws `page_invalid`. */
 export const parsePage = (query: { readonly page?: string }): number => {
   const page = parsePageNumber(query.page);
   if (page !== null) return page;
@@ -16,17 +17,20 @@ export const parsePage = (query: { readonly page?: string }): number => {
   });
 };
 
-/** The kind of entity in the path; its trailing `s` is already off. Throws `target_type_unsupported`. */
-export const parseTargetKind = <Kind extends string>(word: string, supported: readonly Kind[]): Kind => {
-  const kind = supported.find((candidate) => word === candidate);
+/** Parses a kind of entity, already without its trailing `s`. Throws `target_type_unsupported`. */
+export const parseTargetKind = <Kind extends string>(
+  targetType: string,
+  supported: readonly Kind[],
+): Kind => {
+  const kind = supported.find((candidate) => targetType === candidate);
   if (kind !== undefined) return kind;
-  throw new DomainError('target_type_unsupported', `"${word}" cannot be used here.`, {
+  throw new DomainError('target_type_unsupported', `The target type "${targetType}" is not supported here.`, {
     '/target_type': `must be one of ${supported.join(', ')}`,
   });
 };
 
-/** The caller of a row that is not public. */
+/** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */
 export const requireCaller = (request: { readonly caller: Caller | null }): Caller => {
-  if (request.caller === null) throw new Error('this row must not be public');
+  if (request.caller === null) throw new Error('this route must not be public');
   return request.caller;
 };

@@ -1,5 +1,5 @@
 /**
- * A server as clients see it: the profile from the catalogue with the engine's counters and its team.
+ * Shows a server: the catalogue's profile, the engine's counters and the server's team.
  */
 import type { HotState } from '../../engine/entity/state.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
@@ -47,7 +47,7 @@ const toServer = (
   votes: computeVotes(state),
 });
 
-/** `GET /servers/{id}`. Shows the totals before this visit. */
+/** `GET /servers/{id}`. The reply shows the totals before this visit. */
 export const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {
   const targets = parseTeamTargets('team_includes', request.query.team_includes);
   const count = toVisitCount(request);

@@ -1,8 +1,8 @@
 /**
- * Sessions as clients list, mint, revoke and test them.
+ * Lists, creates, revokes and tests sessions.
  *
- * A token exists only in the reply that hands it out: stored is its SHA-256. What a caller may give away is
- * judged by engine/rules/sessions.ts from what he holds on the entity.
+ * A token exists only in the reply that returns it; the store has its SHA-256. engine/rules/sessions.ts
+ * decides which permissions a caller may grant, from the permissions that they have on the entity.
  */
 import { hash } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
@@ -17,7 +17,7 @@ import { type App, type Caller, type Reply, replyCreated, replyMessage, replyOk 
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
 import { createNotFoundError, parsePermissionIds, toTimestamp } from './convert.ts';
 
-/** What a schema cannot say about the body. Throws `session_type_unsupported` or `validation_failed`. */
+/** Checks what a schema cannot. Throws `session_type_unsupported` or `validation_failed`. */
 export const checkSessionBody = (body: SessionBody): void => {
   if (body.type !== 'api') {
     throw new DomainError('session_type_unsupported', 'Only sessions of the type "api" can be created.', {
@@ -27,8 +27,8 @@ export const checkSessionBody = (body: SessionBody): void => {
   parsePermLimits(body.perm_limits);
 };
 
-const parsePermLimits = (words: readonly string[]): readonly Permission[] =>
-  parsePermissionIds('/perm_limits', words);
+const parsePermLimits = (ids: readonly string[]): readonly Permission[] =>
+  parsePermissionIds('/perm_limits', ids);
 
 const toSession = (row: SessionRow): Session => ({
   created_at: toTimestamp(row.created_at),
@@ -41,13 +41,13 @@ const toSession = (row: SessionRow): Session => ({
   type: row.type,
 });
 
-/** `GET …/sessions`: metadata only. */
+/** `GET …/sessions`: without tokens. */
 export const showSessions = async (app: App, target: SessionTarget): Promise<Reply> => {
   const rows = await app.catalogue.sessions.list(target);
   return replyOk({ sessions: rows.map(toSession) });
 };
 
-/** What the caller holds on the target: everything when he is it, or is the team that owns it. */
+/** The caller's permissions on the target: `owner` if the caller is the target, or the team that owns it. */
 const listGrantedPermissions = async (
   app: App,
   caller: Caller,
@@ -66,15 +66,17 @@ const checkMinting = (requested: readonly Permission[], granted: readonly string
   const verdict = decideMinting({ requested, granted, limits: caller.limits });
   if (verdict.kind === 'not_held') {
     const { permission } = verdict;
-    throw new DomainError('permission_missing', `You cannot give away ${permission}.`, { permission });
+    throw new DomainError('permission_missing', `You cannot grant the permission ${permission}.`, {
+      permission,
+    });
   }
   if (verdict.kind === 'unlimited_refused') {
-    const words = 'Only the owner may create an unlimited session: name the permissions in perm_limits.';
-    throw new DomainError('permission_missing', words, { permission: 'owner' });
+    const message = 'Only the owner may create an unlimited session: name the permissions in perm_limits.';
+    throw new DomainError('permission_missing', message, { permission: 'owner' });
   }
 };
 
-/** `POST …/sessions`. The token is in this reply and nowhere else. */
+/** `POST …/sessions`. Only this reply has the token. *Ledger* when it resolves. */
 export const mintSession = async (
   app: App,
   request: { readonly caller: Caller; readonly body: SessionBody },
@@ -99,31 +101,31 @@ export const mintSession = async (
   const outcome = await app.catalogue.sessions.insert(session, sessionsMax);
   if (outcome === 'refused') throw createPermissionError('manage_sessions');
   if (outcome === 'limit_reached') {
-    const words = `At most ${sessionsMax} API sessions per entity: revoke one first.`;
-    throw new DomainError('limit_reached', words, { limit: String(sessionsMax) });
+    const message = `An entity has at most ${sessionsMax} API sessions. Revoke one first.`;
+    throw new DomainError('limit_reached', message, { limit: String(sessionsMax) });
   }
   const reply: SessionCreated = { session_id: id, target_id: target.id, token };
   return replyCreated(reply);
 };
 
 /**
- * `DELETE …/sessions/{session_id}`: the token is dead here at once. A UUID is the same in upper and lower
- * case, for SQL and so for what this node keeps. Rejects with `not_found`.
+ * `DELETE …/sessions/{session_id}`. When it resolves, this node refuses the token. The id is changed to lower
+ * case, because the session cache compares it exactly and SQL does not. Rejects with `not_found`.
  */
-export const revokeSession = async (app: App, target: SessionTarget, word: string): Promise<Reply> => {
-  const sessionId = word.toLowerCase();
+export const revokeSession = async (app: App, target: SessionTarget, id: string): Promise<Reply> => {
+  const sessionId = id.toLowerCase();
   const removed = await app.catalogue.sessions.remove(target, sessionId);
   app.sessions.forget(sessionId);
   if (!removed) throw createNotFoundError('session');
   return replyMessage('Session revoked.', { session_id: sessionId });
 };
 
-/** The token without a kind word before it; `null` when that word contradicts the kind. */
+/** Strips a kind prefix from a token (`bot TOKEN`); `null` if the prefix names another kind. */
 const parseBareToken = (token: string, kind: TokenKind): string | null => {
   const match = /^(?:(user|bot|server|team)\s+)?(\S+)$/i.exec(token.trim());
   if (match === null) return null;
-  const claimed = match[1]?.toLowerCase();
-  return claimed === undefined || claimed === kind ? (match[2] ?? null) : null;
+  const prefix = match[1]?.toLowerCase();
+  return prefix === undefined || prefix === kind ? (match[2] ?? null) : null;
 };
 
 const findTestedSession = async (app: App, body: AuthTestBody): Promise<SessionOfToken | null> => {
@@ -134,7 +136,7 @@ const findTestedSession = async (app: App, body: AuthTestBody): Promise<SessionO
   return session.kind === body.auth_type && session.id === body.target_id ? session : null;
 };
 
-/** `POST /auth/test`: asks SQL itself, so a revoked token is told at once. */
+/** `POST /auth/test`: reads SQL, not the session cache, so a revoked token is recognised at once. */
 export const testToken = async (app: App, body: AuthTestBody): Promise<Reply> => {
   const session = await findTestedSession(app, body);
   const reply: AuthTest = {

@@ -1,5 +1,5 @@
 /**
- * The shop as clients see it. Lists are snapshots, serialised once; for whom a coupon is, nobody is told.
+ * Shows the shop. Lists are snapshots, serialised once. The users who may use a coupon are not shown.
  */
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import type { App, Reply } from '../route.ts';

@@ -1,9 +1,9 @@
 /**
- * From the body of a stats post to the engine's post, with every integer to the digit.
+ * Converts the body of a stats post for the engine, with every integer exact.
  *
- * Parsing rounds integers beyond 2^53. Only then is the text parsed a second time, with its numbers as
- * strings (a reviver, which sees the source of each, takes twice as long); the ordinary post never pays for
- * it. Throws `validation_failed`.
+ * `JSON.parse` rounds integers beyond 2^53. Only a body with such an integer is parsed a second time, with
+ * its numbers as strings (a reviver that reads the source of each number takes twice as long). Ordinary posts
+ * do not pay for this. Throws `validation_failed`.
  */
 import type { StatsPost } from '../../engine/engine.ts';
 import { statsIntegerMax } from '../../engine/limits.ts';
@@ -13,7 +13,7 @@ import { type App, type Caller, type Reply, replyText } from '../route.ts';
 import type { StatsBody } from '../schema/bots.ts';
 import { requireCaller } from './request-values.ts';
 
-/** The integers of a body, each as its number or as the digits that were sent. */
+/** The integers of a body, each as a number or as the digits that were sent. */
 interface ExactBody {
   readonly servers?: number | string;
   readonly shard_list?: readonly (number | string)[];
@@ -23,7 +23,7 @@ interface ExactBody {
 
 const jsonNumber = /^(-?[0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
-/** The whole number that a JSON number's text says, `null` when it has a fraction. Its double is finite. */
+/** Parses the text of a JSON number; `null` if it has a fraction. Its value as a double must be finite. */
 const parseWholeNumber = (source: string): bigint | null => {
   const [, whole = '0', fraction = '', exponent = '0'] = jsonNumber.exec(source) ?? [];
   const digits = whole + fraction;
@@ -34,19 +34,19 @@ const parseWholeNumber = (source: string): bigint | null => {
 
 const jsonNumbers = /-?[0-9][0-9.eE+-]*/g;
 
-/** The same text with every number as a string. It was parsed before, so it is JSON. */
+/** Puts quotes around every number of a text, which must be valid JSON. */
 const quoteNumbers = (text: string): string => {
   let quoted = '';
-  let from = 0;
-  for (let start = text.indexOf('"'); start !== -1; start = text.indexOf('"', from)) {
+  let offset = 0;
+  for (let start = text.indexOf('"'); start !== -1; start = text.indexOf('"', offset)) {
     const end = endOfString(text, start) + 1;
-    quoted += text.slice(from, start).replace(jsonNumbers, '"$&"') + text.slice(start, end);
-    from = end;
+    quoted += text.slice(offset, start).replace(jsonNumbers, '"$&"') + text.slice(start, end);
+    offset = end;
   }
-  return quoted + text.slice(from).replace(jsonNumbers, '"$&"');
+  return quoted + text.slice(offset).replace(jsonNumbers, '"$&"');
 };
 
-/** At most as many digits as the largest integer has: such numbers are compared as text. */
+/** Numbers with at most as many digits as the largest integer: they can be compared as text. */
 const plainDigits = /^(0|[1-9][0-9]{0,19})$/;
 const largest = String(statsIntegerMax);
 
@@ -62,14 +62,14 @@ const toDigits = (number: number | string, pointer: string): string => {
 
 const isRounded = (value: number | undefined): boolean => value !== undefined && !Number.isSafeInteger(value);
 
-/** The post of a checked body; `bodyText` is the body as sent. */
+/** Builds the engine's post from a checked body; `bodyText` is the body as it was sent. */
 export const toStatsPost = (body: StatsBody, bodyText: string): StatsPost => {
-  const rounded =
+  const isAnyRounded =
     isRounded(body.servers) ||
     isRounded(body.shards) ||
     isRounded(body.users) ||
     (body.shard_list?.some(isRounded) ?? false);
-  const exact: ExactBody = rounded ? JSON.parse(quoteNumbers(bodyText)) : body;
+  const exact: ExactBody = isAnyRounded ? JSON.parse(quoteNumbers(bodyText)) : body;
   return {
     servers: exact.servers === undefined ? undefined : toDigits(exact.servers, '/servers'),
     shards: exact.shards === undefined ? undefined : toDigits(exact.shards, '/shards'),
@@ -81,7 +81,7 @@ export const toStatsPost = (body: StatsBody, bodyText: string): StatsPost => {
 
 const recordedReply = replyText(JSON.stringify({ message: 'Stats recorded.', context: {} }));
 
-/** `POST /bots/stats`. Hot when it resolves. */
+/** `POST /bots/stats`. *Hot* when it resolves. */
 export const recordStats = (
   app: App,
   request: { readonly caller: Caller | null; readonly body: StatsBody; readonly bodyText: string },

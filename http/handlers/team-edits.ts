@@ -1,8 +1,8 @@
 /**
- * Teams and members as clients make, change and delete them.
+ * Creates, changes and deletes teams and their members for clients.
  *
- * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a change is
- * committed it drops what this node cached; after a deletion the engine hears of it before the answer goes.
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it
+ * drops what this node cached. A deletion is delivered to the engine before the reply is sent.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { MemberRefusal, TeamActor } from '../../engine/rules/members.ts';
@@ -41,14 +41,14 @@ const toTeamActor = (caller: Caller): TeamActor => ({
   limits: caller.limits,
 });
 
-const createLimitError = (words: string, limit: number): DomainError =>
-  new DomainError('limit_reached', words, { limit: String(limit) });
+const createLimitError = (message: string, limit: number): DomainError =>
+  new DomainError('limit_reached', message, { limit: String(limit) });
 
-/** The words as permissions. Throws `validation_failed`. */
-export const parseMemberPermissions = (words: readonly string[]): readonly Permission[] =>
-  parsePermissionIds('/perms', words);
+/** Checks the permission ids of a member. Throws `validation_failed`. */
+export const parseMemberPermissions = (ids: readonly string[]): readonly Permission[] =>
+  parsePermissionIds('/perms', ids);
 
-/** `POST /teams`. */
+/** `POST /teams`. *Ledger* when it resolves. */
 export const createTeam = async (app: App, caller: Caller, body: TeamBody): Promise<Reply> => {
   const { teamsPerUserMax } = app.settings;
   const fields = {
@@ -60,7 +60,10 @@ export const createTeam = async (app: App, caller: Caller, body: TeamBody): Prom
   };
   const outcome = await app.catalogue.teams.edits.create(caller.id, fields, teamsPerUserMax);
   if (outcome.kind === 'limit_reached') {
-    throw createLimitError(`You own ${teamsPerUserMax} teams already, which is the most.`, teamsPerUserMax);
+    throw createLimitError(
+      `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`,
+      teamsPerUserMax,
+    );
   }
   const reply: TeamCreated = { team_id: outcome.id };
   return replyCreated(reply);
@@ -69,17 +72,17 @@ export const createTeam = async (app: App, caller: Caller, body: TeamBody): Prom
 const toTeamError = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainError => {
   if (outcome.kind === 'permission_missing') return createPermissionError(outcome.permission);
   if (outcome.kind === 'not_found') return createNotFoundError('team');
-  const words = 'The team still owns bots or servers: delete or transfer them first.';
-  return new DomainError('team_not_empty', words);
+  const message = 'The team still owns bots or servers: delete or transfer them first.';
+  return new DomainError('team_not_empty', message);
 };
 
-/** `PATCH /teams/{tid}`: absent and `null` fields stay as they are. */
+/** `PATCH /teams/{tid}`: absent and `null` fields keep their value. *Ledger* when it resolves. */
 export const editTeam = async (
   app: App,
-  who: { readonly teamId: string; readonly caller: Caller },
+  target: { readonly teamId: string; readonly caller: Caller },
   body: TeamEditBody,
 ): Promise<Reply> => {
-  const outcome = await app.catalogue.teams.edits.edit(who.teamId, toTeamActor(who.caller), {
+  const outcome = await app.catalogue.teams.edits.edit(target.teamId, toTeamActor(target.caller), {
     name: body.name ?? null,
     short: body.short ?? null,
     tags: body.tags ?? null,
@@ -87,11 +90,11 @@ export const editTeam = async (
     nsfw: body.nsfw ?? null,
   });
   if (outcome.kind !== 'done') throw toTeamError(outcome);
-  app.catalogue.teams.drop(who.teamId);
+  app.catalogue.teams.drop(target.teamId);
   return noContent;
 };
 
-/** `DELETE /teams/{tid}`: its tokens are dead and it is unknown everywhere when this resolves. */
+/** `DELETE /teams/{tid}`. When it resolves, the team is gone on every node and its tokens are refused. */
 export const deleteTeam = async (app: App, teamId: string, caller: Caller): Promise<Reply> => {
   await app.engine.waitForFlush('team', teamId);
   const outcome = await app.catalogue.teams.edits.remove(teamId, toTeamActor(caller));
@@ -104,14 +107,19 @@ export const deleteTeam = async (app: App, teamId: string, caller: Caller): Prom
 
 type MemberRefusalReason = Exclude<MemberRefusal['reason'], 'permission_missing'>;
 const refusalErrors: Record<MemberRefusalReason, (settings: FacadeSettings) => DomainError> = {
-  already_member: () => new DomainError('already_exists', 'This user is a member already.'),
+  already_member: () => new DomainError('already_exists', 'This user is already a member.'),
   members_full: ({ membersPerTeamMax }) =>
     createLimitError(`A team has at most ${membersPerTeamMax} members.`, membersPerTeamMax),
   unknown_member: () => createNotFoundError('member'),
-  last_owner: () => new DomainError('last_owner', 'The team would have no owner: make another one first.'),
+  last_owner: () =>
+    new DomainError('last_owner', 'The team would have no owner. Make another member an owner first.'),
   last_data_holder: () =>
-    new DomainError('last_data_holder', 'The team would have no data holder: make another one first.'),
-  last_member: () => new DomainError('last_member', 'The last member cannot go: delete the team instead.'),
+    new DomainError(
+      'last_data_holder',
+      'The team would have no data holder. Make another member a data holder first.',
+    ),
+  last_member: () =>
+    new DomainError('last_member', 'The last member cannot leave the team. Delete the team instead.'),
 };
 
 const toMemberError = (
@@ -120,25 +128,27 @@ const toMemberError = (
 ): DomainError => {
   if (outcome.kind === 'unknown_team') return createNotFoundError('team');
   if (outcome.kind === 'unknown_user') {
-    return createValidationError('body', { '/user_id': 'must be the id of a known user who is not a bot' });
+    return createValidationError('body', {
+      '/user_id': 'must be the id of a user whom the directory knows, and not of a bot',
+    });
   }
   if (outcome.reason === 'permission_missing') return createPermissionError(outcome.permission);
   return refusalErrors[outcome.reason](app.settings);
 };
 
-/** Path and caller of an operation on one member. */
+/** The path parameters and the caller of an operation on one member. */
 export interface MemberPath {
   readonly params: { readonly tid: string; readonly mid: string };
   readonly caller: Caller;
 }
 
-/** `PUT /teams/{tid}/members`. */
+/** `PUT /teams/{tid}/members`. *Ledger* when it resolves. */
 export const addMember = async (
   app: App,
-  who: { readonly teamId: string; readonly caller: Caller },
+  target: { readonly teamId: string; readonly caller: Caller },
   body: MemberBody,
 ): Promise<Reply> => {
-  const request = { teamId: who.teamId, userId: body.user_id, actor: toTeamActor(who.caller) };
+  const request = { teamId: target.teamId, userId: body.user_id, actor: toTeamActor(target.caller) };
   const outcome = await app.catalogue.teams.members.add(request, {
     permissions: parseMemberPermissions(body.perms),
     membersMax: app.settings.membersPerTeamMax,
@@ -148,16 +158,16 @@ export const addMember = async (
 };
 
 /**
- * `PATCH /teams/{tid}/members/{mid}`: what is absent, `null` or `[]` stays as it is. Tokens that the member
- * minted and that hold more than the member is left with are dead when this resolves.
+ * `PATCH /teams/{tid}/members/{mid}`: absent, `null` and `[]` fields keep their value. When it resolves,
+ * tokens that the member created and that have more permissions than the member still has are refused.
  */
 export const editMember = async (app: App, path: MemberPath, body: MemberEditBody): Promise<Reply> => {
   const { tid: teamId, mid: userId } = path.params;
-  const words = body.perms ?? [];
+  const permissionIds = body.perms ?? [];
   const outcome = await app.catalogue.teams.members.edit(
     { teamId, userId, actor: toTeamActor(path.caller) },
     {
-      permissions: words.length === 0 ? null : parseMemberPermissions(words),
+      permissions: permissionIds.length === 0 ? null : parseMemberPermissions(permissionIds),
       dataHolder: body.data_holder ?? null,
       mentionable: body.mentionable ?? null,
     },
@@ -167,7 +177,7 @@ export const editMember = async (app: App, path: MemberPath, body: MemberEditBod
   return noContent;
 };
 
-/** `DELETE /teams/{tid}/members/{mid}`: what he minted for the team is dead when this resolves. */
+/** `DELETE /teams/{tid}/members/{mid}`. When it resolves, tokens that they minted for it are refused. */
 export const removeMember = async (app: App, path: MemberPath): Promise<Reply> => {
   const { tid: teamId, mid: userId } = path.params;
   const outcome = await app.catalogue.teams.members.remove({
@@ -180,7 +190,7 @@ export const removeMember = async (app: App, path: MemberPath): Promise<Reply> =
   return noContent;
 };
 
-/** `GET /users/{id}/{target_type}/{target_id}/perms`: `owner` is shown as all there are. */
+/** `GET /users/{id}/{target_type}/{target_id}/perms`: `owner` is shown as all permissions. */
 export const showPermissions = async (
   app: App,
   target: { readonly kind: 'bot' | 'server' | 'team'; readonly id: string },
@@ -191,12 +201,12 @@ export const showPermissions = async (
   return replyOk({ perms: expandPermissions(access.permissions) });
 };
 
-/** `GET /teams/{id}/seo`: by id, vanity code or name. */
-export const showTeamSeo = async (app: App, word: string): Promise<Reply> => {
+/** `GET /teams/{id}/seo`: finds the team by id, vanity code or name. */
+export const showTeamSeo = async (app: App, idVanityOrName: string): Promise<Reply> => {
   const { teams } = app.catalogue;
-  let profile = await teams.find(word);
+  let profile = await teams.find(idVanityOrName);
   if (profile === null) {
-    const id = await teams.idByName(word);
+    const id = await teams.idByName(idVanityOrName);
     profile = id === null ? null : await teams.find(id);
   }
   if (profile === null) throw createNotFoundError('team');

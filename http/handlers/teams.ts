@@ -1,7 +1,7 @@
 /**
- * Teams as clients see them: the catalogue's profile, the engine's votes, and the entities asked for.
+ * Shows teams: the catalogue's profile, the engine's votes, and the requested entities.
  *
- * The profile is serialised once and kept with the cached row; bots and servers show their team with it.
+ * The profile is serialised once per cached row. Bots and servers use this file to show their team.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
@@ -11,27 +11,27 @@ import { type Team, type TeamEntities, type TeamTarget, teamTargets } from '../s
 import { computeVotes, createNotFoundError, splitList, thenMaybe, toTimestamp, toUser } from './convert.ts';
 import { toIndexBot, toIndexServer } from './index-entities.ts';
 
-/** Words of `team_includes` and `targets`. */
+/** The most values of `team_includes` and `targets`. */
 const targetsMax = 16;
 
 const noTargets: readonly TeamTarget[] = [];
 
-/** The recognised kinds of a comma-separated list, in the documents' order. Throws when it is too long. */
+/** The known kinds of a comma-separated list, in fixed order. Throws `validation_failed` for a long list. */
 export const parseTeamTargets = (name: string, list: string | undefined): readonly TeamTarget[] => {
-  const words = splitList(list);
-  if (words.length === 0) return noTargets;
-  if (words.length > targetsMax) {
-    const why = `must name at most ${targetsMax} kinds`;
-    throw new DomainError('validation_failed', `${name} ${why}.`, { [`/${name}`]: why });
+  const names = splitList(list);
+  if (names.length === 0) return noTargets;
+  if (names.length > targetsMax) {
+    const requirement = `must name at most ${targetsMax} kinds`;
+    throw new DomainError('validation_failed', `${name} ${requirement}.`, { [`/${name}`]: requirement });
   }
-  return teamTargets.filter((target) => words.includes(target));
+  return teamTargets.filter((target) => names.includes(target));
 };
 
-/** The kinds `GET /teams/{id}` must be asked for. Throws words that list them when none is given. */
+/** The kinds of `GET /teams/{id}`. Throws `validation_failed`, which lists all kinds, if none is given. */
 export const parseRequiredTargets = (query: { readonly targets: string }): readonly TeamTarget[] => {
   if (query.targets !== '') return parseTeamTargets('targets', query.targets);
-  const why = `must name the kinds to fetch, separated by commas: ${teamTargets.join(', ')}`;
-  throw new DomainError('validation_failed', `targets ${why}.`, { '/targets': why });
+  const requirement = `must name the kinds to return, separated by commas: ${teamTargets.join(', ')}`;
+  throw new DomainError('validation_failed', `targets ${requirement}.`, { '/targets': requirement });
 };
 
 type FixedTeamFields = Omit<Team, 'approximate_votes' | 'entities' | 'votes'>;
@@ -51,7 +51,7 @@ const toFixedFields = (profile: TeamProfile): FixedTeamFields => ({
   vote_banned: profile.vote_banned,
 });
 
-/** The fixed fields without the closing brace, by cached row. */
+/** The serialised fixed fields without the closing brace, by cached row. */
 const cachedHeads = new WeakMap<TeamProfile, string>();
 const getTeamHead = (profile: TeamProfile): string => {
   const head = cachedHeads.get(profile) ?? JSON.stringify(toFixedFields(profile)).slice(0, -1);
@@ -59,9 +59,13 @@ const getTeamHead = (profile: TeamProfile): string => {
   return head;
 };
 
-const toTeamEntities = (held: TeamHoldings, targets: readonly TeamTarget[], nowMs: number): TeamEntities => ({
-  bots: held.bots.map((row) => toIndexBot(row, nowMs)),
-  members: held.members.map((row) => ({
+const toTeamEntities = (
+  holdings: TeamHoldings,
+  targets: readonly TeamTarget[],
+  nowMs: number,
+): TeamEntities => ({
+  bots: holdings.bots.map((row) => toIndexBot(row, nowMs)),
+  members: holdings.members.map((row) => ({
     created_at: toTimestamp(row.created_at),
     data_holder: row.data_holder,
     flags: [...row.flags],
@@ -71,7 +75,7 @@ const toTeamEntities = (held: TeamHoldings, targets: readonly TeamTarget[], nowM
     team_id: row.team_id,
     user: toUser(row.person, { id: row.user_id, bot: false }),
   })),
-  servers: held.servers.map((row) => toIndexServer(row, nowMs)),
+  servers: holdings.servers.map((row) => toIndexServer(row, nowMs)),
   targets: [...targets],
 });
 
@@ -79,17 +83,21 @@ const noEntities = JSON.stringify({ bots: [], members: [], servers: [], targets:
 
 const renderEntities = (app: App, teamId: string, targets: readonly TeamTarget[]): MaybePromise<string> => {
   if (targets.length === 0) return noEntities;
-  const held = app.catalogue.teams.holdings(teamId, {
+  const holdings = app.catalogue.teams.holdings(teamId, {
     members: targets.includes('team_member'),
     bots: targets.includes('bot'),
     servers: targets.includes('server'),
   });
-  return held.then((rows) => JSON.stringify(toTeamEntities(rows, targets, app.clock.nowMs())));
+  return holdings.then((loaded) => JSON.stringify(toTeamEntities(loaded, targets, app.clock.nowMs())));
 };
 
-/** A team as JSON text, by id or vanity code: at once when all is in memory. Rejects with `not_found`. */
-export const renderTeam = (app: App, word: string, targets: readonly TeamTarget[]): MaybePromise<string> =>
-  thenMaybe(app.catalogue.teams.find(word), (profile) => {
+/** Renders a team as JSON text; no promise if everything is in memory. Throws or rejects with `not_found`. */
+export const renderTeam = (
+  app: App,
+  idOrVanity: string,
+  targets: readonly TeamTarget[],
+): MaybePromise<string> =>
+  thenMaybe(app.catalogue.teams.find(idOrVanity), (profile) => {
     if (profile === null) throw createNotFoundError('team');
     return thenMaybe(renderEntities(app, profile.id, targets), (entities) =>
       thenMaybe(
@@ -102,5 +110,5 @@ export const renderTeam = (app: App, word: string, targets: readonly TeamTarget[
   });
 
 /** `GET /teams/{id}`. */
-export const showTeam = (app: App, word: string, targets: readonly TeamTarget[]): MaybePromise<Reply> =>
-  thenMaybe(renderTeam(app, word, targets), replyText);
+export const showTeam = (app: App, idOrVanity: string, targets: readonly TeamTarget[]): MaybePromise<Reply> =>
+  thenMaybe(renderTeam(app, idOrVanity, targets), replyText);

@@ -1,5 +1,5 @@
 /**
- * Vanity codes as clients look them up, follow and change them.
+ * Looks up, follows and changes vanity codes for clients.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
@@ -14,10 +14,10 @@ export interface VanityRequest {
   readonly query: VanityQuery;
 }
 
-/** Throws `validation_failed` when the path is to be an itag and is none. */
+/** Throws `validation_failed` if `itag=true` and the path has no UUID. */
 export const checkItag = ({ params, query }: VanityRequest): void => {
   if (query.itag !== 'true' || isUuid(params.code)) return;
-  throw createValidationError('path', { '/code': 'must be a UUID when itag=true' });
+  throw createValidationError('path', { '/code': 'must be a UUID if itag=true' });
 };
 
 const findVanity = async (app: App, { params, query }: VanityRequest): Promise<VanityRow> => {
@@ -51,7 +51,7 @@ export const redirectVanity = async (app: App, request: VanityRequest): Promise<
   headers: { Location: toEntityPath(await findVanity(app, request)) },
 });
 
-/** Throws `validation_failed` for a code nobody may have. */
+/** Throws `validation_failed` for a code that no entity may have. */
 export const checkCode = (code: string): void => {
   const fault = findVanityCodeFault(foldVanityCode(code));
   if (fault === null) return;
@@ -64,7 +64,7 @@ export const changeVanity = async (app: App, target: VanityTarget, code: string)
   if (outcome === 'not_found') throw createNotFoundError(target.kind);
   if (outcome === 'reserved') throw createValidationError('body', { '/code': 'is reserved' });
   if (outcome === 'taken') {
-    throw new DomainError('already_exists', 'Another entity has this code.', { '/code': 'is taken' });
+    throw new DomainError('already_exists', 'Another entity already has this code.', { '/code': 'is taken' });
   }
   app.catalogue[`${target.kind}s`].drop(target.id);
   return noContent;

@@ -1,8 +1,8 @@
 /**
- * Votes as clients cast and see them: the engine's verdicts in words, past votes from the catalogue.
+ * Casts and shows votes: the engine decides about new votes, the catalogue has past votes.
  *
- * A read of past votes first asks the engine to flush this entity, so that an acknowledged vote is always
- * among them; whether a user has to wait comes from the engine alone.
+ * A read of past votes first waits until the engine has flushed the entity, so that the reply has every
+ * acknowledged vote. Whether a user has to wait is known to the engine alone.
  */
 import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
 import type { VoteWindow } from '../../engine/entity/windows.ts';
@@ -34,14 +34,14 @@ const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
       );
     }
     case 'not_listed':
-      return new DomainError('not_votable', 'This entity is not listed, so it cannot be voted on.');
+      return new DomainError('not_votable', 'This entity is not listed, so users cannot vote for it.');
     case 'vote_banned':
-      return new DomainError('entity_vote_banned', 'This entity may not receive votes.');
+      return new DomainError('entity_vote_banned', 'This entity is banned from receiving votes.');
     case 'clock_ahead':
     case 'clock_behind':
       return new DomainError(
         'store_unavailable',
-        'The clocks of this node and its store disagree by seconds, so votes are refused. Try again.',
+        'The clocks of this node and its store differ by seconds, so votes are refused. Try again.',
         { outcome: 'not_applied' },
         clockRetrySeconds,
       );
@@ -55,16 +55,16 @@ const toVoteReply = (outcome: VoteOutcome): Reply => {
 
 const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
   await app.engine.read(vote.kind, vote.id);
-  throw new DomainError('vote_banned', 'You may not vote.');
+  throw new DomainError('vote_banned', 'You are banned from voting.');
 };
 
-/** `PUT …/votes`. Hot when it resolves. An unknown entity comes before a banned voter (order of checks). */
+/** `PUT …/votes`. *Hot* when it resolves. An unknown entity is reported before a vote ban of the user. */
 export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
   voterBanned ? refuseVoter(app, vote) : app.engine.vote(vote).then(toVoteReply);
 
 const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
 
-/** VoteInfo of the window in force. */
+/** Builds the VoteInfo of the current vote window. */
 export const toVoteInfo = (kind: EntityKind, window: VoteWindow): VoteInfo => ({
   multiple_votes: true,
   per_user: window.perUser,
@@ -90,7 +90,7 @@ const toVote = (row: VoteRow): Vote => ({
   voided_at: toTimestampOrNull(row.voided_at),
 });
 
-/** `GET …/votes`: how a user stands with an entity. */
+/** `GET …/votes`: the vote status of a user on an entity. */
 export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>): Promise<Reply> => {
   const { kind, id, user } = vote;
   const voteStatus = await app.engine.readVoteStatus(kind, id, user);
@@ -105,7 +105,7 @@ export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>
   return replyOk(reply);
 };
 
-/** The entity's reference, with every vote acknowledged so far in the ledger. Rejects with `not_found`. */
+/** Returns the entity's reference once its acknowledged votes are in the ledger. Rejects with `not_found`. */
 const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
   const { ref } = await app.engine.read(kind, id);
   await app.engine.waitForFlush(kind, id);
@@ -123,17 +123,17 @@ export const showVotes = async (
   return replyOk({ count, per_page: perPage.userVotes, results: rows.map(toVote) });
 };
 
-/** One JSON array in pieces, one piece per step of the list. */
-async function* renderArray(steps: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+/** Renders a JSON array in chunks, one per batch of the list. */
+async function* renderArray(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   let separator = '[';
-  for await (const step of steps) {
-    yield separator + JSON.stringify(step).slice(1, -1);
+  for await (const batch of batches) {
+    yield separator + JSON.stringify(batch).slice(1, -1);
     separator = ',';
   }
   yield separator === '[' ? '[]' : ']';
 }
 
-/** `GET …/votes/user-list`: one page, or all of it as a stream when no page is asked for (`null`). */
+/** `GET …/votes/user-list`: one page, or the whole list as a stream if `page` is `null`. */
 export const showVoters = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },

@@ -1,6 +1,6 @@
 /**
- * Rows of applications (contract §4.6): what can be applied for, and a user's own applications. Banned users
- * may use them: the appeal against a ban is one.
+ * Routes of applications (contract §4.6): the positions, and a user's own applications. Banned users may use
+ * them, because the appeal against a ban is an application.
  */
 import { sendApplication, showApplications, showPositions } from '../handlers/applications.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
@@ -21,7 +21,7 @@ export const applicationRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/apps/meta',
     section,
-    summary: 'All positions and what each asks, hidden and closed ones too.',
+    summary: 'Lists all positions with their questions, including hidden and closed positions.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
@@ -34,7 +34,7 @@ export const applicationRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{user_id}/apps',
     section,
-    summary: "One's own applications, the newest first.",
+    summary: "Lists the user's own applications, newest first.",
     auth: ownAuth,
     bannedAllowed: true,
     caching: 'no-store',
@@ -48,9 +48,9 @@ export const applicationRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/users/{user_id}/apps',
     section,
-    summary: 'Applies for a position. One application per position can be pending.',
+    summary: 'Applies for a position. A user can have one pending application per position.',
     description:
-      'The positions `certification` and `resubmit` are about a bot, which the answer to `bot_id` names.',
+      'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be its id.',
     auth: ownAuth,
     bannedAllowed: true,
     caching: 'no-store',

@@ -1,5 +1,5 @@
 /**
- * Rows of the blog (contract §4.8).
+ * Routes of the blog (contract §4.8).
  */
 import { showPost, showPostSeo, showPosts } from '../handlers/blog.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
@@ -14,7 +14,7 @@ export const blogRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/blogs/@all',
     section,
-    summary: 'Published posts without their content, the newest first.',
+    summary: 'Lists the published posts without their content, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
@@ -27,7 +27,7 @@ export const blogRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/blogs/{slug}',
     section,
-    summary: 'One published post with its content.',
+    summary: 'Returns one published post with its content.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,
@@ -40,7 +40,7 @@ export const blogRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/blogs/{slug}/seo',
     section,
-    summary: 'What search engines show of a post.',
+    summary: 'Returns what search engines show of a post.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,

@@ -1,5 +1,5 @@
 /**
- * Rows that look up, add, change, move and delete bots (contract §4.2).
+ * Routes that look up, add, change, transfer and delete bots (contract §4.2).
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
@@ -34,8 +34,10 @@ export const botEditRoutes: readonly AnyRoute[] = [
     method: 'PUT',
     path: '/bots',
     section,
-    summary: 'Adds a bot, pending until it is reviewed.',
-    description: 'For oneself with an unlimited session, or for a team in which the caller holds `add_bots`.',
+    summary: 'Adds a bot. It is pending until it is reviewed.',
+    description:
+      'The caller adds it for themselves, with an unlimited session, or for a team in which they have the ' +
+      'permission `add_bots`.',
     auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
     callsOutbound: true,
@@ -52,9 +54,9 @@ export const botEditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/bots/{client_id}/meta',
     section,
-    summary: 'What the platform and this directory know about an application.',
+    summary: 'Returns what the platform and this directory know about an application.',
     description:
-      'Look-ups that failed are named in `fetch_errors`; the rest is then what the directory knows.',
+      'If a look-up fails, `fetch_errors` says why, and the other fields hold what the directory knows.',
     auth: { kind: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
     limit: 'bot_meta',
     callsOutbound: true,
@@ -70,7 +72,7 @@ export const botEditRoutes: readonly AnyRoute[] = [
     method: 'PATCH',
     path: '/bots/{id}/settings',
     section,
-    summary: 'Changes a bot. Absent fields stay as they are; lists are replaced whole.',
+    summary: 'Changes a bot. Absent fields keep their value; a given list replaces the old list.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     caching: 'no-store',
     params: BotEditParams,
@@ -86,7 +88,7 @@ export const botEditRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/bots/{id}',
     section,
-    summary: 'Deletes a bot. Irreversible; its votes become void and its sessions end.',
+    summary: 'Deletes a bot for good. Its votes become void, and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
     caching: 'no-store',
     params: BotEditParams,
@@ -99,7 +101,7 @@ export const botEditRoutes: readonly AnyRoute[] = [
     method: 'PATCH',
     path: '/users/{uid}/bots/{bid}/teams',
     section,
-    summary: 'Gives a bot to a team. Its sessions end; everything else stays.',
+    summary: 'Transfers a bot to a team. Its sessions end; everything else stays.',
     auth: {
       kind: 'entity',
       kinds: ['user'],

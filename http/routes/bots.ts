@@ -1,5 +1,5 @@
 /**
- * Rows of bots (contract §4.2): the lists, one bot, the stats post. Handlers only pass on to replies/.
+ * Routes of bots (contract §4.2): the lists, one bot, the stats post. The work is done in handlers/.
  */
 
 import { limits } from '../../engine/limits.ts';
@@ -11,12 +11,12 @@ import { recordStats } from '../handlers/stats.ts';
 import type { BodyLimits } from '../request/body.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
-import { ApiResponse, NoParams, PageQuery, buildPageSchema as pageSchema, Seo } from '../schema/common.ts';
+import { ApiResponse, buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
 import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
 
 const section = 'Bots';
 
-/** A full `shard_list` with 20 digits each takes 344,000 bytes; real clients send unknown fields, too. */
+/** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
 const statsBodyLimits: BodyLimits = {
   bytesMax: 393_216,
   fieldsMax: 64,
@@ -34,7 +34,7 @@ export const botRoutes: readonly AnyRoute[] = [
     caching: 'list',
     params: NoParams,
     query: PageQuery,
-    replies: { 200: pageSchema(IndexBot, perPage.bots, indexBotExample) },
+    replies: { 200: buildPageSchema(IndexBot, perPage.bots, indexBotExample) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),
@@ -43,7 +43,7 @@ export const botRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/bots/@random',
     section,
-    summary: 'Six listed bots, others each time.',
+    summary: 'Returns six listed bots, chosen at random.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: NoParams,
@@ -56,7 +56,7 @@ export const botRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/bots/@index',
     section,
-    summary: 'The lists of the front page.',
+    summary: 'Returns the lists of the front page.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
@@ -69,8 +69,8 @@ export const botRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/bots/{id}',
     section,
-    summary: 'One bot, with live counters.',
-    description: 'With `target=page` or `invite` the visit is counted; the reply shows the totals before it.',
+    summary: 'Returns one bot with live counters.',
+    description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
@@ -84,7 +84,7 @@ export const botRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/bots/{id}/seo',
     section,
-    summary: 'What a link preview of a bot needs.',
+    summary: 'Returns what a link preview of a bot needs.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
@@ -99,9 +99,9 @@ export const botRoutes: readonly AnyRoute[] = [
     section,
     summary: "Records the calling bot's statistics.",
     description:
-      'Acknowledged when the hot store has confirmed it. Equal posts may come as often as you like.',
+      'The reply is sent when the hot store has confirmed the post. Equal posts may be sent repeatedly.',
     auth: { kind: 'bot' },
-    // What a bot counts is its own, whatever its owner did.
+    // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,
     limit: 'stats',
     caching: 'no-store',

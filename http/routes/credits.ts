@@ -1,5 +1,5 @@
 /**
- * Rows of vote credits (contract §4.5): tiers, what an entity can redeem, its redeems, and redeeming.
+ * Routes of vote credits (contract §4.5): tiers, what an entity can redeem, its redeems, and redeeming.
  */
 import {
   parseVotes,
@@ -22,8 +22,8 @@ const parseTarget = (params: { readonly target_type: string; readonly target_id:
   id: params.target_id,
 });
 /** As in paths, a trailing `s` is accepted. */
-const parseCreditKind = (word: string | undefined) =>
-  word === undefined ? null : parseTargetKind(word.replace(/(?<=.)s$/, ''), creditKinds);
+const parseCreditKind = (targetType: string | undefined) =>
+  targetType === undefined ? null : parseTargetKind(targetType.replace(/(?<=.)s$/, ''), creditKinds);
 
 export const creditRoutes: readonly AnyRoute[] = [
   defineRoute({
@@ -31,7 +31,7 @@ export const creditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/votes/credit-tiers',
     section,
-    summary: 'What votes are worth, tier by tier.',
+    summary: 'Lists the credit tiers, which say what votes are worth.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: NoParams,
@@ -47,7 +47,7 @@ export const creditRoutes: readonly AnyRoute[] = [
     path: '/{target_type}/{target_id}/votes/credit-tiers',
     section,
     summary:
-      'How the votes of a bot or server that are not redeemed yet fall into the tiers, and their worth.',
+      'Returns how the redeemable votes of a bot or server fall into the credit tiers, and their value.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: TargetVotesParams,
@@ -61,7 +61,8 @@ export const creditRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credits',
     section,
-    summary: 'Credits of a bot or server: what was redeemed, and what of it was spent.',
+    summary:
+      'Returns the credits of a bot or server: how many were redeemed, and how many of them were spent.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: TargetVotesParams,
@@ -75,10 +76,11 @@ export const creditRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/credits',
     section,
-    summary: 'Redeems votes of a bot or server as credits for the shop, the oldest upvotes first.',
+    summary: 'Redeems votes of a bot or server as credits for the shop, oldest upvotes first.',
     description:
-      'The votes become void and go on holding their voters back. More than there are: 409. After a 503 ' +
-      'with the outcome `unknown`, look at the redeems before trying again.',
+      'The redeemed votes become void, but their voters still have to wait before they vote again. A ' +
+      'request for more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check ' +
+      'the redeems before you try again.',
     auth: {
       kind: 'entity',
       kinds: ['user', 'bot', 'server', 'team'],

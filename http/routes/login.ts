@@ -1,5 +1,5 @@
 /**
- * Rows of the login with the chat platform (contract §4.1).
+ * Routes of the login with the chat platform (contract §4.1).
  */
 import { checkLoginBody, logIn, showLoginUrl } from '../handlers/login.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
@@ -17,7 +17,8 @@ export const loginRoutes: readonly AnyRoute[] = [
     name: 'getLoginUrl',
     method: 'GET',
     path,
-    summary: 'Where to send a user to log in, with a state that is good for one login within 10 minutes.',
+    summary:
+      'Returns the address of the login page, with a state that is valid for one login within 10 minutes.',
     callsOutbound: true,
     query: LoginUrlQuery,
     replies: { 200: LoginUrl },
@@ -29,7 +30,7 @@ export const loginRoutes: readonly AnyRoute[] = [
     name: 'logIn',
     method: 'POST',
     path,
-    summary: "Exchanges the platform's code for a user token, which is in this reply and nowhere else.",
+    summary: "Exchanges the platform's code for a user token. Only this reply shows the token.",
     limit: 'login',
     callsOutbound: true,
     body: LoginBody,

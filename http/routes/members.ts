@@ -1,5 +1,5 @@
 /**
- * Rows of a team's members (contract §4.3), and of what a user may do with an entity.
+ * Routes of a team's members (contract §4.3), and of a user's permissions on an entity.
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
 import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
@@ -37,7 +37,7 @@ export const memberRoutes: readonly AnyRoute[] = [
     method: 'PUT',
     path: '/teams/{tid}/members',
     section,
-    summary: 'Adds a member, with permissions that the caller holds himself.',
+    summary: 'Adds a member to a team. Callers can grant only permissions that they have themselves.',
     auth: buildMemberAuth('add_team_members'),
     caching: 'no-store',
     params: TeamEditParams,
@@ -53,7 +53,7 @@ export const memberRoutes: readonly AnyRoute[] = [
     method: 'PATCH',
     path: '/teams/{tid}/members/{mid}',
     section,
-    summary: "Changes a member's permissions, or whether he holds the data or can be mentioned.",
+    summary: "Changes a member's permissions, or whether they are a data holder or can be mentioned.",
     auth: { ...buildMemberAuth('edit_team_members'), unless: 'mid' } as Auth,
     caching: 'no-store',
     params: MemberParams,
@@ -69,7 +69,7 @@ export const memberRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/teams/{tid}/members/{mid}',
     section,
-    summary: 'Removes a member, or leaves the team.',
+    summary: 'Removes a member from a team. Members can remove themselves.',
     auth: { ...buildMemberAuth('remove_team_members'), unless: 'mid' } as Auth,
     caching: 'no-store',
     params: MemberParams,
@@ -82,7 +82,7 @@ export const memberRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{id}/{target_type}/{target_id}/perms',
     section,
-    summary: 'The permissions a user holds on an entity, with all that owning implies.',
+    summary: 'Lists the permissions of a user on an entity; an owner has all permissions.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PermissionsParams,

@@ -1,5 +1,5 @@
 /**
- * Rows of push subscriptions (contract §4.11).
+ * Routes of push subscriptions (contract §4.11).
  */
 import {
   checkSubscription,
@@ -27,7 +27,7 @@ export const notificationRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/notifications/info',
     section,
-    summary: 'The public key a browser needs to subscribe.',
+    summary: 'Returns the public key that a browser needs to subscribe.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: NoParams,
@@ -40,7 +40,7 @@ export const notificationRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{id}/notifications',
     section,
-    summary: "A user's push subscriptions, oldest first.",
+    summary: "Lists a user's push subscriptions, oldest first.",
     auth: ownAuth,
     caching: 'no-store',
     params: NotificationsParams,
@@ -54,7 +54,7 @@ export const notificationRoutes: readonly AnyRoute[] = [
     path: '/users/{id}/notifications',
     section,
     summary: 'Subscribes a browser to push messages.',
-    description: 'An endpoint that is known already moves to this user.',
+    description: 'If another user has subscribed the same endpoint, it moves to this user.',
     auth: ownAuth,
     caching: 'no-store',
     params: NotificationsParams,

@@ -1,5 +1,5 @@
 /**
- * Rows of packs (contract §4.4): the list, one pack, and a user's own packs.
+ * Routes of packs (contract §4.4): the list, one pack, and a user's own packs.
  */
 import { perPage } from '../../engine/rules/pages.ts';
 import { showPackPage } from '../handlers/lists.ts';
@@ -7,7 +7,7 @@ import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '..
 import { showPack } from '../handlers/packs.ts';
 import { parsePage } from '../handlers/request-values.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
-import { NoParams, PageQuery, buildPageSchema as pageSchema, Seo } from '../schema/common.ts';
+import { buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
 import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
 import { Pack, PackParams, packExample } from '../schema/packs.ts';
 
@@ -25,7 +25,7 @@ export const packRoutes: readonly AnyRoute[] = [
     caching: 'list',
     params: NoParams,
     query: PageQuery,
-    replies: { 200: pageSchema(Pack, perPage.packs, packExample) },
+    replies: { 200: buildPageSchema(Pack, perPage.packs, packExample) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showPackPage(app, parsePage(query)),
   }),
@@ -34,7 +34,7 @@ export const packRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/packs/{id}',
     section,
-    summary: 'One pack by its url.',
+    summary: 'Returns one pack by its url.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
@@ -47,7 +47,7 @@ export const packRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/packs/{id}/seo',
     section,
-    summary: 'What search engines show of a pack; by url or name.',
+    summary: 'Returns what search engines show of a pack, by url or name.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
@@ -75,7 +75,8 @@ export const packRoutes: readonly AnyRoute[] = [
     method: 'PATCH',
     path: '/users/{uid}/packs/{id}',
     section,
-    summary: "Changes a pack of one's own. Absent fields stay as they are; lists are replaced whole.",
+    summary:
+      "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old list.",
     auth: ownAuth,
     caching: 'no-store',
     params: OwnPackParams,
@@ -89,7 +90,7 @@ export const packRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/users/{uid}/packs/{id}',
     section,
-    summary: "Deletes a pack of one's own. Irreversible; its votes become void.",
+    summary: "Deletes one of the user's packs for good. Its votes become void.",
     auth: ownAuth,
     caching: 'no-store',
     params: OwnPackParams,

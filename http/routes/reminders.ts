@@ -1,5 +1,5 @@
 /**
- * Rows of reminders (contract §4.7).
+ * Routes of reminders (contract §4.7).
  */
 import { deleteReminder, setReminder, showReminders, toReminderKey } from '../handlers/reminders.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
@@ -14,7 +14,7 @@ export const reminderRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{id}/reminders',
     section,
-    summary: "A user's reminders, oldest first.",
+    summary: "Lists a user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
     caching: 'no-store',
     params: RemindersParams,
@@ -27,8 +27,8 @@ export const reminderRoutes: readonly AnyRoute[] = [
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
     section,
-    summary: 'Reminds the user when he can vote for the entity again.',
-    description: 'Each of his push subscriptions gets one message when his wait ends, once per vote.',
+    summary: 'Reminds the user when they can vote for the entity again.',
+    description: 'Each push subscription of the user gets one message when the wait after a vote ends.',
     auth: ownAuth,
     caching: 'no-store',
     params: ReminderParams,
@@ -42,7 +42,7 @@ export const reminderRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
     section,
-    summary: 'Ends a reminder.',
+    summary: 'Deletes a reminder.',
     auth: ownAuth,
     caching: 'no-store',
     params: ReminderParams,

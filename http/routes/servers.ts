@@ -1,5 +1,5 @@
 /**
- * Rows of servers: the twins of the bots' list and page (docs/behaviour.md, "Beyond the contract").
+ * Routes of servers: a list and a page like those of bots (docs/behaviour.md, "Beyond the contract").
  */
 import { perPage } from '../../engine/rules/pages.ts';
 import { showServerPage } from '../handlers/lists.ts';
@@ -7,7 +7,7 @@ import { parsePage } from '../handlers/request-values.ts';
 import { showServer } from '../handlers/servers.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { BotQuery } from '../schema/bots.ts';
-import { NoParams, PageQuery, buildPageSchema as pageSchema } from '../schema/common.ts';
+import { buildPageSchema, NoParams, PageQuery } from '../schema/common.ts';
 import { IndexServer, indexServerExample } from '../schema/index-entities.ts';
 import { Server, ServerParams } from '../schema/servers.ts';
 
@@ -24,7 +24,7 @@ export const serverRoutes: readonly AnyRoute[] = [
     caching: 'list',
     params: NoParams,
     query: PageQuery,
-    replies: { 200: pageSchema(IndexServer, perPage.servers, indexServerExample) },
+    replies: { 200: buildPageSchema(IndexServer, perPage.servers, indexServerExample) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showServerPage(app, parsePage(query)),
   }),
@@ -33,8 +33,8 @@ export const serverRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/servers/{id}',
     section,
-    summary: 'One server, with live counters.',
-    description: 'With `target=page` or `invite` the visit is counted; the reply shows the totals before it.',
+    summary: 'Returns one server with live counters.',
+    description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: ServerParams,

@@ -1,5 +1,5 @@
 /**
- * Rows of sessions (contract §4.1): list, mint, revoke, and the test of a token. Login has its own file.
+ * Routes of sessions (contract §4.1): list, create and revoke sessions, test a token. login.ts has the login.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
@@ -42,7 +42,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/{target_type}/{target_id}/sessions',
     section,
-    summary: 'Lists the sessions of an entity. Tokens are never shown again.',
+    summary: 'Lists the sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
     caching: 'no-store',
     params: SessionsParams,
@@ -56,7 +56,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/{target_type}/{target_id}/sessions',
     section,
-    summary: 'Creates an API session. The token is shown only here.',
+    summary: 'Creates an API session. Only this reply shows the token.',
     auth: buildEntityAuth('manage_sessions'),
     caching: 'no-store',
     params: SessionsParams,
@@ -75,7 +75,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/{target_type}/{target_id}/sessions/{session_id}',
     section,
-    summary: 'Revokes a session: its token is dead at once.',
+    summary: 'Revokes a session. Its token is refused at once.',
     auth: buildEntityAuth('manage_sessions'),
     caching: 'no-store',
     params: SessionParams,
@@ -89,7 +89,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/auth/test',
     section,
-    summary: 'Tells whether a token is good for an entity, and whether its user is banned.',
+    summary: 'Tells whether a token is valid for an entity, and whether its user is banned.',
     auth: { kind: 'public' },
     limit: 'auth_test',
     caching: 'no-store',

@@ -1,5 +1,5 @@
 /**
- * Rows of the shop (contract §4.10): three public lists.
+ * Routes of the shop (contract §4.10): three public lists.
  */
 import { showBenefits, showCoupons, showItems } from '../handlers/shop.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
@@ -14,7 +14,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/shop/public-coupons',
     section,
-    summary: 'Coupons that everybody may see and that can be used now.',
+    summary: 'Lists the public coupons that can be used now.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
@@ -27,7 +27,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/shop/items',
     section,
-    summary: 'What the shop sells.',
+    summary: 'Lists the items that the shop sells.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,
@@ -40,7 +40,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/shop/item-benefits',
     section,
-    summary: 'What items give.',
+    summary: 'Lists the benefits that items give.',
     auth: { kind: 'public' },
     caching: 'list',
     params: NoParams,

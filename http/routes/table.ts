@@ -1,7 +1,7 @@
 /**
- * The table of all public operations: one import per file of rows, named so that "find usages" works.
+ * The table of all public routes: one named import per file, so that "find usages" works.
  *
- * `routeFiles` says which file serves which rows, for `npm run routes`. Order does not matter.
+ * `routeFiles` says which file has which routes, for `npm run routes`. Their order does not matter.
  */
 import type { AnyRoute } from '../route.ts';
 import { applicationRoutes } from './applications.ts';
@@ -22,7 +22,7 @@ import { vanityRoutes } from './vanity.ts';
 import { voteRoutes } from './votes.ts';
 
 export interface RouteFile {
-  /** Path from the project's root. */
+  /** Path relative to the project's root. */
   readonly file: string;
   readonly routes: readonly AnyRoute[];
 }

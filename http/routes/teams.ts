@@ -1,6 +1,6 @@
 /**
- * Rows of teams (contract §4.3): one team, its life, and the permissions there are. Members have their own
- * file.
+ * Routes of teams (contract §4.3): show, create, change and delete a team, and list all permissions.
+ * members.ts has the routes of members.
  */
 import { permissionCatalogue } from '../../engine/rules/permissions.ts';
 import { requireCaller } from '../handlers/request-values.ts';
@@ -20,7 +20,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/teams/meta/permissions',
     section,
-    summary: 'All permissions a team member can hold.',
+    summary: 'Lists all permissions that a team member can have.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: NoParams,
@@ -33,7 +33,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/teams/{id}',
     section,
-    summary: 'One team, with the entities asked for.',
+    summary: 'Returns one team with the requested entities.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
@@ -47,7 +47,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/teams/{id}/seo',
     section,
-    summary: 'What search engines show of a team; by id, vanity code or name.',
+    summary: 'Returns what search engines show of a team, by id, vanity code or name.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
@@ -75,7 +75,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     method: 'PATCH',
     path: '/teams/{tid}',
     section,
-    summary: 'Changes a team. Absent and null fields stay as they are; lists are replaced whole.',
+    summary: 'Changes a team. Absent and null fields keep their value; a given list replaces the old list.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
     caching: 'no-store',
     params: TeamEditParams,
@@ -91,7 +91,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     method: 'DELETE',
     path: '/teams/{tid}',
     section,
-    summary: 'Deletes a team that owns nothing. Irreversible.',
+    summary: 'Deletes a team for good. It must not own bots or servers.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
     caching: 'no-store',
     params: TeamEditParams,

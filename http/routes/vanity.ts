@@ -1,5 +1,5 @@
 /**
- * Rows of vanity codes (contract §4.9): look one up, follow one, change one.
+ * Routes of vanity codes (contract §4.9): look up, follow and change a code.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { vanityKinds } from '../../engine/rules/vanity.ts';
@@ -16,7 +16,7 @@ export const vanityRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/vanity/{code}',
     section,
-    summary: 'What a vanity code, a target id or an itag stands for.',
+    summary: 'Returns the entity that has a vanity code, a target id or an itag.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: VanityParams,
@@ -31,8 +31,8 @@ export const vanityRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/@{code}',
     section,
-    summary: 'Redirects to the entity a vanity code stands for.',
-    description: 'For debugging. `Location` is a path of this interface.',
+    summary: 'Redirects to the entity that has a vanity code.',
+    description: 'For debugging. `Location` is a path of this API.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: VanityParams,

@@ -1,12 +1,12 @@
 /**
- * Rows of votes (contract §4.5): casting one, a user's standing and history, an entity's voters.
+ * Routes of votes (contract §4.5): cast a vote, a user's vote status and history, an entity's voters.
  */
 import { entityKinds } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import { parsePage, parseTargetKind, requireCaller } from '../handlers/request-values.ts';
 import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
-import { PageQuery, buildPageSchema as pageSchema } from '../schema/common.ts';
+import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import {
   TargetVotesParams,
   UserVotesParams,
@@ -24,7 +24,7 @@ interface UserVotesPath {
   readonly target_type: string;
   readonly target_id: string;
 }
-/** A pack's url is the same in upper and lower case, as in `GET /packs/{id}`. */
+/** The url of a pack is changed to lower case, as in `GET /packs/{id}`. Throws `target_type_unsupported`. */
 const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => {
   const kind = parseTargetKind(params.target_type, entityKinds);
   return { kind, id: kind === 'pack' ? params.target_id.toLowerCase() : params.target_id };
@@ -37,8 +37,9 @@ export const voteRoutes: readonly AnyRoute[] = [
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
     section,
-    summary: 'Votes up or down.',
-    description: 'Acknowledged when the hot store has confirmed it: one request per window is accepted.',
+    summary: 'Casts an upvote or a downvote.',
+    description:
+      'The reply is sent when the hot store has confirmed the vote. One request per wait period is accepted.',
     auth: { kind: 'self', user: 'uid' },
     caching: 'no-store',
     params: UserVotesParams,
@@ -63,7 +64,7 @@ export const voteRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
     section,
-    summary: "A user's valid votes on an entity, and when he may vote again.",
+    summary: "Returns a user's valid votes on an entity, and how long they must wait before the next vote.",
     auth: { kind: 'public' },
     caching: 'no-store',
     params: UserVotesParams,
@@ -76,12 +77,12 @@ export const voteRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
     section,
-    summary: 'All votes of a user on an entity, void ones too, newest first.',
+    summary: 'Lists all votes of a user on an entity, including void votes, newest first.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: UserVotesParams,
     query: PageQuery,
-    replies: { 200: pageSchema(Vote, perPage.userVotes, voteExample) },
+    replies: { 200: buildPageSchema(Vote, perPage.userVotes, voteExample) },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
   }),
@@ -90,7 +91,7 @@ export const voteRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/user-list',
     section,
-    summary: 'Ids of all users with a valid vote, newest first; with `page` 100 of them.',
+    summary: 'Lists the ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },
     caching: 'no-store',
     params: TargetVotesParams,

@@ -9,11 +9,11 @@ export const ApplicationsParams = Type.Object({ user_id: UserId });
 
 export const Question = Type.Object({
   id: Text,
-  paragraph: Type.String({ description: 'What the question means.' }),
+  paragraph: Type.String({ description: 'Explains the question.' }),
   placeholder: Text,
   question: Text,
   short: Type.Boolean({
-    description: 'An answer of up to 4,096 characters; otherwise one of 50 to 10,000.',
+    description: 'If true, an answer has at most 4,096 characters; if false, 50 to 10,000.',
   }),
 });
 
@@ -37,7 +37,9 @@ const positionExample = {
 export const Position = Type.Object({
   closed: Flag,
   cooldown: Type.Integer({ minimum: 0, description: 'Hours between two applications of a user.' }),
-  hidden: Type.Boolean({ description: 'Not to be shown in a menu; it can be applied for all the same.' }),
+  hidden: Type.Boolean({
+    description: 'True if menus should not show the position. Users can still apply for it.',
+  }),
   id: Text,
   info: Text,
   name: Text,
@@ -72,8 +74,10 @@ export const Application = Type.Object(
     app_id: Uuid,
     created_at: Timestamp,
     position: Text,
-    questions: Type.Array(Question, { description: 'As they were when the application was sent.' }),
-    review_feedback: Type.String({ description: 'Empty until it is reviewed.' }),
+    questions: Type.Array(Question, {
+      description: 'The questions as they were when the application was sent.',
+    }),
+    review_feedback: Type.String({ description: 'What the reviewer answered; empty until the review.' }),
     state: Type.String({ description: '`pending`, `approved` or `denied`.' }),
     user: User,
     user_id: Text,
@@ -86,14 +90,14 @@ export const Applications = Type.Object(
   { examples: [{ apps: [applicationExample] }] },
 );
 
-/** Answers to no question are dropped, so there may be some more than questions. */
+/** Answers to unknown questions are dropped, so a body may have more of them than the position asks. */
 const answersMax = 128;
 
 export const ApplicationBody = Type.Object(
   {
     answers: Type.Record(Type.String(), Type.String(), {
       maxProperties: answersMax,
-      description: 'By the id of the question. Every question needs one; others are dropped.',
+      description: 'Answers by question id. Every question needs one; answers to unknown ids are dropped.',
     }),
     position: Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['staff'] }),
   },

@@ -10,7 +10,7 @@ export const PostParams = Type.Object({
     minLength: 1,
     maxLength: 128,
     pattern: plainText,
-    description: 'Address slug of a post; upper and lower case are the same.',
+    description: 'Slug of a post in its address; upper and lower case are the same.',
     examples: ['welcome'],
   }),
 });
@@ -34,7 +34,7 @@ const example = {
   title: 'Welcome',
 };
 
-/** Without the content: as lists have it. */
+/** A post without its content, as lists show it. */
 export const PostSummary = Type.Object(fields, { examples: [example] });
 export type PostSummary = Static<typeof PostSummary>;
 export const Posts = Type.Object({ posts: Type.Array(PostSummary) }, { examples: [{ posts: [example] }] });

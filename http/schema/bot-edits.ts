@@ -1,7 +1,7 @@
 /**
- * Bodies of bots (contract §4.2): adding one, changing its settings, giving it to a team.
+ * Request bodies of bots (contract §4.2): add a bot, change its settings, transfer it to a team.
  *
- * Lengths are code points. What a schema cannot say (that an address is one) is `checkBotAddresses`.
+ * Lengths count Unicode code points. A schema cannot check that an address parses; `checkBotAddresses` does.
  */
 import { type Static, Type } from 'typebox';
 import { plainText, platformId, platformIdOrEmpty } from '../request/patterns.ts';
@@ -50,18 +50,18 @@ export const BotBody = Type.Object(
     client_id: Type.Optional(
       Type.String({
         pattern: platformIdOrEmpty,
-        description: 'Id of its application; the `bot_id` when absent or empty.',
+        description: "Id of the bot's application; equal to `bot_id` if absent or empty.",
         examples: ['815553000470478850'],
       }),
     ),
     extra_links: Type.Optional(fields.extra_links),
     nsfw: Type.Optional(fields.nsfw),
-    staff_note: Type.Optional(toNullable(buildProse(0, 512, 'The invite asks for no permissions.'))),
+    staff_note: Type.Optional(toNullable(buildProse(0, 512, 'The invite requests no permissions.'))),
     team_owner: Type.Optional(
       Type.String({
         maxLength: 128,
         pattern: plainText,
-        description: 'The team that is to own it; absent or empty: the caller.',
+        description: 'Id of the team that will own the bot; the caller owns it if absent or empty.',
         examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
       }),
     ),
@@ -92,7 +92,7 @@ export const TransferBody = Type.Object(
 );
 export type TransferBody = Static<typeof TransferBody>;
 
-/** Throws `validation_failed` naming what is no https address. */
+/** Throws `validation_failed`, which names the fields that are not https addresses. */
 export const checkBotAddresses = (body: Pick<BotSettingsBody, 'invite' | 'extra_links'>): void =>
   checkAddresses({
     ...(body.invite === undefined ? {} : { '/invite': body.invite }),

@@ -1,5 +1,5 @@
 /**
- * What is known about an application before its bot is added (contract §2.7).
+ * Schemas of a bot look-up: what is known about an application before its bot is added (contract §2.7).
  */
 import { type Static, Type } from 'typebox';
 import { platformId } from '../request/patterns.ts';
@@ -13,7 +13,7 @@ export const BotMetaParams = Type.Object({
 });
 export const BotMetaQuery = Type.Object({
   fallback_bot_id: Type.Optional(
-    buildPlatformId('Id of the bot, for when the look-up service does not answer.'),
+    buildPlatformId('Id of the bot. It is used if the look-up service does not answer.'),
   ),
 });
 
@@ -21,18 +21,22 @@ export const BotMeta = Type.Object(
   {
     avatar: Text,
     bot_id: Type.String({ description: 'Empty when the application has no bot.' }),
-    bot_public: Type.Boolean({ description: 'Anybody may add it to a server; `false` also when unknown.' }),
+    bot_public: Type.Boolean({
+      description: 'Whether any user may add the bot to a server; also `false` if unknown.',
+    }),
     client_id: Text,
     description: Text,
     fallback: Type.Boolean({
-      description: "The look-up service failed; this comes from the platform's public endpoint.",
+      description: "True if the look-up service failed and the platform's public endpoint answered instead.",
     }),
     fetch_errors: Type.Record(Type.String(), Type.String(), {
-      description: 'What failed, by `lookup` and `platform`, and why; `bot` when the application has none.',
+      description: 'Why the `lookup` service or the `platform` failed; `bot` if the application has no bot.',
     }),
     flags: TextList,
     guild_count: Count,
-    list_type: Type.String({ description: 'The `type` of the bot in this directory; empty: not listed.' }),
+    list_type: Type.String({
+      description: 'The `type` of the bot in this directory; empty if the directory does not have it.',
+    }),
     name: Text,
     tags: TextList,
   },

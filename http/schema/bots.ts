@@ -1,7 +1,7 @@
 /**
  * Schemas of bots (contract §2.4, §2.6): the condensed form of lists, the whole form, the stats post.
  *
- * Only shapes and their examples; what the values mean over time is in docs/behaviour.md.
+ * Schemas and examples only. docs/behaviour.md says how the values change over time.
  */
 import { type Static, Type } from 'typebox';
 import { presenceStatuses } from '../../engine/entity/state.ts';
@@ -31,7 +31,7 @@ export const BotQuery = Type.Object({
     Type.String({
       description:
         '`page` counts a click and, once per visitor, a unique click; `invite` counts an invite click; ' +
-        '`settings` and `stats` count nothing; other words are ignored.',
+        '`settings` and `stats` count nothing; other values are ignored.',
       examples: ['page'],
     }),
   ),
@@ -42,7 +42,7 @@ export const BotQuery = Type.Object({
     Type.String({
       description:
         'Comma-separated kinds of entities to show in `team_owner`: `team_member`, `bot`, `server`. ' +
-        'At most 16 words.',
+        'At most 16 values.',
       examples: ['team_member,bot'],
     }),
   ),
@@ -93,7 +93,7 @@ const botExample = {
 export const Bot = Type.Object(
   {
     approval_note: Text,
-    approximate_votes: Type.Integer({ description: '`votes` as last written to the ledger.' }),
+    approximate_votes: Type.Integer({ description: 'The `votes` that were last written to the ledger.' }),
     bot_id: Text,
     captcha_opt_out: Flag,
     cert_reason: Text,
@@ -114,7 +114,10 @@ export const Bot = Type.Object(
     owner: toNullable(User),
     prefix: Text,
     premium: Flag,
-    premium_period_length: Type.Integer({ minimum: 0, description: 'Hours.' }),
+    premium_period_length: Type.Integer({
+      minimum: 0,
+      description: 'Length of the premium period in hours.',
+    }),
     servers: Count,
     shard_list: Type.Array(Count),
     shards: Count,
@@ -122,11 +125,11 @@ export const Bot = Type.Object(
     start_premium_period: toNullable(Timestamp),
     tags: TextList,
     team_owner: Type.Optional(Team),
-    total_uptime: Type.Integer({ minimum: 0, description: 'Checks made.' }),
+    total_uptime: Type.Integer({ minimum: 0, description: 'Number of uptime checks.' }),
     type: Type.String({ description: '`pending`, `approved`, `certified` or `denied`.' }),
     unique_clicks: Count,
     updated_at: Timestamp,
-    uptime: Type.Integer({ minimum: 0, description: 'Checks passed.' }),
+    uptime: Type.Integer({ minimum: 0, description: 'Number of uptime checks that the bot passed.' }),
     uptime_last_checked: toNullable(Timestamp),
     user: User,
     users: Count,
@@ -182,7 +185,7 @@ export const StatsBody = Type.Object(
     users: Type.Optional(buildStatsInteger('Users the bot serves.', 90210)),
   },
   {
-    description: 'Absent fields stay as they are; 0 is a value. Integers are kept to the digit.',
+    description: 'Absent fields keep their value; 0 is a value. Integers are stored exactly.',
     examples: [{ servers: 1200, shards: 2, shard_list: [600, 600], users: 90210, status: 'online' }],
   },
 );

@@ -1,30 +1,30 @@
 /**
  * Schemas that many sections share: field kinds, the generic reply, users, pages, targets.
  *
- * Every object of a reply is closed over all its fields: an unset timestamp, UUID or User is `null`, an unset
- * string `""`, an unset integer 0 (docs/behaviour.md, "Replies"). Used by the schema and route files only.
+ * An object of a reply always has all its fields: an unset timestamp, UUID or user is `null`, an unset string
+ * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies"). Used by schema and route files only.
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
 
 export const Timestamp = Type.String({
   format: 'date-time',
-  description: 'RFC 3339, UTC, milliseconds.',
+  description: 'Timestamp in RFC 3339 format, UTC, with milliseconds.',
   examples: ['2026-03-01T12:00:00.000Z'],
 });
 export const Uuid = Type.String({
   format: 'uuid',
   examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
 });
-/** A value that may be unset. */
+/** Builds the schema of a value that may be `null`. */
 export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const Text = Type.String();
 export const Flag = Type.Boolean();
 export const TextList = Type.Array(Type.String());
-/** A count of something; never negative. */
+/** A counter; never negative. */
 export const Count = Type.Integer({ minimum: 0 });
-/** A vote sum; negative when downvotes prevail. */
+/** Upvotes minus downvotes; may be negative. */
 export const Sum = Type.Integer();
 
 const buildId = (description: string, example: string) =>
@@ -34,19 +34,19 @@ export const BotId = buildId('Id of a bot.', '815553000470478850');
 export const BotIdOrVanity = buildId('Id or vanity code of a bot.', '815553000470478850');
 export const ServerIdOrVanity = buildId('Id or vanity code of a server.', '758641373074423808');
 export const TeamIdOrVanity = buildId('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
-export const PackUrl = buildId('Address slug of a pack; upper and lower case are the same.', 'night-owls');
+export const PackUrl = buildId('The `url` of a pack; upper and lower case are the same.', 'night-owls');
 export const TargetId = buildId('Id of the entity.', '815553000470478850');
 export const TargetType = Type.String({
   minLength: 1,
   maxLength: 32,
-  description: 'Kind of entity; a trailing `s` is accepted. Others: 400 `target_type_unsupported`.',
+  description: 'Kind of entity; a trailing `s` is accepted. Other values get 400 `target_type_unsupported`.',
   examples: ['bot', 'servers'],
 });
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
     Type.String({
-      description: 'Page number from 1, 1 when absent. Anything else: 400 `page_invalid`.',
+      description: 'Page number, from 1; 1 if absent. Other values get 400 `page_invalid`.',
       examples: ['1'],
     }),
   ),
@@ -104,7 +104,7 @@ export const Seo = Type.Object(
 );
 export type Seo = Static<typeof Seo>;
 
-/** One page of a list. `count` is the number of all rows that match the list. */
+/** Builds the schema of one page of a list; `count` is the number of results on all pages. */
 export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number, example: unknown) =>
   Type.Object(
     { count: Count, per_page: Count, results: Type.Array(item) },

@@ -21,14 +21,14 @@ const tierExample = {
 };
 export const VoteCreditTier = Type.Object(
   {
-    cents: Type.Integer({ minimum: 0, description: 'What each vote is worth, in hundredths.' }),
+    cents: Type.Integer({ minimum: 0, description: 'Value of one vote, in hundredths.' }),
     created_at: Timestamp,
     id: Text,
     position: Count,
     target_type: Text,
     votes: Type.Integer({
       minimum: 1,
-      description: 'Votes this tier takes; the last one takes all the rest.',
+      description: 'Number of votes in this tier; the last tier takes all further votes.',
     }),
   },
   { examples: [tierExample] },
@@ -43,10 +43,10 @@ export const CreditOverview = Type.Object(
   {
     slab_overview: Type.Array(Count, {
       description:
-        'How many of the votes that can be redeemed fall into each tier, after those redeemed this month.',
+        'How many redeemable votes fall into each tier; votes redeemed this month fill the tiers first.',
     }),
     tiers: Type.Array(VoteCreditTier),
-    total_credits: Type.Integer({ minimum: 0, description: 'What they are worth, in hundredths.' }),
+    total_credits: Type.Integer({ minimum: 0, description: 'Value of these votes, in hundredths.' }),
     vote_info: VoteInfo,
     votes: Sum,
   },
@@ -79,7 +79,10 @@ export const VoteRedeem = Type.Object(
     credits: Cents,
     id: Uuid,
     redeemed_at: toNullable(Timestamp),
-    redeemed_credits: Type.Integer({ minimum: 0, description: 'What of it was spent in the shop.' }),
+    redeemed_credits: Type.Integer({
+      minimum: 0,
+      description: 'How much of `credits` was spent in the shop, in hundredths.',
+    }),
     target_id: Text,
     target_type: Text,
   },
@@ -91,7 +94,7 @@ export const Credits = Type.Object(
   {
     available_credits: Cents,
     redeemed_credits: Type.Integer({ minimum: 0, description: 'Spent in the shop, in hundredths.' }),
-    redeems: Type.Array(VoteRedeem, { description: 'Newest first, the newest 2,000.' }),
+    redeems: Type.Array(VoteRedeem, { description: 'The newest 2,000 redeems, newest first.' }),
     total_credits: Cents,
   },
   {

@@ -1,26 +1,26 @@
 /**
  * Fields of bodies that people write: text with bounds, tags, links. Lengths count Unicode code points.
  *
- * What a schema cannot say about a link (that it is an address) is in `checkLinks`. Used by schema and row
- * files.
+ * A schema cannot check that an address parses; `checkAddresses` and `checkLinks` do. Used by schema and
+ * route files.
  */
 import { type Static, Type } from 'typebox';
 import { httpsText, patternMessages, plainText } from '../request/patterns.ts';
 import { createValidationError } from '../response/validation-error.ts';
 
-/** One line of text. */
+/** Builds the schema of one line of text. */
 export const buildLine = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, pattern: plainText, examples: [example] });
 
-/** Text that may have line breaks. */
+/** Builds the schema of text that may have line breaks. */
 export const buildProse = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, examples: [example] });
 
-/** Up to five different tags. */
+/** Builds the schema of up to five different tags. */
 export const buildTags = (minItems: number) =>
   Type.Array(buildLine(3, 30, 'fun'), { minItems, maxItems: 5, uniqueItems: true });
 
-/** An https address of up to 512 characters; `checkAddresses` judges what a pattern cannot. */
+/** An https address of up to 512 characters; `checkAddresses` checks that it parses. */
 export const HttpsAddress = Type.String({
   maxLength: 512,
   pattern: httpsText,
@@ -37,20 +37,20 @@ export const LinksInput = Type.Array(
 );
 export type LinksInput = Static<typeof LinksInput>;
 
-/** Throws `validation_failed` naming what is no address, of values keyed by their JSON Pointers. */
+/** Throws `validation_failed`, which names the addresses (keyed by JSON Pointer) that do not parse. */
 export const checkAddresses = (addresses: Readonly<Record<string, string>>): void => {
-  const fields = Object.keys(addresses).filter((pointer) => !URL.canParse(addresses[pointer] ?? ''));
-  if (fields.length === 0) return;
+  const invalidPointers = Object.keys(addresses).filter((pointer) => !URL.canParse(addresses[pointer] ?? ''));
+  if (invalidPointers.length === 0) return;
   throw createValidationError(
     'body',
-    Object.fromEntries(fields.map((pointer) => [pointer, patternMessages[httpsText] ?? ''])),
+    Object.fromEntries(invalidPointers.map((pointer) => [pointer, patternMessages[httpsText] ?? ''])),
   );
 };
 
-/** The addresses of links by their JSON Pointers. */
+/** Returns the addresses of links, keyed by JSON Pointer. */
 export const toLinkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
   Object.fromEntries((links ?? []).map((link, index) => [`/extra_links/${index}/value`, link.value]));
 
-/** Throws `validation_failed` naming the links that are no addresses. */
+/** Throws `validation_failed`, which names the links that do not parse. */
 export const checkLinks = (links: LinksInput | null | undefined): void =>
   checkAddresses(toLinkPointers(links));

@@ -1,7 +1,7 @@
 /**
  * Condensed forms of bots and servers (contract §2.4, §2.5), as lists, packs and teams show them.
  *
- * Apart from the whole forms: packs and teams embed these, bots embed teams, and imports have no cycles.
+ * They have a file of their own to avoid an import cycle: packs and teams embed them, and bots embed teams.
  */
 import { type Static, Type } from 'typebox';
 import { Count, Flag, Sum, Text, TextList, Timestamp, User, Uuid, userExample } from './common.ts';

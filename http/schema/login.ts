@@ -14,14 +14,14 @@ const buildBoundedLine = (maxLength: number, about: { description: string; examp
     examples: [about.example],
   });
 const redirectUri = buildBoundedLine(2_048, {
-  description: 'Where the provider sent the user back to: one of the addresses the operator allows.',
+  description: 'The address to which the provider sent the user back; one that the operator allows.',
   example: 'https://example.org/login',
 });
 
 export const LoginUrlQuery = Type.Object({
   redirect_uri: Type.Optional(
     buildBoundedLine(2_048, {
-      description: 'Where the provider is to send the user back to; when absent the first allowed address.',
+      description: 'The address to which the provider sends the user back; the first allowed one if absent.',
       example: 'https://example.org/login',
     }),
   ),
@@ -33,9 +33,10 @@ const stateExample = 'm9ksr3t4.2lN1xq5cV0aYd8fGh3jKlw.b6Zr0m7Q9pXcV2nB4tYs8uWk1e
 export const LoginUrl = Type.Object(
   {
     client_id: Text,
-    url: Type.String({ description: 'Send the user here.' }),
+    url: Type.String({ description: 'Address of the login page. Send the user there.' }),
     state: Type.String({
-      description: 'Compare it with the one that comes back, then hand it in with the code. For 10 minutes.',
+      description:
+        'Compare it with the state that comes back, then send it with the code. Valid for 10 minutes.',
     }),
   },
   {
@@ -55,22 +56,22 @@ export const loginProtocol = 'persepolis';
 export const LoginBody = Type.Object(
   {
     client_id: buildBoundedLine(256, {
-      description: 'Our id at the provider, as `GET` says it.',
+      description: "This directory's id at the provider, as `GET` returns it.",
       example: '815553000470478850',
     }),
     code: buildBoundedLine(4_096, {
-      description: 'What the provider handed out; good once.',
+      description: 'The code that the provider issued; valid once.',
       example: 'NhhvTDYsFcdg',
     }),
     protocol: Type.String({ description: `Must be \`${loginProtocol}\`.`, examples: [loginProtocol] }),
     redirect_uri: redirectUri,
     scope: Type.Enum(['normal', 'ban_exempt', 'external_auth'], {
-      description: '`ban_exempt` is for banned users, who may use no other.',
+      description: 'Banned users must use `ban_exempt`; other users must not.',
       examples: ['normal'],
     }),
     state: Type.Optional(
       buildBoundedLine(256, {
-        description: 'From `GET`; with it the exchange is bound to that address. Good once.',
+        description: 'The state from `GET`. It binds the exchange to that login page; valid once.',
         example: stateExample,
       }),
     ),

@@ -1,17 +1,17 @@
 /**
- * What a minimum length of text means: white space and invisible characters at its ends
- * do not count, so text of nothing else is refused wherever there is a minimum. A maximum counts all that is
- * sent, for that is what is stored.
+ * Defines the minimum length of text: white space and invisible characters at both ends do not count. So text
+ * without any visible character is refused wherever there is a minimum. A maximum counts every character that
+ * is sent, because every character is stored.
  *
- * Applied to every `minLength` of every schema, so no field can be forgotten. Used by check.ts; explain.ts
- * gives Ajv a `minLength` of the same meaning.
+ * It applies to every `minLength` of every schema, so no field can be forgotten. Used by request/check.ts;
+ * request/explain.ts gives Ajv a `minLength` with the same meaning.
  */
 import type { TSchema } from 'typebox';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 
-const refined = (node: Node, min: number): Node => ({
+const addVisibleMinimum = (node: Node, min: number): Node => ({
   ...node,
   '~refine': [{ check: (text: unknown) => isVisiblyLong(text as string, min), error: () => 'too short' }],
 });
@@ -27,11 +27,11 @@ const expand = (value: unknown): unknown => {
     key,
     key === 'examples' ? member : expand(member),
   ]);
-  const same = entries.every(([key, member]) => node[key as string] === member);
-  const expanded = same ? node : (Object.fromEntries(entries) as Node);
+  const isUnchanged = entries.every(([key, member]) => node[key as string] === member);
+  const expanded = isUnchanged ? node : (Object.fromEntries(entries) as Node);
   const min = node.type === 'string' ? node.minLength : 0;
-  return typeof min === 'number' && min > 0 ? refined(expanded, min) : expanded;
+  return typeof min === 'number' && min > 0 ? addVisibleMinimum(expanded, min) : expanded;
 };
 
-/** The schema as TypeBox is to compile it; the same object when it has no minimum of text. */
+/** Returns the schema for TypeBox to compile; the same object if it has no minimum length of text. */
 export const withVisibleMinimums = (schema: TSchema): TSchema => expand(schema) as TSchema;

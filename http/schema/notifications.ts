@@ -1,5 +1,6 @@
 /**
- * Schemas of push subscriptions (contract §2.22, §4.11). Keys of a browser come in and never go out.
+ * Schemas of push subscriptions (contract §2.22, §4.11). Requests carry the keys
+ * of a browser; replies never do.
  */
 import { type Static, Type } from 'typebox';
 import { addressText, pushAuth, pushPoint } from '../request/patterns.ts';
@@ -11,7 +12,7 @@ export const NotificationQuery = Type.Object({ notif_id: Uuid });
 export const PushInfo = Type.Object(
   {
     public_key: Type.String({
-      description: 'The `applicationServerKey` of `PushManager.subscribe`, base64url.',
+      description: 'The `applicationServerKey` of `PushManager.subscribe`, in base64url.',
     }),
   },
   {

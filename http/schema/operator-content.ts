@@ -1,6 +1,6 @@
 /**
- * Shapes of what operators write for the directory: tiers, shop, blog, positions, applications. An object is
- * written whole; absent fields take the default that stands here.
+ * Schemas of the content that operators write: tiers, shop, blog, positions, applications. A write replaces
+ * the whole object; absent fields get the default that their description names.
  */
 import { type Static, Type } from 'typebox';
 import { slug } from '../request/patterns.ts';
@@ -21,14 +21,22 @@ const targetTypes = optional(
     uniqueItems: true,
   }),
 );
-const hours = optional(Type.Integer({ minimum: 0, maximum: 876_000, description: 'Hours; 0 when absent.' }));
+const hours = optional(Type.Integer({ minimum: 0, maximum: 876_000, description: 'Hours; 0 if absent.' }));
 const cents = Type.Number({ minimum: 0, maximum: 1e12, description: 'In hundredths; may be fractional.' });
 
 export const TierBody = Type.Object({
   target_type: Type.Enum(['bot', 'server'], { description: 'bot or server.' }),
-  position: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Its place among the tiers.' }),
-  votes: Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'Votes it takes.' }),
-  cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'What each is worth, in hundredths.' }),
+  position: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Position of the tier among the tiers.',
+  }),
+  votes: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000_000_000,
+    description: 'Number of votes in the tier.',
+  }),
+  cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Value of one vote, in hundredths.' }),
 });
 export type TierBody = Static<typeof TierBody>;
 export const TierList = Type.Object({
@@ -63,14 +71,16 @@ export const CouponBody = Type.Object({
   cents,
   public: optional(Flag),
   usable: optional(
-    Type.Boolean({ description: 'It can be used: the case when absent too; `false` only in a file.' }),
+    Type.Boolean({
+      description: 'Whether the coupon can be used; true if absent. Only a file can say false.',
+    }),
   ),
   expiry: hours,
   max_uses: optional(
     Type.Integer({
       minimum: 0,
       maximum: 2_147_483_647,
-      description: 'Any number of times when 0 or absent.',
+      description: 'How often the coupon can be used; 0 or absent means without limit.',
     }),
   ),
   reuse_wait_duration: hours,
@@ -108,7 +118,7 @@ const QuestionBody = Type.Object({
 });
 export const PositionBody = Type.Object({
   name: buildLine(1, 100, 'Staff'),
-  ordinal: optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Its place in the list.' })),
+  ordinal: optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Position in the list.' })),
   info: optional(buildProse(0, 4_000, 'Review new entries.')),
   tags: buildNameList('Reviews'),
   questions: Type.Array(QuestionBody, { minItems: 1, maxItems: 50 }),
@@ -122,8 +132,12 @@ export const ApplicationParams = Type.Object({
   app_id: Type.String({ ...Uuid, description: 'Id of the application, as `applications list` shows it.' }),
 });
 export const ApplicationsQuery = Type.Object({
-  state: optional(Type.Enum(['pending', 'approved', 'denied'], { description: 'pending when absent.' })),
-  page: optional(Type.String({ description: 'Page from 1.' })),
+  state: optional(
+    Type.Enum(['pending', 'approved', 'denied'], {
+      description: 'pending, approved or denied; pending if absent.',
+    }),
+  ),
+  page: optional(Type.String({ description: 'Page number, from 1.' })),
 });
 export const ReviewBody = Type.Object({
   state: Type.Enum(['approved', 'denied'], { description: 'approved or denied.' }),

@@ -1,6 +1,6 @@
 /**
- * Shapes of the private listener. The command line reads them too: a path parameter is a word, a field an
- * option, its description the help.
+ * Schemas of the private listener. The command line reads them too: a path parameter becomes a positional
+ * argument, a field becomes an option, and its description becomes the help text.
  */
 import { type Static, Type } from 'typebox';
 import { httpsTextOrEmpty, plainText, platformId } from '../request/patterns.ts';
@@ -25,7 +25,7 @@ export const Done = Type.Object({ message: Text, context: Type.Record(Type.Strin
 
 export const UserParams = Type.Object({ id: UserId });
 export const OperatorBotParams = Type.Object({ id: BotId });
-/** Of a bot that is to be added. */
+/** The path of a bot that the directory does not have yet. */
 export const NewBotParams = Type.Object({
   id: Type.String({ pattern: platformId, description: 'Id of the bot: 15 to 20 digits.' }),
 });
@@ -33,12 +33,12 @@ export const OperatorServerParams = Type.Object({
   id: Type.String({ pattern: platformId, description: 'Id of the server: 15 to 20 digits.' }),
 });
 export const OperatorTeamParams = Type.Object({
-  id: Type.String({ ...TargetId, description: 'Id of a team; its vanity code will not do.' }),
+  id: Type.String({ ...TargetId, description: 'Id of a team; its vanity code is not accepted.' }),
 });
 export const OperatorTeamLookupParams = Type.Object({ id: TeamIdOrVanity });
 export const OperatorPackParams = Type.Object({ url: PackUrl });
 export const PageOnlyQuery = Type.Object({
-  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
 });
 
 export const OperatorUser = Type.Object({
@@ -57,7 +57,7 @@ export const UsersQuery = Type.Object({
   ban: Type.Optional(
     Type.Enum(['banned', 'vote_banned'], { description: 'Only users with this ban: banned or vote_banned.' }),
   ),
-  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
 });
 export const UserBody = Type.Object({
   username: Type.Optional(buildLine(1, 64, 'robin')),
@@ -78,12 +78,16 @@ export const OperatorSessionParams = Type.Object({
 export const TokenBody = Type.Object({
   name: Type.Optional(buildLine(1, 64, 'by the operator')),
   expiry: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 315_360_000, description: 'Seconds it lasts; 30 days when absent.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 315_360_000,
+      description: 'How long the token is valid, in seconds; 30 days if absent.',
+    }),
   ),
   perm_limits: Type.Optional(
     Type.Array(buildLine(1, 64, 'edit_bots'), {
       maxItems: 32,
-      description: 'A permission that the token has; all when absent.',
+      description: 'A permission of the token; it has all permissions if absent.',
     }),
   ),
 });
@@ -92,14 +96,14 @@ export const TokenIssued = Type.Object({ session_id: Text, target_id: Text, toke
 
 const note = Type.String({
   ...buildProse(0, 2_000, 'Tested, works as described.'),
-  description: 'Up to 2000 characters, shown on the page of a bot; servers keep none.',
+  description: 'Up to 2,000 characters, shown on the page of a bot. Servers do not store it.',
 });
 export const NoteBody = Type.Object({ note: Type.Optional(note) });
 export const ReasonBody = Type.Object({ reason: Type.Optional(note) });
 export const PremiumBody = Type.Object({
-  hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'How many; 0 ends it.' }),
+  hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'Number of hours; 0 ends premium.' }),
   start_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When it begins; now when absent.' }),
+    Type.String({ format: 'date-time', description: 'When premium begins; now if absent.' }),
   ),
 });
 export type PremiumBody = Static<typeof PremiumBody>;
@@ -115,9 +119,11 @@ export type AddBotBody = Static<typeof AddBotBody>;
 export const ClaimBody = Type.Object({ user_id: UserId });
 export const BotsQuery = Type.Object({
   type: Type.Optional(
-    Type.Enum(['pending', 'approved', 'certified', 'denied'], { description: 'pending when absent.' }),
+    Type.Enum(['pending', 'approved', 'certified', 'denied'], {
+      description: 'pending, approved, certified or denied; pending if absent.',
+    }),
   ),
-  page: Type.Optional(Type.String({ description: 'Page from 1.' })),
+  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
 });
 export const BotSummaries = Type.Object({
   bots: Type.Array(
@@ -167,13 +173,13 @@ export const OperatorPack = Type.Object({
 });
 export type OperatorPack = Static<typeof OperatorPack>;
 
-const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 when absent.' });
+const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 if absent.' });
 export const ServerBody = Type.Object({
   team_owner: Type.String({
     minLength: 1,
     maxLength: 128,
     pattern: plainText,
-    description: 'Id of the team that owns it.',
+    description: 'Id of the team that owns the server.',
   }),
   name: buildLine(1, 100, 'Harbour'),
   short: buildLine(30, 150, 'Where ships and their crews meet at night.'),
@@ -186,7 +192,7 @@ export const ServerBody = Type.Object({
   nsfw: Type.Optional(Flag),
   state: Type.Optional(
     Type.Enum(['public', 'private', 'unlisted'], {
-      description: 'public, private or unlisted: only public ones are listed and take votes.',
+      description: 'public, private or unlisted; only public servers are listed and receive votes.',
     }),
   ),
   total_members: Type.Optional(members),
@@ -205,13 +211,13 @@ export const ResetBody = Type.Object({
   before: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Votes before this moment become void; now when absent.',
+      description: 'Votes cast before this time become void; now if absent.',
     }),
   ),
 });
 export type ResetBody = Static<typeof ResetBody>;
 export const ResetAllBody = Type.Object({
-  confirm: Type.Enum(['all'], { description: 'The word all: every listing loses its votes.' }),
+  confirm: Type.Enum(['all'], { description: 'Must be all: every listing loses its votes.' }),
   before: ResetBody.properties.before,
 });
 export type ResetAllBody = Static<typeof ResetAllBody>;

@@ -1,5 +1,5 @@
 /**
- * Bodies of packs (contract §4.4).
+ * Request bodies of packs (contract §4.4).
  */
 import { type Static, Type } from 'typebox';
 import { packUrl, plainText } from '../request/patterns.ts';
@@ -29,7 +29,7 @@ export const PackBody = Type.Object(
     tags,
     url: Type.String({
       pattern: packUrl,
-      description: 'The address; kept in lower case.',
+      description: 'The url of the pack; stored in lower case.',
       examples: ['night-owls'],
     }),
   },

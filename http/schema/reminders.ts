@@ -10,7 +10,10 @@ export const ReminderParams = Type.Object({ uid: UserId, target_type: TargetType
 export const Reminder = Type.Object({
   created_at: Timestamp,
   last_acked: toNullable(
-    Type.String({ format: 'date-time', description: 'When a push service last took a message for it.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'When a push service last accepted a message of this reminder.',
+    }),
   ),
   resolved: Type.Object({ avatar: Text, name: Text }),
   target_id: Text,

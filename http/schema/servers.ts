@@ -1,5 +1,5 @@
 /**
- * Schemas of servers: the condensed form of the contract (§2.5) and what a page of one server needs more.
+ * Schemas of servers: the condensed form of the contract (§2.5), and the further fields of a single server.
  */
 import { type Static, Type } from 'typebox';
 import { Count, ExtraLink, Flag, ServerIdOrVanity, Text, Timestamp } from './common.ts';

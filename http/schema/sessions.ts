@@ -8,7 +8,7 @@ import { Flag, TargetId, TargetType, Text, TextList, Timestamp, Uuid } from './c
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;
-/** More than there are permissions; repeated words are folded. */
+/** More than there are permissions; duplicates are dropped. */
 const permLimitsMax = 64;
 
 export const SessionsParams = Type.Object({ target_type: TargetType, target_id: TargetId });
@@ -52,14 +52,15 @@ export const SessionBody = Type.Object(
     expiry: Type.Integer({
       minimum: 1,
       maximum: sessionSecondsMax,
-      description: 'Seconds the session lasts.',
+      description: 'How long the session lasts, in seconds.',
       examples: [31_536_000],
     }),
     name: Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['stats poster'] }),
     perm_limits: Type.Array(Type.String({ examples: ['view_sessions'] }), {
       maxItems: permLimitsMax,
       description:
-        'Permission ids the session is limited to. Empty is unlimited, which only the owner may ask for.',
+        'Permission ids to which the session is limited. An empty list means unlimited; only the owner may ' +
+        'create an unlimited session.',
     }),
     type: Type.String({ description: 'Must be `api`.', examples: ['api'] }),
   },

@@ -1,11 +1,11 @@
 /**
- * Schemas of the shop (contract §2.21): coupons, items and what items give.
+ * Schemas of the shop (contract §2.21): coupons, items, and the benefits of items.
  */
 import { type Static, Type } from 'typebox';
 import { Flag, Text, TextList, Timestamp, toNullable, User, userExample } from './common.ts';
 
 const Money = Type.Number({ minimum: 0, description: 'In hundredths; may be fractional.' });
-const buildHours = (what: string) => Type.Integer({ minimum: 0, description: `${what}, in hours.` });
+const buildHours = (meaning: string) => Type.Integer({ minimum: 0, description: `${meaning}, in hours.` });
 
 const sharedFields = {
   created_at: Timestamp,
@@ -50,7 +50,7 @@ export const Item = Type.Object(
     benefits: TextList,
     cents: Money,
     description: Text,
-    duration: buildHours('How long it lasts'),
+    duration: buildHours('How long the item lasts'),
     name: Text,
   },
   { examples: [itemExample] },
@@ -74,15 +74,20 @@ const couponExample = {
 export const Coupon = Type.Object(
   {
     ...sharedFields,
-    allowed_users: Type.Array(Type.String(), { description: 'Always empty: nobody sees for whom it is.' }),
+    allowed_users: Type.Array(Type.String(), {
+      description: 'Always empty: the users who may use a coupon are not shown.',
+    }),
     applicable_items: TextList,
     cents: Money,
     code: Text,
-    expiry: buildHours('How long it can be used from its creation; 0 is for ever'),
-    max_uses: Type.Integer({ minimum: 0, description: '0 is any number.' }),
+    expiry: buildHours('How long the coupon can be used after its creation (0: without limit)'),
+    max_uses: Type.Integer({
+      minimum: 0,
+      description: 'How often the coupon can be used; 0 means without limit.',
+    }),
     public: Flag,
     requirements: TextList,
-    reuse_wait_duration: buildHours('How long a user waits before using it again'),
+    reuse_wait_duration: buildHours('How long a user waits before using the coupon again'),
     usable: Flag,
   },
   { examples: [couponExample] },

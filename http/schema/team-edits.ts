@@ -1,5 +1,5 @@
 /**
- * Bodies of teams and members, and the small replies about them (contract §4.3).
+ * Request bodies of teams and members, and the replies to them (contract §4.3).
  */
 import { type Static, Type } from 'typebox';
 import { entityKinds } from '../../engine/ids.ts';
@@ -7,9 +7,9 @@ import { plainText } from '../request/patterns.ts';
 import { Flag, TargetId, TargetType, TextList, toNullable, UserId, Uuid } from './common.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './fields.ts';
 
-/** More than there are permissions; repeated words are folded. */
+/** More than there are permissions; duplicates are dropped. */
 const permissionIdsMax = 64;
-/** Kinds of entities that a user can hold permissions on. */
+/** The kinds of entities on which a user can have permissions. */
 export const permissionKinds = entityKinds.filter((kind) => kind !== 'pack');
 
 export const TeamEditParams = Type.Object({ tid: TargetId });

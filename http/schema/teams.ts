@@ -16,17 +16,17 @@ import {
 } from './common.ts';
 import { IndexBot, IndexServer } from './index-entities.ts';
 
-/** The kinds of entities that a team can show. */
+/** The kinds of entities that a team can include. */
 export const teamTargets = ['team_member', 'bot', 'server'] as const;
 export type TeamTarget = (typeof teamTargets)[number];
 
 export const TeamParams = Type.Object({ id: TeamIdOrVanity });
 export const TeamQuery = Type.Object({
-  // The empty default lets the row's own check refuse a missing value, in words that list the kinds.
+  // The empty default lets the handler refuse a missing value with a message that lists the kinds.
   targets: Type.String({
     default: '',
     description:
-      'Comma-separated kinds of entities to fetch: `team_member`, `bot`, `server`; others are ignored.',
+      'Comma-separated kinds of entities to return: `team_member`, `bot`, `server`; others are ignored.',
     examples: ['team_member,bot,server'],
   }),
 });
@@ -77,7 +77,7 @@ export const TeamEntities = Type.Object({
   bots: Type.Array(IndexBot),
   members: Type.Array(TeamMember),
   servers: Type.Array(IndexServer),
-  targets: Type.Array(Type.String({ description: 'The kinds asked for.' })),
+  targets: Type.Array(Type.String({ description: 'The requested kinds.' })),
 });
 export type TeamEntities = Static<typeof TeamEntities>;
 

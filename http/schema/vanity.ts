@@ -10,17 +10,17 @@ export const VanityParams = Type.Object({
     minLength: 1,
     maxLength: 128,
     pattern: plainText,
-    description: 'A vanity code in any case, or the id of a bot, server or team.',
+    description: 'A vanity code (upper and lower case are the same), or the id of a bot, server or team.',
     examples: ['keepers'],
   }),
 });
 const uuid = new RegExp(uuidText);
-export const isUuid = (word: string): boolean => uuid.test(word);
+export const isUuid = (text: string): boolean => uuid.test(text);
 export const VanityQuery = Type.Object({
   itag: Type.Optional(
     Type.String({
       pattern: itagText,
-      description: 'A UUID resolves by that itag; `true` takes the code in the path as the itag.',
+      description: 'A UUID is looked up as an itag. `true` means that the code in the path is the itag.',
       examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14'],
     }),
   ),
@@ -48,7 +48,7 @@ export const VanityBody = Type.Object(
   {
     code: Type.String({
       maxLength: 128,
-      description: '2 to 32 of `a-z 0-9 - _`; upper case is folded.',
+      description: '2 to 32 characters of `a-z 0-9 - _`; upper case is changed to lower case.',
       examples: ['keepers'],
     }),
   },

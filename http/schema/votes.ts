@@ -1,5 +1,5 @@
 /**
- * Schemas of votes (contract §2.11, §2.12) and of a user's standing with an entity.
+ * Schemas of votes (contract §2.11, §2.12) and of a user's vote status on an entity.
  */
 import { type Static, Type } from 'typebox';
 import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, UserId, Uuid } from './common.ts';
@@ -44,7 +44,7 @@ export const Vote = Type.Object(
     upvote: Flag,
     void: Flag,
     void_reason: Type.String({ description: '`monthly_reset`, `operator`, `redeemed`, `deleted` or empty.' }),
-    vote_num: Type.Integer({ minimum: 0, description: 'From 0 within one request.' }),
+    vote_num: Type.Integer({ minimum: 0, description: 'Number of the vote within its request, from 0.' }),
     voided_at: toNullable(Timestamp),
   },
   { examples: [voteExample] },
@@ -62,13 +62,17 @@ export const voteInfoExample = {
 };
 export const VoteInfo = Type.Object(
   {
-    multiple_votes: Type.Boolean({ description: 'A user may vote again when the wait is over.' }),
-    per_user: Type.Integer({ minimum: 1, description: 'Votes one request counts for.' }),
+    multiple_votes: Type.Boolean({ description: 'Whether a user may vote again after a wait.' }),
+    per_user: Type.Integer({ minimum: 1, description: 'How many votes one request counts for.' }),
     supports_downvotes: Flag,
     supports_partial_vote_credits_redeem: Flag,
     supports_upvotes: Flag,
-    vote_credits: Type.Boolean({ description: 'Votes can be redeemed as credits.' }),
-    vote_time: Type.Integer({ minimum: 0, maximum: 65_535, description: 'Hours between votes.' }),
+    vote_credits: Type.Boolean({ description: 'Whether votes can be redeemed as credits.' }),
+    vote_time: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      description: 'How long a user waits between votes, in hours.',
+    }),
   },
   { examples: [voteInfoExample] },
 );
@@ -79,7 +83,7 @@ export type Wait = Static<typeof Wait>;
 
 export const VoteStatusReply = Type.Object(
   {
-    has_voted: Type.Boolean({ description: 'A vote of this user still makes him wait.' }),
+    has_voted: Type.Boolean({ description: 'Whether the user has to wait before the next vote.' }),
     valid_votes: Type.Array(Vote),
     vote_info: VoteInfo,
     wait: Wait,

@@ -1,8 +1,8 @@
 /**
- * The private listener: health, metrics, and the one door before everything else.
+ * The private listener: health, metrics, and the operator token that all else requires.
  *
- * A real server with one sample row behind the door; `/readyz` is followed through all its states. Clients of
- * several addresses are connections from several addresses of loopback.
+ * A real server with one sample route that needs the token; `/readyz` is checked in all its states. Clients
+ * with several addresses are connections from several loopback addresses.
  */
 import { Type } from 'typebox';
 import { suite } from 'uvu';
@@ -21,8 +21,8 @@ const app = {
   clock: realClock,
   engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
-} as unknown as App; // The health rows reach nothing else.
-const secretRow = defineRoute({
+} as unknown as App; // The health routes use nothing else.
+const secretRoute = defineRoute({
   name: 'inspect',
   method: 'GET',
   path: '/inspect',
@@ -43,7 +43,7 @@ const admin = createAdmin({
   operatorToken: 'op-token',
   hosts: ['Node1.example.org'],
   isDraining: () => state.draining,
-  routes: [secretRow],
+  routes: [secretRoute],
 });
 const port = await admin.listen('127.0.0.1', 0);
 test.after(() => admin.drain(500));
@@ -156,7 +156,7 @@ test('any other Host is 421 on every path, known or not, with the token or witho
   }
 });
 
-test('a refused Host is told in words what to do', async () => {
+test('a refused Host gets a message that says what to do', async () => {
   const { text } = await raw(port, 'GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
 
   assert.match(text, /^HTTP\/1\.1 421 Misdirected Request/);

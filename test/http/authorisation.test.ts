@@ -1,9 +1,9 @@
 /**
- * Every operation × every kind of token × {own, somebody else's, none, false, expired, revoked, limited,
- * banned}, by the real server, against the table in authorisation/expected.ts.
+ * Every operation × every kind of token × {own, of another user, none, false, expired, revoked, limited,
+ * banned}, sent to the real server, against the table in authorisation/expected.ts.
  *
- * "Let through" means that neither who asks nor what he asks was the reason of the answer: no 400, 401 or
- * 403. Each request that may be let through has people of its own, so it may do what it says.
+ * "Let through" means that neither the caller nor the request was refused: no 400, 401 or 403. Each request
+ * that may be let through has people of its own, so that it can change their data.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -32,7 +32,7 @@ test.after(async () => {
 
 const expectationOf = (route: AnyRoute): Expectation => {
   const found = expected[route.name];
-  assert.ok(found, `${route.name} has no line in authorisation/expected.ts`);
+  assert.ok(found, `${route.name} has no entry in authorisation/expected.ts`);
   return found as Expectation;
 };
 
@@ -40,14 +40,14 @@ const idOf = (people: People, kind: TokenKind): string => people[kind];
 
 interface Asking {
   readonly kind: TokenKind;
-  /** Whose listings the request is about. */
+  /** The people whose listings the request is about. */
   readonly about: People;
   readonly token?: string;
 }
 
 let asked = 0;
 
-/** From an address of its own each time, so that no rate limit of an address is met. */
+/** Sends from a new address each time, so that no rate limit by address applies. */
 const send = (route: AnyRoute, { kind, about, token }: Asking): Promise<Asked> => {
   asked += 1;
   const { path, body } = sampleOf(route, about, kind);
@@ -68,7 +68,7 @@ const assertRefused = (asked: Asked, status: number, words: string): void => {
   assert.is(asked.status, status, `${words}: ${asked.status} ${asked.text}`);
 };
 
-/** Own entity, unlimited session: let through, or of a kind that is not taken here. */
+/** Own entity, unlimited session: let through, or refused because of the kind of token. */
 const tryOwn = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<void> => {
   for (const kind of kinds) {
     const people = await settle(world.sql, newPeople());
@@ -89,11 +89,11 @@ const tryOther = async (route: AnyRoute, { kinds: taken, target }: Expectation):
 
     const asked = await send(route, { kind, about: strangers, token });
 
-    assertRefused(asked, 403, `somebody else's, by ${kind}`);
+    assertRefused(asked, 403, `entity of another user, by ${kind}`);
   }
 };
 
-/** A public operation takes no notice of any token. */
+/** A public operation ignores every token. */
 const tryPublic = async (route: AnyRoute): Promise<void> => {
   const own = await world.token('bot', strangers.bot);
   for (const token of [undefined, own, 'rc_user_1_false']) {
@@ -160,7 +160,7 @@ const tryBanned = async (route: AnyRoute, { kinds: taken, banned }: Expectation)
   }
 };
 
-test('the table of expectations and the table of rows name the same operations', () => {
+test('the table of expectations and the table of routes have the same operations', () => {
   assert.equal(Object.keys(expected).sort(), routes.map((route) => route.name).sort());
 });
 

@@ -1,5 +1,5 @@
 /**
- * The bounds of bodies against the schemas: whatever a schema allows, the bounds before it let through.
+ * The limits of bodies against the schemas: the limits let through every body that a schema allows.
  */
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
@@ -40,10 +40,10 @@ const withBodies = [...routes, ...adminOperations.map(({ route }) => route)].fil
   ({ body }) => body !== undefined,
 );
 
-for (const row of withBodies) {
-  test(`${row.name}: a body that the schema allows is within the bounds, with 64 unknown fields`, () => {
-    const limits = row.bodyLimits ?? usualBodyLimits;
-    const schema: TSchema & Shape = row.body;
+for (const route of withBodies) {
+  test(`${route.name}: a body that the schema allows is within the bounds, with 64 unknown fields`, () => {
+    const limits = route.bodyLimits ?? usualBodyLimits;
+    const schema: TSchema & Shape = route.body;
     const fields = Object.keys(schema.properties ?? {}).length;
 
     assert.ok(fields > 0 && fields <= limits.fieldsMax / 4, `${fields} fields`);

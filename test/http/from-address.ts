@@ -1,6 +1,6 @@
 /**
- * A request from an address of the test's choice, for what is counted by client address: on Linux all of
- * 127.0.0.0/8 is this machine.
+ * Sends a request from a loopback address that the test chooses, for tests of limits by client address. On
+ * Linux all of 127.0.0.0/8 belongs to this machine.
  */
 import { type IncomingHttpHeaders, request } from 'node:http';
 
@@ -10,7 +10,7 @@ export interface AnsweredFrom {
   readonly text: string;
 }
 
-/** Resolves to the whole answer of the server at `port` of 127.0.0.1. */
+/** Resolves to the complete reply of the server at `port` of 127.0.0.1. */
 export const askFrom = (
   localAddress: string,
   to: {

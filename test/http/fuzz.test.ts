@@ -1,5 +1,5 @@
 /**
- * 20,000 generated requests, valid and spoilt, and not one reply that the published document does not know.
+ * Sends 20,000 generated requests, valid and mutated: the published document knows every reply.
  * The long run is test/faults/fuzz.fault.ts. Time limit: 400 s, for machines that are busy with other work.
  */
 import { suite } from 'uvu';

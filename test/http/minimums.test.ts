@@ -1,6 +1,6 @@
 /**
- * Minimum lengths of text: every one of every row, public and private, in paths, queries and bodies. Blanks
- * and invisible characters at the ends do not count, for the gate and for its words.
+ * The minimum length of every text of every route, public and private, in paths, queries and bodies. Blanks
+ * and invisible characters at the ends do not count, for the check and for its error message.
  */
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
@@ -17,7 +17,7 @@ const test = suite('minimum lengths');
 
 type StringSchema = TSchema & { readonly minLength: number; readonly maxLength?: number };
 
-/** Every string with a minimum below `value`, with the name it stands under. */
+/** Finds every string schema with a minimum below `value`, with its path as a name. */
 const minimumsIn = (value: unknown, name: string): readonly (readonly [string, StringSchema])[] => {
   if (typeof value !== 'object' || value === null) return [];
   const node = value as Record<string, unknown>;
@@ -64,14 +64,14 @@ for (const [text, fits] of [
   });
 }
 
-test('words of a query are held to it too', () => {
+test('values of a query need visible characters too', () => {
   const Query = Type.Object({ redirect_uri: Type.Optional(Type.String({ minLength: 1 })) });
 
   assert.throws(() => coerceQuery(Query, { redirect_uri: ' \u200b' }), /redirect_uri/);
   coerceQuery(Query, { redirect_uri: ' x ' });
 });
 
-test('a schema without such a text is compiled as it is: stats posts pay nothing', () => {
+test('a schema without such a text is compiled unchanged: stats posts cost nothing more', () => {
   assert.is(withVisibleMinimums(StatsBody), StatsBody);
 });
 

@@ -1,9 +1,9 @@
 /**
- * The auditor: holds a reply against the *published* document, with a validator that shares no code with the
- * product's own. What the document does not say (an unknown operation, status, code or shape) is a fault.
+ * Checks a reply against the *published* document, with a validator that shares no code with the product's
+ * own. An operation, status, code or shape that the document does not have is a fault.
  *
- * It sees only `/openapi.json` as a reader does, plain JSON; schemas are compiled on first use. Used by every
- * test that sends requests to a whole Rollcall.
+ * It reads `/openapi.json` as plain JSON, as a client does, and compiles schemas on first use. Used by every
+ * test that sends requests to a complete Rollcall.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -36,7 +36,7 @@ const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'rollcall', components: document.components });
 
-/** Most literal first, as the matcher chooses: `/bots/@all` before `/bots/{id}`. */
+/** Paths with the fewest parameters first, as in the matcher: `/bots/@all` before `/bots/{id}`. */
 const paths = Object.keys(document.paths)
   .map((path) => ({
     path,
@@ -68,7 +68,7 @@ const validatorOf = (key: string, schema: object): ValidateFunction => {
   return known;
 };
 
-/** Codes that come before any operation is found, or instead of one. */
+/** Codes of errors that occur before an operation is found. */
 const routerCodes: ReadonlySet<unknown> = new Set([
   'route_not_found',
   'method_not_allowed',
@@ -115,7 +115,7 @@ const faultOf = (answer: Answer): string => {
   return operation === undefined ? 'comes from no documented operation' : faultOfSuccess(answer, operation);
 };
 
-/** Throws words when the reply is not what the published document says. */
+/** Throws an `Error` that describes how the reply differs from the published document. */
 export const judgeReply = (answer: Answer): void => {
   const fault = faultOf(answer);
   if (fault === '') return;

@@ -1,7 +1,7 @@
 /**
- * Bytes to a server and back: a raw socket, and a reader of plain HTTP answers.
+ * Sends raw bytes to a server through a socket, and parses its HTTP replies.
  *
- * Client libraries repair what the tests of the server want to break, hence no library here.
+ * It uses no client library: a library would repair the malformed requests that these tests need.
  */
 import { connect } from 'node:net';
 
@@ -11,8 +11,8 @@ export interface RawAnswer {
 }
 
 /**
- * Writes raw bytes on a new connection and reads until it closes, until `until` says that it is enough, or
- * for `waitMs` at most.
+ * Writes raw bytes to a new connection and reads until it closes or `until` returns true, but for at most
+ * `waitMs`.
  */
 export const raw = (
   port: number,
@@ -42,7 +42,7 @@ export const raw = (
     for (const part of [bytes].flat()) socket.write(Buffer.from(part, 'latin1'));
   });
 
-/** Reads until the server closes the connection (or the wait is over). */
+/** For `until`: reads until the server closes the connection or the wait is over. */
 export const untilClosed = (): boolean => false;
 
 export interface Answer {
@@ -51,7 +51,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** The complete answers in what a connection sent (Content-Length framing). */
+/** Parses the complete replies in the text of a connection (Content-Length framing). */
 export const answersIn = (text: string): Answer[] => {
   const answers: Answer[] = [];
   let rest = text;

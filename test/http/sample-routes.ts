@@ -1,7 +1,7 @@
 /**
- * Sample rows for tests of the facade: one of each kind of row, with handlers that only note what they saw.
+ * Sample routes for tests of the facade: one of each kind, with handlers that only record their calls.
  *
- * They reach no engine and no catalogue. Their order is their index in the meters.
+ * They use no engine and no catalogue. Their order is their index in the meters.
  */
 import { Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
@@ -16,7 +16,7 @@ const StatsBody = Type.Object({
 const base = { section: 'Samples', summary: 'A sample.', errors: [], caching: 'no-store' } as const;
 const Empty = Type.Object({});
 
-/** What the sample rows saw, newest last. */
+/** A recorded call of a sample route, newest last. */
 export interface Seen {
   readonly name: string;
   readonly value: unknown;
@@ -166,7 +166,7 @@ const guardedRows = (barrier: () => Promise<void>): readonly AnyRoute[] => [
   }),
 ];
 
-/** All rows; `barrier` holds back the slow ones. */
+/** All sample routes; the slow ones wait for `barrier`. */
 export const sampleRows = (seen: Seen[], barrier: () => Promise<void>): readonly AnyRoute[] => [
   ...readingRows(seen),
   ...writingRows(seen),

@@ -1,8 +1,8 @@
 /**
- * A small world for tests of the facade: sample rows on a real server, sessions from a map, raw sockets.
+ * A small world for tests of the facade: sample routes on a real server, sessions from a map, raw sockets.
  *
- * Nothing of ours is mocked: the rows are rows, the server is the server. Each test file opens its own world
- * and closes it.
+ * No module of the product is mocked: the routes and the server are real. Each test file opens and closes its
+ * own world.
  */
 
 import { hash } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { App } from '../../http/route.ts';
 import { systemClock } from '../../ops/clock.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';
 
-/** The machine's clock: the product's own. */
+/** The product's clock, which reads the machine's time. */
 export const realClock = systemClock;
 
 export interface World {
@@ -25,11 +25,11 @@ export interface World {
   readonly answered: { index: number; status: number }[];
   /** Mints a token and its session. */
   token(kind: TokenKind, id: string, rest?: Partial<SessionRecord>): string;
-  /** Lets requests that wait at the barrier go on. */
+  /** Lets the requests that wait at the barrier continue. */
   release(): void;
-  /** Makes them fail. */
+  /** Makes the requests that wait at the barrier fail. */
   break(error: Error): void;
-  /** Makes session look-ups fail, or work again. */
+  /** `away` makes session look-ups fail; `lookups` counts them. */
   sql: { away: boolean; lookups: number };
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     sessions: cache,
     clock: realClock,
     settings: { sessionsPerEntityMax: 100, bodyBytesMax: 4_096 },
-  } as unknown as App; // The sample rows reach no engine and no catalogue.
+  } as unknown as App; // The sample routes use no engine and no catalogue.
   const facade = createFacade({
     app,
     routes: sampleRows(seen, barrier),
@@ -105,10 +105,10 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
       return token;
     },
     release: () => {
-      for (const held of waiting.splice(0)) held.resolve();
+      for (const request of waiting.splice(0)) request.resolve();
     },
     break: (error) => {
-      for (const held of waiting.splice(0)) held.reject(error);
+      for (const request of waiting.splice(0)) request.reject(error);
     },
     close: () => facade.drain(1_000),
   };
@@ -122,7 +122,7 @@ export interface Asked {
   readonly json: Readonly<Record<string, unknown>> & { readonly context?: Record<string, string> };
 }
 
-/** One request by fetch. */
+/** Sends one request with fetch. */
 export const ask = async (
   world: World,
   method: string,

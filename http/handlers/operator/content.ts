@@ -1,6 +1,5 @@
 /**
- * What the directory offers, as operators write it: tiers, shop, blog. Lists of clients are at most two
- * seconds behind.
+ * Writes and lists tiers, the shop and the blog for operators. Public lists show a change within two seconds.
  */
 import { DomainError } from '../../../engine/errors.ts';
 import type { ShopOutcome } from '../../../storage/catalogue/content/shop.ts';
@@ -16,9 +15,9 @@ import type {
 import { createNotFoundError, toTimestamp } from '../convert.ts';
 
 const createFullError = (noun: string): DomainError =>
-  new DomainError('limit_reached', `There are as many ${noun} as there may be: delete one first.`);
+  new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
 
-/** `written` or `deleted` in words, or the refusal as an error. */
+/** Turns the outcome of a change into a reply, or throws its refusal. `done`: `written` or `deleted`. */
 export const toShopReply = (
   outcome: ShopOutcome,
   { noun, id }: { noun: string; id: string },
@@ -29,20 +28,22 @@ export const toShopReply = (
       return replyMessage(`${noun} ${id} is ${done}.`);
     case 'unknown':
       throw createValidationError('body', {
-        [noun === 'item' ? '/benefits' : '/applicable_items']: `there is no ${outcome.ids.join(', ')}`,
+        [noun === 'item' ? '/benefits' : '/applicable_items']: `do not exist: ${outcome.ids.join(', ')}`,
       });
     case 'full':
       throw createFullError(`${noun}s`);
     case 'code_taken':
-      throw new DomainError('already_exists', 'Another coupon has this code.', { '/code': 'is taken' });
+      throw new DomainError('already_exists', 'Another coupon already has this code.', {
+        '/code': 'is taken',
+      });
     case 'in_use':
-      throw new DomainError('already_exists', `${noun} ${id} is in use: ${outcome.by.join(', ')}.`);
+      throw new DomainError('already_exists', `${noun} ${id} is still used by: ${outcome.by.join(', ')}.`);
     case 'not_found':
       throw createNotFoundError(noun);
   }
 };
 
-/** A reply for what was there or was not. */
+/** Replies to a deletion. Throws `not_found` if nothing was deleted. */
 export const replyRemoved = (removed: boolean, noun: string, id: string): Reply => {
   if (!removed) throw createNotFoundError(noun);
   return replyMessage(`${noun} ${id} is deleted.`);
@@ -112,11 +113,11 @@ export const putCoupon = async (app: App, id: string, body: CouponBody): Promise
 export const listCoupons = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.operator.shop.coupons();
   return replyOk({
-    coupons: rows.map(({ id, code, cents, public: shown, usable, created_at }) => ({
+    coupons: rows.map(({ id, code, cents, public: isPublic, usable, created_at }) => ({
       id,
       code,
       cents,
-      public: shown,
+      public: isPublic,
       usable,
       created_at: toTimestamp(created_at),
     })),

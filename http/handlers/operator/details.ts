@@ -1,8 +1,8 @@
 /**
- * A team or a pack as operators look at it: who holds what, and whose it is. Nothing here changes anything.
+ * Shows a team or a pack to operators: its owners, its members' permissions, and what it contains. Read only.
  *
- * Read with the functions that serve clients. Votes are the engine's; those of bots and servers are on their
- * own pages.
+ * It uses the same catalogue functions as the public routes. The votes come from the engine; the votes of the
+ * contained bots and servers are on their own pages.
  */
 
 import type { PackPage, PackRow } from '../../../storage/catalogue/packs/packs.ts';
@@ -30,14 +30,14 @@ const toListedServer = ({ server_id, name, type, state }: IndexServerRow) => ({
   state,
 });
 
-/** By id or vanity code. Rejects with `not_found`. */
-export const showTeamDetails = async (app: App, word: string): Promise<Reply> => {
-  const team = await app.catalogue.teams.find(word);
+/** Shows a team, found by id or vanity code. Rejects with `not_found`. */
+export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
+  const team = await app.catalogue.teams.find(idOrVanity);
   if (team === null) throw createNotFoundError('team');
-  const everything = { members: true, bots: true, servers: true } as const;
-  const held = await app.catalogue.teams.holdings(team.id, everything);
+  const allKinds = { members: true, bots: true, servers: true } as const;
+  const holdings = await app.catalogue.teams.holdings(team.id, allKinds);
   const { state } = await app.engine.read('team', team.id);
-  const shown: OperatorTeam = {
+  const reply: OperatorTeam = {
     id: team.id,
     name: team.name,
     short: team.short,
@@ -48,26 +48,26 @@ export const showTeamDetails = async (app: App, word: string): Promise<Reply> =>
     votes: computeVotes(state),
     created_at: toTimestamp(team.created_at),
     updated_at: toTimestamp(team.updated_at),
-    members: held.members.map(toMember),
-    bots: held.bots.map(toListedBot),
-    servers: held.servers.map(toListedServer),
+    members: holdings.members.map(toMember),
+    bots: holdings.bots.map(toListedBot),
+    servers: holdings.servers.map(toListedServer),
   };
-  return replyOk(shown);
+  return replyOk(reply);
 };
 
-/** Ids that it names of bots and servers that are deleted. */
+/** The ids in a pack whose bot or server is deleted. */
 const listDeletedIds = (pack: PackRow, { bots, servers }: PackPage): string[] => [
   ...pack.bot_ids.filter((id) => !bots.has(id)),
   ...pack.server_ids.filter((id) => !servers.has(id)),
 ];
 
-/** In any case of letters. Rejects with `not_found`. */
+/** Shows a pack; upper and lower case of its url are the same. Rejects with `not_found`. */
 export const showPackDetails = async (app: App, url: string): Promise<Reply> => {
   const page = await app.catalogue.packs.find(url);
   const [pack] = page.packs;
   if (pack === undefined) throw createNotFoundError('pack');
   const { state } = await app.engine.read('pack', pack.url);
-  const shown: OperatorPack = {
+  const reply: OperatorPack = {
     url: pack.url,
     name: pack.name,
     short: pack.short,
@@ -81,5 +81,5 @@ export const showPackDetails = async (app: App, url: string): Promise<Reply> => 
     bots: pack.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map(toListedBot),
     servers: pack.server_ids.flatMap((id) => page.servers.get(id) ?? []).map(toListedServer),
   };
-  return replyOk(shown);
+  return replyOk(reply);
 };

@@ -1,5 +1,5 @@
 /**
- * Runs of jobs and rows that SQL refused, as operators see them.
+ * Shows operators the job runs, and the dead letters: rows that SQL refused.
  */
 import { type App, type Reply, replyOk } from '../../route.ts';
 import { toTimestamp, toTimestampOrNull } from '../convert.ts';

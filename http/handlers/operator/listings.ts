@@ -1,6 +1,6 @@
 /**
- * What operators decide about listings. After a change is committed the profile is dropped everywhere and the
- * engine sends the new facts (listed, vote-banned, premium) to the hot store, before the answer goes.
+ * Carries out what operators decide about listings. After a commit, and before the reply, every node drops
+ * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { ListingType, Review, ReviewedKind } from '../../../storage/catalogue/bots/listing-edits.ts';
@@ -21,7 +21,7 @@ const dropProfile = (app: App, kind: EntityKind, id: string): void => {
   if (kind === 'team') app.catalogue.teams.drop(id);
 };
 
-/** Tells everybody who may know the listing. Hot when it resolves. */
+/** Drops the cached profile and updates the facts in the hot store. *Hot* when it resolves. */
 const refreshListing = async (app: App, kind: EntityKind, id: string): Promise<void> => {
   dropProfile(app, kind, id);
   await app.engine.refreshFacts(kind, id);
@@ -30,12 +30,12 @@ const refreshListing = async (app: App, kind: EntityKind, id: string): Promise<v
 
 const replyChanged = async (
   app: App,
-  { kind, id, found }: { readonly kind: EntityKind; readonly id: string; readonly found: boolean },
-  words: string,
+  { kind, id, exists }: { readonly kind: EntityKind; readonly id: string; readonly exists: boolean },
+  change: string,
 ): Promise<Reply> => {
-  if (!found) throw createNotFoundError(kind);
+  if (!exists) throw createNotFoundError(kind);
   await notifyAfterCommit(refreshListing(app, kind, id));
-  return replyMessage(`${kind} ${id} ${words}.`);
+  return replyMessage(`${kind} ${id} ${change}.`);
 };
 
 export const reviewListing = async (
@@ -44,8 +44,8 @@ export const reviewListing = async (
   verdict: Review,
 ): Promise<Reply> => {
   const { kind, id } = target;
-  const found = await app.catalogue.operator.listings.review(kind, id, verdict);
-  return replyChanged(app, { kind, id, found }, `is ${verdict.type}`);
+  const exists = await app.catalogue.operator.listings.review(kind, id, verdict);
+  return replyChanged(app, { kind, id, exists }, `is ${verdict.type}`);
 };
 
 export const setPremium = async (
@@ -55,11 +55,11 @@ export const setPremium = async (
 ): Promise<Reply> => {
   const { kind, id } = target;
   const startAt = body.start_at === undefined ? null : parseTimestamp('/start_at', body.start_at);
-  const found = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
+  const exists = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
   return replyChanged(
     app,
-    { kind, id, found },
-    body.hours === 0 ? 'is not premium' : `is premium for ${body.hours} h`,
+    { kind, id, exists },
+    body.hours === 0 ? 'is no longer premium' : `is premium for ${body.hours} h`,
   );
 };
 
@@ -70,17 +70,17 @@ export const setVoteBan = async (
 ): Promise<Reply> => {
   const { kind } = target;
   const id = kind === 'pack' ? target.id.toLowerCase() : target.id;
-  const found = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
-  return replyChanged(app, { kind, id, found }, banned ? 'takes no votes' : 'takes votes again');
+  const exists = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
+  return replyChanged(app, { kind, id, exists }, banned ? 'cannot receive votes' : 'can receive votes again');
 };
 
-/** `''` lets go. */
+/** Records the reviewer of a bot; an empty `userId` removes the claim. */
 export const claimBot = async (app: App, id: string, userId: string): Promise<Reply> => {
-  const found = await app.catalogue.operator.listings.claim(id, userId);
+  const exists = await app.catalogue.operator.listings.claim(id, userId);
   return replyChanged(
     app,
-    { kind: 'bot', id, found },
-    userId === '' ? 'is claimed by nobody' : `is claimed by ${userId}`,
+    { kind: 'bot', id, exists },
+    userId === '' ? 'is no longer claimed' : `is claimed by ${userId}`,
   );
 };
 
@@ -89,7 +89,7 @@ export const showBotsOfType = async (app: App, type: ListingType, page: number):
   return replyOk({ bots: rows.map((row) => ({ ...row, created_at: toTimestamp(row.created_at) })) });
 };
 
-/** Adds a server (`pending`), or changes all its fields but the type. */
+/** Adds a server (`pending`), or replaces all its fields except the type. */
 export const putServer = async (app: App, id: string, body: ServerBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.listings.putServer(id, {
     teamId: body.team_owner,
@@ -105,14 +105,14 @@ export const putServer = async (app: App, id: string, body: ServerBody): Promise
     onlineMembers: body.online_members ?? 0,
   });
   if (outcome === 'unknown_team') {
-    throw createValidationError('body', { '/team_owner': 'there is no such team' });
+    throw createValidationError('body', { '/team_owner': 'must be the id of a team' });
   }
-  // With another team its sessions ended.
+  // A change of the team ends the sessions of the server.
   app.sessions.forgetTarget('server', id);
-  return replyChanged(app, { kind: 'server', id, found: true }, `is ${outcome}`);
+  return replyChanged(app, { kind: 'server', id, exists: true }, `is ${outcome}`);
 };
 
-/** Unknown everywhere when this resolves; its votes are void, its tokens dead. */
+/** When it resolves, the listing is gone on every node, its votes are void and its tokens are refused. */
 export const removeListing = async (
   app: App,
   target: { readonly kind: ReviewedKind; readonly id: string },
@@ -126,7 +126,7 @@ export const removeListing = async (
   return replyMessage(`${kind} ${id} is deleted.`);
 };
 
-/** Somebody who may do everything he is asked to: whose limits the operator has none of. */
+/** A caller without permission limits, as which the operator acts. */
 const createCaller = (kind: 'user' | 'team', id: string): Caller => ({
   kind,
   id,
@@ -138,25 +138,25 @@ const createCaller = (kind: 'user' | 'team', id: string): Caller => ({
 
 const checkOwner = ({ owner = '', team_owner: team = '' }: AddBotBody): void => {
   if ((owner === '') !== (team === '')) return;
-  throw createValidationError('body', { '/owner': 'must be given, or /team_owner, and not both' });
+  throw createValidationError('body', { '/owner': 'exactly one of /owner and /team_owner must be given' });
 };
 
-/** As its owner would add it: pending. Ledger when it resolves. */
+/** Adds a pending bot, as its owner would. *Ledger* when it resolves. */
 export const addBot = async (app: App, id: string, body: AddBotBody): Promise<Reply> => {
   checkOwner(body);
   const { owner, team_owner: team, ...fields } = body;
   const bot: BotBody = { ...fields, bot_id: id };
   await createBot(app, team ? createCaller('team', team) : createCaller('user', owner ?? ''), bot);
-  return replyMessage(`bot ${id} is added, pending.`);
+  return replyMessage(`bot ${id} is added and pending.`);
 };
 
-/** Refused while it owns bots or servers. Unknown everywhere when this resolves. */
+/** Rejects while the team owns bots or servers. When it resolves, the team is gone on every node. */
 export const removeTeam = async (app: App, id: string): Promise<Reply> => {
   await deleteTeam(app, id, createCaller('team', id));
   return replyMessage(`team ${id} is deleted.`);
 };
 
-/** Unknown everywhere when this resolves. */
+/** When it resolves, the pack is gone on every node. */
 export const removePack = async (app: App, url: string): Promise<Reply> => {
   const [pack] = (await app.catalogue.packs.find(url)).packs;
   if (pack === undefined) throw createNotFoundError('pack');

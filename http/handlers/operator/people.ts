@@ -1,6 +1,6 @@
 /**
- * People and tokens, as operators change them. A ban bites at once: sessions that this node keeps are
- * forgotten here, those of other nodes by the catalogue (storage/nodes/shared-catalogue.ts).
+ * Shows and changes users and tokens for operators. A ban takes effect at once: this file drops the sessions
+ * that this node caches, and storage/nodes/shared-catalogue.ts drops those on the other nodes.
  */
 import { DomainError } from '../../../engine/errors.ts';
 import { isPermission } from '../../../engine/rules/permissions.ts';
@@ -25,7 +25,7 @@ export const showUsers = async (app: App, page: number, ban: BanKind | null): Pr
   return replyOk({ users: rows.map(toOperatorUser) });
 };
 
-/** Absent fields stay as they are. */
+/** Creates or changes a user; absent fields keep their value. *Ledger* when it resolves. */
 export const putUser = async (app: App, id: string, body: UserBody): Promise<Reply> => {
   await app.catalogue.operator.people.put(id, {
     username: body.username ?? null,
@@ -49,23 +49,23 @@ export const setBan = async (
   const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
   app.sessions.forget(...sessions);
-  const words = `User ${id} ${banPhrases[ban][value ? 0 : 1]}.`;
-  return replyMessage(stranger ? `${words} Nobody knew this id before: is it right?` : words);
+  const message = `User ${id} ${banPhrases[ban][value ? 0 : 1]}.`;
+  return replyMessage(stranger ? `${message} The id was unknown before: check that it is right.` : message);
 };
 
 const thirtyDaysSeconds = 30 * 86_400;
 
 const unchangedFields = { username: null, displayName: null, avatar: null, flags: null } as const;
 
-/** The token is in this reply and nowhere else. A user whom nobody knew comes into being. */
+/** Issues a token; only this reply has it. Creates a user who does not exist. *Ledger* when it resolves. */
 export const issueToken = async (
   app: App,
   target: { readonly kind: TokenKind; readonly id: string },
   body: TokenBody,
 ): Promise<Reply> => {
-  const permLimits = (body.perm_limits ?? []).map((word) => {
-    if (isPermission(word)) return word;
-    throw createValidationError('body', { '/perm_limits': `there is no permission ${word}` });
+  const permLimits = (body.perm_limits ?? []).map((id) => {
+    if (isPermission(id)) return id;
+    throw createValidationError('body', { '/perm_limits': `there is no permission ${id}` });
   });
   if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchangedFields);
   const { id, token, tokenHash } = mintToken(target);
@@ -86,7 +86,7 @@ export const issueToken = async (
   );
   if (outcome === 'refused') throw createNotFoundError(target.kind);
   if (outcome === 'limit_reached') {
-    throw new DomainError('limit_reached', 'It has as many sessions as it may have: revoke one first.');
+    throw new DomainError('limit_reached', 'The maximum number of sessions is reached. Revoke one first.');
   }
   return replyCreated({ session_id: id, target_id: target.id, token });
 };

@@ -1,5 +1,5 @@
 /**
- * Positions, applications, reserved words and the record of operations, as operators see them.
+ * Shows and changes positions, applications and reserved words for operators, and shows the audit record.
  */
 import { DomainError } from '../../../engine/errors.ts';
 import { foldVanityCode } from '../../../engine/rules/vanity.ts';
@@ -29,10 +29,10 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
   });
   if (outcome === 'done') return replyMessage(`position ${id} is written.`);
   if (outcome === 'limit_reached') {
-    throw new DomainError('limit_reached', 'There are as many positions as there may be: delete one first.');
+    throw new DomainError('limit_reached', 'The maximum number of positions is reached. Delete one first.');
   }
   throw createValidationError('body', {
-    '/questions': 'must have a short question with the id bot_id: this position is about a bot',
+    '/questions': 'must contain a short question with the id bot_id, because this position is about a bot',
   });
 };
 
@@ -56,25 +56,28 @@ export const reviewApplication = async (app: App, id: string, body: ReviewBody):
   const outcome = await app.catalogue.operator.applications.review(id, verdict);
   if (outcome === 'not_found') throw createNotFoundError('application');
   if (outcome === 'already_reviewed') {
-    throw new DomainError('already_exists', 'This application has been reviewed already.');
+    throw new DomainError('already_exists', 'This application is already reviewed.');
   }
   return replyMessage(`application ${id} is ${body.state}.`);
 };
 
-export const addReservedName = async (app: App, word: string): Promise<Reply> => {
-  const folded = foldVanityCode(word);
+export const addReservedName = async (app: App, name: string): Promise<Reply> => {
+  const folded = foldVanityCode(name);
   const outcome = await app.catalogue.operator.reservedNames.add(folded);
   if (outcome === 'full') {
-    throw new DomainError('limit_reached', 'There are as many words as there may be: delete one first.');
+    throw new DomainError(
+      'limit_reached',
+      'The maximum number of reserved words is reached. Delete one first.',
+    );
   }
-  return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was reserved already.`);
+  return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was already reserved.`);
 };
 
-export const removeReservedName = async (app: App, word: string): Promise<Reply> => {
-  const folded = foldVanityCode(word);
+export const removeReservedName = async (app: App, name: string): Promise<Reply> => {
+  const folded = foldVanityCode(name);
   if (!(await app.catalogue.operator.reservedNames.remove(folded)))
     throw createNotFoundError('reserved word');
-  return replyMessage(`${folded} is free.`);
+  return replyMessage(`${folded} is no longer reserved.`);
 };
 
 export const showAudit = async (app: App, page: number): Promise<Reply> => {

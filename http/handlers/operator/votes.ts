@@ -1,7 +1,8 @@
 /**
- * Decisions of operators about past votes. Votes on their way are in the ledger first (`engine.flushed`), and
- * the hot store hears of the decision before the answer goes (`engine.deliver`); a crash in between loses
- * nothing, since the ledger's adjustments stay open until they were heard.
+ * Carries out what operators decide about past votes. Pending votes are flushed to the ledger first
+ * (`engine.waitForFlush`), and the hot store gets the decision before the reply
+ * (`engine.deliverAdjustments`). A crash in between loses nothing: an adjustment stays open in the ledger
+ * until the hot store has applied it.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { createValidationError } from '../../response/validation-error.ts';
@@ -11,11 +12,11 @@ import { createNotFoundError } from '../convert.ts';
 import { notifyAfterCommit } from '../notify-after-commit.ts';
 import { parseTimestamp } from './timestamp.ts';
 
-/** A vote still on its way has no itag that anybody could know. */
+/** Voids one vote. It needs no flush: no client knows the itag of a vote that is not in the ledger yet. */
 export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   const outcome = await app.catalogue.operator.votes.voidOne(itag);
   if (outcome.kind === 'unknown_vote') throw createNotFoundError('vote');
-  if (outcome.kind !== 'voided') return replyMessage('This vote was void already.');
+  if (outcome.kind !== 'voided') return replyMessage('This vote was already void.');
   await notifyAfterCommit(app.engine.deliverAdjustments(outcome.target.kind, outcome.target.id));
   return replyMessage(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };
@@ -27,7 +28,7 @@ const parseResetTime = (app: App, { before }: ResetBody): number => {
   throw createValidationError('body', { '/before': 'must not be in the future' });
 };
 
-/** All votes of one listing become void, but for immutable ones. */
+/** Voids all votes of one listing, except immutable ones. */
 export const resetListing = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
@@ -46,11 +47,11 @@ export const resetListing = async (
   });
 };
 
-/** What the monthly job does, at a moment of the operator's: the flusher tells the hot store soon after. */
+/** Does the monthly reset on request. The flusher delivers the adjustments to the hot store soon after. */
 export const resetAll = async (app: App, body: ResetAllBody): Promise<Reply> => {
   const atMs = parseResetTime(app, body);
   const before = new Date(atMs).toISOString();
   const changed = await app.catalogue.operator.votes.reset({ scope: 'all', atMs, reason: 'monthly_reset' });
-  if (changed < 0) return replyMessage('This very reset was made before.', { before });
+  if (changed < 0) return replyMessage('This reset was already made.', { before });
   return replyMessage(`The votes of ${changed} listings become void.`, { before, listings: String(changed) });
 };

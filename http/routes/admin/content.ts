@@ -1,6 +1,6 @@
 /**
- * Operations on what the directory offers: credit tiers, shop, blog (docs/operating.md, "The operator's
- * side"). An object is written whole, under an id of the operator's choice.
+ * Operations on credit tiers, the shop and the blog (docs/operating.md, "The operator's side"). A write
+ * replaces the whole object; the operator chooses its id.
  */
 import {
   listCoupons,
@@ -38,7 +38,7 @@ const tierOperations = [
     command: 'tiers list',
     name: 'listTiers',
     path: '/tiers',
-    summary: 'All credit tiers.',
+    summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
     handle: (app) => listTiers(app),
   }),
@@ -48,7 +48,7 @@ const tierOperations = [
     name: 'putTier',
     method: 'PUT',
     path: '/tiers/{id}',
-    summary: 'Adds a credit tier, or writes it anew.',
+    summary: 'Adds or replaces a credit tier.',
     body: TierBody,
     handle: (app, { params, body }) => putTier(app, params.id, body),
   }),
@@ -71,7 +71,7 @@ const shopWrites = [
     name: 'putBenefit',
     method: 'PUT',
     path: '/shop/benefits/{id}',
-    summary: 'Adds a benefit that items can give, or writes it anew.',
+    summary: 'Adds or replaces a benefit that items can give.',
     body: BenefitBody,
     handle: (app, { params, body }) => putBenefit(app, params.id, body),
   }),
@@ -81,7 +81,7 @@ const shopWrites = [
     name: 'putItem',
     method: 'PUT',
     path: '/shop/items/{id}',
-    summary: 'Adds an item to the shop, or writes it anew.',
+    summary: 'Adds or replaces an item of the shop.',
     body: ItemBody,
     handle: (app, { params, body }) => putItem(app, params.id, body),
   }),
@@ -91,7 +91,7 @@ const shopWrites = [
     name: 'putCoupon',
     method: 'PUT',
     path: '/shop/coupons/{id}',
-    summary: 'Adds a coupon, or writes it anew.',
+    summary: 'Adds or replaces a coupon.',
     body: CouponBody,
     handle: (app, { params, body }) => putCoupon(app, params.id, body),
   }),
@@ -100,25 +100,25 @@ const shopWrites = [
     command: 'coupons list',
     name: 'listCoupons',
     path: '/shop/coupons',
-    summary: 'All coupons, also those that are not public.',
+    summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
     handle: (app) => listCoupons(app),
   }),
 ];
 
 const shopNouns = [
-  { noun: 'benefit', remove: 'removeBenefit', told: 'Deletes a benefit that no item gives any more.' },
-  { noun: 'item', remove: 'removeItem', told: 'Deletes an item that no coupon is for any more.' },
-  { noun: 'coupon', remove: 'removeCoupon', told: 'Deletes a coupon.' },
+  { noun: 'benefit', remove: 'removeBenefit', summary: 'Deletes a benefit; refused while an item gives it.' },
+  { noun: 'item', remove: 'removeItem', summary: 'Deletes an item; refused while a coupon applies to it.' },
+  { noun: 'coupon', remove: 'removeCoupon', summary: 'Deletes a coupon.' },
 ] as const;
-const shopDeletions = shopNouns.map(({ noun, remove, told }) =>
+const shopDeletions = shopNouns.map(({ noun, remove, summary }) =>
   defineOperation({
     ...base,
     command: `${noun}s delete`,
     name: `delete_${noun}`,
     method: 'DELETE',
     path: `/shop/${noun}s/{id}`,
-    summary: told,
+    summary,
     handle: async (app, { params }) =>
       toShopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
   }),
@@ -130,7 +130,7 @@ const blogOperations = [
     command: 'blog list',
     name: 'listAllPosts',
     path: '/blog',
-    summary: 'All posts, also drafts.',
+    summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
     handle: (app) => listPosts(app),
   }),
@@ -140,7 +140,7 @@ const blogOperations = [
     name: 'putPost',
     method: 'PUT',
     path: '/blog/{id}',
-    summary: 'Adds a post, or writes it anew; a draft is seen by nobody. Long text is best given in a file.',
+    summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
     body: BlogPostBody,
     handle: (app, { params, body }) => putPost(app, params.id, body),
   }),

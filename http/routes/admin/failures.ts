@@ -1,6 +1,6 @@
 /**
- * Operations that tell what went wrong: runs of jobs, rows that SQL refused (docs/operating.md, "The
- * operator's side").
+ * Operations that show failures: job runs, and rows that SQL refused (docs/operating.md, "The operator's
+ * side").
  */
 import { showDeadLetters, showRuns } from '../../handlers/operator/failures.ts';
 import { parsePage } from '../../handlers/request-values.ts';
@@ -16,7 +16,7 @@ export const failureOperations: readonly AdminOperation[] = [
     command: 'jobs list',
     name: 'listJobRuns',
     path: '/jobs',
-    summary: 'Runs of jobs: when due, on which node, the last error; the newest first, 50 on a page.',
+    summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
     replies: { 200: JobRunList },
     handle: (app, { query }) => showRuns(app, parsePage(query)),
   }),
@@ -25,7 +25,7 @@ export const failureOperations: readonly AdminOperation[] = [
     command: 'dead-letters list',
     name: 'listDeadLetters',
     path: '/dead-letters',
-    summary: 'Listings and votes that SQL refuses, kept aside; the newest first, 50 on a page.',
+    summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
     replies: { 200: DeadLetterList },
     handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
   }),

@@ -1,8 +1,8 @@
 /**
- * Rows of the private listener that need no token: is the process alive, does it want traffic, its metrics.
+ * Routes of the private listener that need no token: liveness, readiness and metrics.
  *
- * `/readyz` is what a load balancer asks: it turns 503 as soon as the public side drains, before it stops
- * listening. Gathered by admin.ts.
+ * A load balancer polls `/readyz`: it answers 503 as soon as the public side drains, before that side stops
+ * listening. Used by admin.ts.
  */
 import { Type } from 'typebox';
 import { type AnyRoute, defineRoute, type Reply } from '../../route.ts';
@@ -21,22 +21,22 @@ const base = {
   errors: [],
 } as const;
 
-const replyHealth = (status: number, word: string, notes: readonly string[]): Reply => ({
-  status,
-  json: { status: word, notes },
+const replyHealth = (httpStatus: number, status: string, notes: readonly string[]): Reply => ({
+  status: httpStatus,
+  json: { status, notes },
 });
 
 export const buildHealthRoutes = (parts: {
   readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
   readonly draining: () => boolean;
-  /** What else the operator should know now. */
+  /** Current warnings for the operator; they do not make the node unready. */
   readonly troubles: () => readonly string[];
 }): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'livez',
     path: '/livez',
-    summary: 'Whether the process runs.',
+    summary: 'Tells whether the process runs.',
     replies: { 200: Health },
     handle: () => replyHealth(200, 'alive', []),
   }),
@@ -44,12 +44,12 @@ export const buildHealthRoutes = (parts: {
     ...base,
     name: 'readyz',
     path: '/readyz',
-    summary: 'Whether the node wants traffic.',
+    summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
       if (parts.draining()) return replyHealth(503, 'draining', []);
-      const { ready, notes: own } = app.engine.readHealth();
-      const notes = [...own, ...parts.troubles()];
+      const { ready, notes: engineNotes } = app.engine.readHealth();
+      const notes = [...engineNotes, ...parts.troubles()];
       return ready ? replyHealth(200, 'ready', notes) : replyHealth(503, 'not ready', notes);
     },
   }),
@@ -57,7 +57,7 @@ export const buildHealthRoutes = (parts: {
     ...base,
     name: 'metrics',
     path: '/metrics',
-    summary: 'Metrics in the Prometheus text format.',
+    summary: 'Returns the metrics in the Prometheus text format.',
     replies: { 200: Type.String() },
     handle: async () => ({
       status: 200,

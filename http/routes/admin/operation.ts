@@ -1,10 +1,9 @@
 /**
- * An operation of the private listener: a row like all others, and the words of the command line that ask
- * for it.
+ * Defines an operation of the private listener: its route, and the command of the command line that calls it.
  *
- * Who may ask is one question for all of them (the operator's token, http/admin.ts). Everything that changes
- * something is written to the audit table before it is tried, and completed after. Used by the files beside
- * this one.
+ * All operations require the operator's token (http/admin.ts checks it). An operation that changes something
+ * writes an audit record before it runs and completes the record afterwards. Used by the other files of this
+ * folder.
  */
 import type { TObject, TSchema } from 'typebox';
 import { DomainError } from '../../../engine/errors.ts';
@@ -18,7 +17,7 @@ import {
 } from '../../route.ts';
 
 export interface AdminOperation {
-  /** `bots approve`: what an operator types; path parameters follow in their order. */
+  /** What an operator types, such as `bots approve`; the path parameters follow in their order. */
   readonly command: string;
   readonly route: AnyRoute;
 }
@@ -31,13 +30,13 @@ type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema
 const textCharactersMax = 500;
 const itemsMax = 20;
 
-/** Never between the two halves of a character, which SQL refuses. */
+/** Cuts long text, but not between the two surrogates of a character: SQL refuses half a character. */
 const truncateText = (text: string): string => {
   if (text.length <= textCharactersMax) return text;
   return `${[...text.slice(0, textCharactersMax)].slice(0, -1).join('')}… (${text.length} characters)`;
 };
 
-/** Details for the record: what is long is cut, so that a server's description does not fill the table. */
+/** Shortens long values for the audit record, so that a server's description does not fill the table. */
 const truncate = (value: unknown): unknown => {
   if (typeof value === 'string') return truncateText(value);
   if (Array.isArray(value)) {
@@ -70,23 +69,23 @@ const runAudited = async (
   }
 };
 
-/** Makes a row of it. Reads are not recorded. */
+/** Builds the route of an operation. Reads (GET) are not audited. */
 export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
-  told: OperationDefinition<P, Q, B>,
+  definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { command, ...rest } = told;
+  const { command, ...routeFields } = definition;
   const route: Route<P, Q, B> = {
     errors: [],
-    ...rest,
+    ...routeFields,
     section: 'Operator',
     auth: { kind: 'public' },
     caching: 'no-store',
     handle: (app, request) =>
-      told.method === 'GET'
-        ? told.handle(app, request)
+      definition.method === 'GET'
+        ? definition.handle(app, request)
         : runAudited(app, command, {
             request: request as unknown as AnyRequest,
-            task: () => told.handle(app, request),
+            task: () => definition.handle(app, request),
           }),
   };
   return { command, route: defineRoute(route) };

@@ -1,6 +1,6 @@
 /**
- * Operations on positions, applications, reserved words, and the record of operations (docs/operating.md,
- * "The operator's side").
+ * Operations on positions, applications, reserved words and the audit record (docs/operating.md, "The
+ * operator's side").
  */
 import { replyRemoved } from '../../handlers/operator/content.ts';
 import {
@@ -36,7 +36,7 @@ const positionOperations = [
     name: 'putPosition',
     method: 'PUT',
     path: '/positions/{id}',
-    summary: 'Adds a position that users can apply for, or writes it anew.',
+    summary: 'Adds or replaces a position for which users can apply.',
     params: SlugParams,
     body: PositionBody,
     replies: { 200: Done },
@@ -47,7 +47,7 @@ const positionOperations = [
     name: 'deletePosition',
     method: 'DELETE',
     path: '/positions/{id}',
-    summary: 'Deletes a position; its applications stay.',
+    summary: 'Deletes a position; its applications remain.',
     params: SlugParams,
     replies: { 200: Done },
     handle: async (app, { params }) =>
@@ -58,7 +58,7 @@ const positionOperations = [
     name: 'listApplicationsOf',
     method: 'GET',
     path: '/applications',
-    summary: 'Applications of one state, the oldest first, 50 on a page.',
+    summary: 'Lists the applications of one state, oldest first, 50 per page.',
     params: NoParams,
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
@@ -69,7 +69,7 @@ const positionOperations = [
     name: 'reviewApplication',
     method: 'POST',
     path: '/applications/{app_id}/review',
-    summary: 'Approves or denies an application; it cannot be taken back.',
+    summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
     replies: { 200: Done },
@@ -83,7 +83,8 @@ const reservedNameOperations = [
     name: 'listWords',
     method: 'GET',
     path: '/words',
-    summary: 'Words that nobody may take as a vanity code, beside those that Rollcall reserves itself.',
+    summary:
+      'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
     params: NoParams,
     replies: { 200: ReservedNameList },
     handle: async (app) => ({
@@ -96,7 +97,7 @@ const reservedNameOperations = [
     name: 'addWord',
     method: 'PUT',
     path: '/words/{word}',
-    summary: 'Reserves a word; who has it as a vanity code keeps it.',
+    summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
     replies: { 200: Done },
     handle: (app, { params }) => addReservedName(app, params.word),
@@ -106,7 +107,7 @@ const reservedNameOperations = [
     name: 'removeWord',
     method: 'DELETE',
     path: '/words/{word}',
-    summary: 'Takes back a reservation.',
+    summary: 'Removes a reserved word: it can become a vanity code.',
     params: ReservedNameParams,
     replies: { 200: Done },
     handle: (app, { params }) => removeReservedName(app, params.word),
@@ -121,7 +122,7 @@ export const reviewOperations: readonly AdminOperation[] = [
     name: 'listAudit',
     method: 'GET',
     path: '/audit',
-    summary: 'What operators changed or tried to, the newest first, 50 on a page.',
+    summary: 'Lists what operators changed or tried to change, newest first, 50 per page.',
     params: NoParams,
     query: PageOnlyQuery,
     replies: { 200: AuditList },

@@ -1,6 +1,6 @@
 /**
- * All operations of the private listener that need the operator's token. Explicit, so that "find usages"
- * works. Read by the composition root (rows) and by the command line (commands).
+ * Lists all operations of the private listener that need the operator's token, by name so that "find usages"
+ * works. The composition root reads the routes, the command line reads the commands.
  */
 import { contentOperations } from './content.ts';
 import { failureOperations } from './failures.ts';

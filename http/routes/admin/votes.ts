@@ -1,6 +1,6 @@
 /**
- * Operations on past votes (docs/operating.md, "The operator's side"). The monthly reset is a job; here it is
- * made by hand.
+ * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
+ * monthly reset; here an operator starts it by hand.
  */
 import { resetAll, resetListing, voidVote } from '../../handlers/operator/votes.ts';
 import { NoParams } from '../../schema/common.ts';
@@ -13,7 +13,7 @@ export const voteOperations: readonly AdminOperation[] = [
     name: 'voidVote',
     method: 'DELETE',
     path: '/votes/{itag}',
-    summary: 'Makes one vote void; its user may vote again.',
+    summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
     replies: { 200: Done },
     handle: (app, { params }) => voidVote(app, params.itag),
@@ -23,7 +23,7 @@ export const voteOperations: readonly AdminOperation[] = [
     name: 'resetVotes',
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/reset',
-    summary: 'Makes the votes of one listing void, all but immutable ones; their users may vote again.',
+    summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
     replies: { 200: Done },
@@ -35,7 +35,7 @@ export const voteOperations: readonly AdminOperation[] = [
     name: 'resetAllVotes',
     method: 'POST',
     path: '/votes/reset-all',
-    summary: 'The monthly reset by hand: votes of all listings become void, but for immutable ones.',
+    summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
     callsOutbound: true,
     params: NoParams,
     body: ResetAllBody,

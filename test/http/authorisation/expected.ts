@@ -1,10 +1,10 @@
 /**
  * Who may do what, written by hand from the interface and docs/behaviour.md ("Tokens", "Permissions"), one
- * line an operation; a test compares every line with what the server does.
+ * entry per operation; a test compares every entry with what the server does.
  *
- * `kinds`: the tokens an operation takes. `needs`: a permission id, held by the caller on the entity and by
- * his session; `unlimited`: a user session without limits; `nothing`: any session of these kinds. An
- * operation that is not here, or is here and not in the table of rows, fails the test.
+ * `kinds`: the tokens that an operation accepts. `needs`: a permission id that the caller and their session
+ * must have on the entity; `unlimited`: a user session without limits; `nothing`: any session of these kinds.
+ * The test fails if this table and the table of routes do not have the same operations.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 
@@ -12,14 +12,14 @@ export interface Expectation {
   /** Empty for a public operation. */
   readonly kinds: readonly TokenKind[];
   readonly needs: string;
-  /** A banned user, or a banned user's bot, may do it all the same. */
+  /** `may`: banned users, and bots of banned users, can do it too. */
   readonly banned?: 'may';
-  /** Acts on no entity of its own, so there is no "somebody else's". */
+  /** `none`: it acts on no existing entity, so there is no entity of another user to try. */
   readonly target?: 'none';
 }
 
 const open: Expectation = { kinds: [], needs: 'nothing' };
-const himself: Expectation = { kinds: ['user'], needs: 'unlimited' };
+const selfOnly: Expectation = { kinds: ['user'], needs: 'unlimited' };
 const all = ['user', 'bot', 'server', 'team'] as const;
 const onTeam = (needs: string): Expectation => ({ kinds: ['user', 'team'], needs });
 
@@ -49,7 +49,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listTeamPermissions: open,
   getTeam: open,
   getTeamSeo: open,
-  createTeam: { ...himself, target: 'none' },
+  createTeam: { ...selfOnly, target: 'none' },
   editTeam: onTeam('edit_team'),
   deleteTeam: onTeam('owner'),
   addTeamMember: onTeam('add_team_members'),
@@ -60,11 +60,11 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listPacks: open,
   getPack: open,
   getPackSeo: open,
-  createPack: himself,
-  editPack: himself,
-  deletePack: himself,
+  createPack: selfOnly,
+  editPack: selfOnly,
+  deletePack: selfOnly,
 
-  castVote: himself,
+  castVote: selfOnly,
   getStanding: open,
   listUserVotes: open,
   listVoters: open,
@@ -74,12 +74,12 @@ export const expected: Readonly<Record<string, Expectation>> = {
   redeemCredits: { kinds: all, needs: 'redeem_vote_credits' },
 
   getPositions: open,
-  listApplications: { ...himself, banned: 'may' },
-  createApplication: { ...himself, banned: 'may' },
+  listApplications: { ...selfOnly, banned: 'may' },
+  createApplication: { ...selfOnly, banned: 'may' },
 
-  listReminders: himself,
-  setReminder: himself,
-  deleteReminder: himself,
+  listReminders: selfOnly,
+  setReminder: selfOnly,
+  deleteReminder: selfOnly,
 
   listPosts: open,
   getPost: open,
@@ -94,7 +94,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getPushInfo: open,
-  listNotifications: himself,
-  createNotification: himself,
-  deleteNotification: himself,
+  listNotifications: selfOnly,
+  createNotification: selfOnly,
+  deleteNotification: selfOnly,
 };

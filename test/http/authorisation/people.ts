@@ -1,6 +1,6 @@
 /**
- * Fresh sets of people and listings for one request each, so that a request that is let through may do what
- * it says: a user who owns a team, the team's bot and server, a pack of his, a plain member, a second team.
+ * Creates a new set of people and listings for one request, so that a request that is let through can change
+ * them: a user who owns a team, the team's bot and server, a pack of the user, a plain member, a second team.
  */
 import { importLines } from '../../../storage/import/import.ts';
 import type { ImportRecord } from '../../../storage/import/schema.ts';
@@ -46,7 +46,7 @@ const listingsOf = (people: People): ImportRecord[] => {
   ];
 };
 
-/** Ids of a set, not yet in the directory. */
+/** Returns the ids of a new set, which is not in the directory yet. */
 export const newPeople = (): People => {
   made += 1;
   const digits = String(made).padStart(15, '0');
@@ -62,7 +62,7 @@ export const newPeople = (): People => {
   };
 };
 
-/** Puts a set into the directory. */
+/** Imports a set into the directory. */
 export const settle = async (sql: Sql, people: People): Promise<People> => {
   const users = [people.user, people.member, people.stranger];
   const records: ImportRecord[] = [

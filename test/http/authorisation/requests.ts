@@ -1,6 +1,6 @@
 /**
- * A request that is in order, for any row of the table: path, query and body that pass every check before the
- * question who may do this. Bodies are the published examples, with the ids of the people at hand.
+ * Builds a valid request for any route: its path, query and body pass every check before the authorisation.
+ * Bodies are the published examples, with the ids of the given people.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
@@ -12,7 +12,7 @@ export interface Sample {
   readonly body?: unknown;
 }
 
-/** Kinds of entity on which an operation with a free target is tried, by the token that asks. */
+/** The kind of entity on which an operation with any kind of target is tried, by the kind of token. */
 const targetOf = (route: AnyRoute, kind: TokenKind): 'bot' | 'server' | 'team' => {
   if (kind === 'server') return 'server';
   return kind === 'team' && route.name !== 'redeemCredits' ? 'team' : 'bot';
@@ -65,7 +65,7 @@ const queries: Readonly<Record<string, string>> = {
 let serial = 0;
 const long = 'x'.repeat(50);
 
-/** What the example of a body cannot know: ids of these people, names that are free. */
+/** The fields in which a body differs from its example: ids of these people, and free names. */
 const changesOf = (route: AnyRoute, people: People): object => {
   serial += 1;
   switch (route.name) {
@@ -100,7 +100,7 @@ const withoutTeam = (route: AnyRoute, body: object): object => {
   return rest;
 };
 
-/** The request of a row about these people, as a token of this kind would ask it. */
+/** Builds the request of a route about these people, for a token of this kind. */
 export const sampleOf = (route: AnyRoute, people: People, kind: TokenKind): Sample => {
   const named = listParameterNames(route.path);
   const path = named.reduce(

@@ -1,8 +1,8 @@
 /**
- * Requests spoilt in one to three places: tokens, paths, queries, bodies, headers, methods.
+ * Mutates requests in one to three places: tokens, paths, queries, bodies, headers, methods.
  *
- * Every mutation is a pure function of a request and the dice, so a seed and a number repeat a request. Used
- * by run.ts.
+ * Every mutation is a pure function of a request and the random source, so a seed and a number repeat a
+ * request. Used by run.ts.
  */
 import type { Dice } from '../../faults/random.ts';
 
@@ -16,7 +16,7 @@ export interface Sent {
 
 type Mutation = (sent: Sent, random: Dice) => Sent;
 
-/** Values that have broken something somewhere. */
+/** Values that often break programs. */
 const nastyValues: readonly unknown[] = [
   null,
   true,
@@ -222,7 +222,7 @@ const mutations: readonly Mutation[] = [
   changeMethod,
 ];
 
-/** The request spoilt in none (one time in five) to three places. */
+/** Mutates a request in one to three places; one request in five stays valid. */
 export const mutate = (sent: Sent, random: Dice): Sent => {
   let spoilt = sent;
   const times = random.below(5) === 0 ? 0 : 1 + random.below(3);

@@ -1,9 +1,9 @@
 /**
- * Sends generated requests to a whole Rollcall and judges every reply by the published document.
+ * Sends generated requests to a complete Rollcall and checks every reply against the published document.
  *
- * Valid samples of every row, asked with the tokens of a few people, are spoilt by mutate.ts. A fault is an
- * undocumented status, code or shape, a 5xx other than 503, a missing request id, or a reply that tells what
- * it must not (a token, a stack, SQL). The seed of a run is printed; SEED repeats it.
+ * mutate.ts changes valid requests of every route, which have the tokens of a few people. A fault is an
+ * undocumented status, code or shape, a 5xx other than 503, a missing request id, or a reply that reveals a
+ * token, a stack or SQL. The seed of a run is printed; SEED repeats it.
  */
 import { Agent, request as send } from 'node:http';
 import type { TokenKind } from '../../../engine/rules/token.ts';
@@ -20,7 +20,7 @@ export interface FuzzReport {
   readonly requests: number;
   /** Replies by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The first few, each with what repeats it. */
+  /** The first faults, each with the request that repeats it. */
   readonly faults: readonly string[];
 }
 
@@ -38,9 +38,9 @@ interface Reply {
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
 const connections = 32;
 const crowdsAtOnce = 8;
-/** Requests asked about the same people: their listings are deleted now and then. */
+/** How many requests share the same people: some requests delete their listings. */
 const requestsPerCrowd = 400;
-const faultsToldMax = 10;
+const faultsReportedMax = 10;
 
 const gather = async (world: World): Promise<Crowd> => {
   const people = await settle(world.sql, newPeople());
@@ -63,7 +63,7 @@ const compose = (crowd: Crowd, random: Dice): Sent => {
 
 const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent): Promise<Reply> =>
   new Promise((resolve, reject) => {
-    // Said always: for a GET, Node would send the body and not say that there is one.
+    // Always set: for a GET, Node would send the body without a Content-Length.
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const all = { ...headers, ...length };
     const target = { host: '127.0.0.1', port: world.port, agent, method, path, headers: all };
@@ -85,18 +85,18 @@ const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent):
     asking.end(body);
   });
 
-/** What no reply may hold, whatever was asked. */
+/** Text that no reply may contain. */
 const secrets = /node_modules|\bat .*\.ts:\d|select .* from |postgres|"stack"/i;
-/** Documents of the product, not operations: their text is no API reply. */
+/** Pages of documentation, which are not operations. */
 const documents = /^\/(docs(\/.*)?|openapi\.json)?(\?.*)?$/;
 
 const faultOf = (sent: Sent, reply: Reply): string => {
   if (reply.status >= 500 && reply.status !== 503) return `a ${reply.status}`;
   if (reply.requestId === '') return 'no X-Request-Id';
   if (documents.test(sent.path)) return '';
-  if (secrets.test(reply.text)) return 'tells an inside';
+  if (secrets.test(reply.text)) return 'reveals internals';
   const created = sent.method === 'POST' && reply.status === 201;
-  if (!created && reply.text.includes('rc_') && !sent.path.includes('rc_')) return 'tells a token';
+  if (!created && reply.text.includes('rc_') && !sent.path.includes('rc_')) return 'reveals a token';
   try {
     judgeReply({ method: sent.method, path: sent.path, ...reply });
     return '';
@@ -113,14 +113,14 @@ const askOne = async (
   try {
     const reply = await ask(world, agent, sent);
     const fault = faultOf(sent, reply);
-    const words = fault === '' ? '' : `${fault}: ${JSON.stringify(sent).slice(0, 1_500)} → ${reply.status}`;
-    return { status: reply.status, fault: words };
+    const details = fault === '' ? '' : `${fault}: ${JSON.stringify(sent).slice(0, 1_500)} → ${reply.status}`;
+    return { status: reply.status, fault: details };
   } catch (error) {
     return { status: 0, fault: `${(error as Error).message}: ${JSON.stringify(sent).slice(0, 1_500)}` };
   }
 };
 
-/** Sends so many requests, a few at a time. Never rejects for what a reply says: that is in the report. */
+/** Sends the requests, a few at a time. It does not reject because of a reply: faults are in the report. */
 export const fuzz = async (
   world: World,
   options: { readonly requests: number; readonly seed: number },
@@ -137,7 +137,7 @@ export const fuzz = async (
       if (random.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);
       const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, dice: random });
       statuses[status] = (statuses[status] ?? 0) + 1;
-      if (fault !== '' && faults.length < faultsToldMax) faults.push(fault);
+      if (fault !== '' && faults.length < faultsReportedMax) faults.push(fault);
     }
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => worker(index)));

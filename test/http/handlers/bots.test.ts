@@ -1,5 +1,5 @@
 /**
- * The stitched text of a bot against a plain serialisation of the same object.
+ * Compares the rendered text of a bot with a plain serialisation of the same object.
  */
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
@@ -105,7 +105,7 @@ const shown = (known: BotProfile['person'], id: string, bot: boolean) =>
     status: 'offline',
   };
 
-/** The bot as the documents describe it, written without any thought of speed. */
+/** The bot as the documents describe it, in simple and slow code. */
 const plainBot = (profile: BotProfile, state: HotState) => ({
   approval_note: profile.approval_note,
   approximate_votes: state.flushedVotes,
@@ -161,7 +161,7 @@ const parseExactly = (json: string): unknown => {
   return JSON.parse(json, reviver as (key: string, value: unknown) => unknown);
 };
 
-test('the stitched text equals JSON.stringify of the whole object, to the digit', () => {
+test('the rendered text equals JSON.stringify of the whole object, to the digit', () => {
   fc.assert(
     fc.property(profiles, states, (profile, state) => {
       const extras = { long: JSON.stringify(profile.long), teamOwner: '{"id":"team1"}' };
@@ -173,7 +173,7 @@ test('the stitched text equals JSON.stringify of the whole object, to the digit'
   );
 });
 
-test('without extras the stitched bot is exactly what its schema says', () => {
+test('without extras the rendered bot is exactly what its schema says', () => {
   fc.assert(
     fc.property(profiles, states, (profile, state) => {
       const bot = JSON.parse(
@@ -195,7 +195,7 @@ test('without extras the stitched bot is exactly what its schema says', () => {
   );
 });
 
-test('a reply that is handed out again is what would be written now', () => {
+test('a cached reply equals a reply that is rendered now', () => {
   const extras = { long: '', teamOwner: '' };
   const ref = createEntityRef('bot', '1', 1);
   const claimed = fc.option(fc.integer({ min: nowMs - 3 * hourMs, max: nowMs }), { nil: null });
@@ -240,7 +240,7 @@ test('a reply that is handed out again is what would be written now', () => {
   );
 });
 
-test('whatever changes, alone or together, the text is what would be written now', () => {
+test('after any change or changes, the text equals a text that is rendered now', () => {
   const ref = createEntityRef('bot', '1', 1);
   const extras = { long: '', teamOwner: '' };
   fc.assert(

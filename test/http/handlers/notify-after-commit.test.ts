@@ -1,5 +1,5 @@
 /**
- * What a client is told when a change is made and the telling of it fails.
+ * What a client reads when a change is committed and its delivery to the hot store fails.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,11 +11,11 @@ const test = suite('after a change');
 const failure = (telling: Promise<unknown>): Promise<unknown> =>
   notifyAfterCommit(telling).catch((error) => error);
 
-test('what was told is done', async () => {
-  assert.is(await failure(Promise.resolve('told')), undefined);
+test('a delivered change resolves', async () => {
+  assert.is(await failure(Promise.resolve('delivered')), undefined);
 });
 
-test('a store that does not answer never makes a change that is made "not applied"', async () => {
+test('a store that does not answer never turns a committed change into "not applied"', async () => {
   const notApplied = { outcome: 'not_applied' } as const;
   for (const [cause, code] of [
     [new StorageError('deliver', { ...notApplied, reason: 'unreachable' }), 'store_unavailable'],
@@ -26,12 +26,12 @@ test('a store that does not answer never makes a change that is made "not applie
 
     assert.is(error.code, code);
     assert.equal(error.context, { outcome: 'unknown' });
-    assert.match(error.message, /The change is made/);
+    assert.match(error.message, /The change is saved/);
     assert.ok(error.retryAfterSeconds >= 1);
   }
 });
 
-test('any other failure stays what it is', async () => {
+test('any other failure is passed on', async () => {
   const fault = new TypeError('ours');
 
   assert.is(await failure(Promise.reject(fault)), fault);

@@ -1,5 +1,5 @@
 /**
- * From the text of a stats post to digits.
+ * The integers of a stats post are converted exactly.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -8,7 +8,7 @@ import { DomainError } from '../../../engine/errors.ts';
 import { toStatsPost } from '../../../http/handlers/stats.ts';
 
 const test = suite('stats posts');
-/** Fields that were not posted are `undefined`: left out here. */
+/** Drops the fields that are `undefined` because they were not posted. */
 const read = (text: string) => JSON.parse(JSON.stringify(toStatsPost(JSON.parse(text), text)));
 
 test('absent fields stay absent, and 0 is a value', () => {
@@ -27,7 +27,7 @@ test('every integer up to 18446744073709552000 is kept to the digit', () => {
   );
 });
 
-test('an integer that is only too large by its digits is refused by name', () => {
+test('an integer that is too large only in its digits is refused by name', () => {
   // Both parse to the double 2^64, which the schema lets pass.
   for (const [text, pointer] of [
     ['{"servers":18446744073709552001}', '/servers'],

@@ -1,7 +1,7 @@
 /**
- * Framing, continued from request-headers.test.ts: every spelling of a chunk, targets that are no plain path,
- * and a body before the next request. One answer for each request, or an error and the end of the connection;
- * what is hidden inside a body is never served.
+ * Framing, continued from request-headers.test.ts: every spelling of a chunk, targets that are not plain
+ * paths, and a body before the next request. Each request gets one reply, or an error that closes the
+ * connection; a request hidden inside a body is never served.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -53,7 +53,7 @@ const chunks: readonly [string, string][] = [
   ['a name with an underscore', chunked(`2${rest}`, 'Transfer_Encoding: chunked\r\nContent-Length: 2\r\n')],
 ];
 
-/** Statuses in what came back, whatever their framing. */
+/** The statuses of all replies, with any framing. */
 const statuses = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((each) => each[1] ?? '');
 
@@ -88,7 +88,7 @@ const targets: readonly string[] = [
   '/things;x=y/a',
 ];
 for (const method of ['GET', 'OPTIONS', 'POST', 'CONNECT', 'TRACE']) {
-  test(`${method} of a target that is no plain path is never another row`, async () => {
+  test(`${method} of a target that is no plain path is never another route`, async () => {
     for (const target of targets) {
       world.seen.length = 0;
       const request = `${method} ${target} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
@@ -102,7 +102,7 @@ for (const method of ['GET', 'OPTIONS', 'POST', 'CONNECT', 'TRACE']) {
 
 const headers = (count: number): string =>
   Array.from({ length: count }, (_, index) => `X-${index}: b\r\n`).join('');
-/** What the parser below answers in HTML, as docs/behaviour.md has it. */
+/** The HTML error replies of the HTTP parser (docs/behaviour.md). */
 const improper: readonly [string, number, string][] = [
   ['no Host', 400, 'GET /things/a HTTP/1.1\r\n\r\n'],
   ['two Hosts', 400, `GET /things/a HTTP/1.1\r\n${host}${host}\r\n`],

@@ -1,6 +1,6 @@
 /**
- * The log under attack: what a client sends never becomes a line of its own, never fills the log, and no
- * token or secret is ever in it.
+ * The log under attack: input of a client never becomes a line of its own and never fills the log, and
+ * the log never has a token or secret.
  */
 import pino from 'pino';
 import { suite } from 'uvu';
@@ -13,7 +13,7 @@ import { ask, openWorld, realClock } from '../world.ts';
 const test = suite('hostile log');
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
 
-/** A logger as the product makes it, at its most talkative, into memory. */
+/** The product's logger at its most detailed level, writing to memory. */
 const keep = () => {
   let text = '';
   const into = {
@@ -25,7 +25,7 @@ const keep = () => {
   return { logger, text: () => text, lines: () => text.split('\n').slice(0, -1) };
 };
 
-test('one failure is one line, whatever its words and its client hold', async () => {
+test('one failure is one line, whatever its message and its request contain', async () => {
   const log = keep();
   const world = await openWorld({ logger: log.logger });
   try {

@@ -1,6 +1,6 @@
 /**
- * Large bodies that never end: what they hold together is bounded, the others are refused in words, bodies in
- * one piece are not concerned, and all is given back when they are gone.
+ * Large bodies that never end: their common memory is bounded, further bodies get a clear error, bodies in
+ * one chunk are not affected, and the memory is released when the connections are gone.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -22,7 +22,7 @@ const head = (length: number): string =>
   `POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
 const unfinished = `${head(bytesMax)}"${'x'.repeat(bytesMax - 4_096)}`;
 
-/** Resolves to what the server says before it closes. */
+/** Resolves to what the server sends before it closes. */
 const openOne = (sockets: Socket[]): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(world.port, '127.0.0.1');
@@ -36,7 +36,7 @@ const openOne = (sockets: Socket[]): Promise<string> =>
     socket.write(unfinished);
   });
 
-/** The status of a large body that comes in two pieces. */
+/** The status of a request whose large body comes in two chunks. */
 const askInTwoPieces = async (): Promise<number> => {
   const socket = connect(world.port, '127.0.0.1');
   let text = '';
@@ -54,7 +54,7 @@ const askInTwoPieces = async (): Promise<number> => {
   return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
 };
 
-test('bodies that would hold more than 64 MiB together are 503, and their memory is given back', async () => {
+test('bodies of more than 64 MiB together are 503, and their memory is released', async () => {
   const sockets: Socket[] = [];
   const refused = Array.from({ length: 3 * (openBodiesBytesMax / bytesMax) }, () => openOne(sockets));
 
@@ -72,8 +72,8 @@ test('bodies that would hold more than 64 MiB together are 503, and their memory
   assert.is((await ask(world, 'GET', '/things/a')).status, 200);
 });
 
-test('a request that is refused when some of its body is there gives that back', async () => {
-  // Looking for the session takes long enough for the first piece of the body.
+test('a request that is refused while its body arrives releases its memory', async () => {
+  // The session look-up takes long enough for the first chunk of the body to arrive.
   const unknown = formatToken({ kind: 'bot', id: 'bot1' }, Buffer.alloc(32, 9));
   const refused = unfinished
     .replace('/echo', '/things/stats')

@@ -1,6 +1,6 @@
 /**
- * Many requests in one write: at most 16 of them are worked on, what is answered is answered in order, and
- * other clients lose nothing. How long those wait is measured in test/faults.
+ * Many requests in one write: at most 16 of them are processed, replies keep the order of the requests, and
+ * other clients are not affected. test/faults measures how long those wait.
  */
 import { connect } from 'node:net';
 import { suite } from 'uvu';
@@ -24,7 +24,7 @@ test('16 requests in one write are all answered, in order', async () => {
   assert.equal(idsIn(answer.text), inOrder(pipelinedMax));
 });
 
-test('of 500 requests in one write at most 16 are worked on, then the connection closes', async () => {
+test('of 500 requests in one write at most 16 are processed, then the connection closes', async () => {
   world.seen.length = 0;
 
   const answer = await raw(world.port, gets(500), untilClosed, 10_000);
@@ -49,7 +49,7 @@ test('refusals count as well: of 500 unknown paths at most 16 are answered', asy
   assert.ok(world.answered.length <= pipelinedMax, `${world.answered.length} were answered`);
 });
 
-test('50 connections of 500 requests each: at most 16 of each are worked on', async () => {
+test('50 connections of 500 requests each: at most 16 of each are processed', async () => {
   world.seen.length = 0;
 
   const answers = await Promise.all(

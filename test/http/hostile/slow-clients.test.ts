@@ -13,14 +13,14 @@ const perKind = 8;
 const closedWithinMs = 60_000;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('slow clients are closed, and nobody else waits for them', async () => {
+test('slow clients are closed, and no other client waits for them', async () => {
   const world = await openWorld();
   const slow = openSlowClients(world.port, slowKinds('/things/@stream?pieces=1000000', '/echo'), perKind);
   try {
     await slow.connected;
     const untilMs = performance.now() + closedWithinMs;
     let served = 0;
-    // A deaf client is not told of the end: that its stream has ended on the server is what counts.
+    // A client that does not read does not see the end; what counts is that its stream ended on the server.
     const streamsEnded = (): number => world.seen.filter(({ name }) => name === 'streamEnded').length;
     while ((slow.open() > perKind || streamsEnded() < perKind) && performance.now() < untilMs) {
       assert.is((await ask(world, 'GET', '/things/a')).status, 200);

@@ -1,6 +1,6 @@
 /**
- * Clients that hold connections and give nothing back: connections without a byte, headers and bodies drop by
- * drop, answers nobody reads. A few in test/http/hostile, thousands in test/faults.
+ * Clients that keep connections busy: connections without a byte, headers and bodies that arrive byte by
+ * byte, replies that are not read. A few of them in test/http/hostile, thousands in test/faults.
  *
  * Every connection opened here is closed by the server, or by `close`.
  */
@@ -24,7 +24,7 @@ export const slowKinds = (streamed: string, posted: string): readonly SlowKind[]
   { name: 'headers byte by byte', opening: 'GET / HTTP/1.1\r\nHost: a\r\n', drop: 'X' },
   { name: 'header after header', opening: 'GET / HTTP/1.1\r\nHost: a\r\n', drop: 'X-A: b\r\n' },
   { name: 'body byte by byte', opening: `POST ${posted} HTTP/1.1\r\n${post}`, drop: '1' },
-  { name: 'body nobody wants', opening: `POST /nothing HTTP/1.1\r\n${post}`, drop: '1' },
+  { name: 'body that is not read', opening: `POST /nothing HTTP/1.1\r\n${post}`, drop: '1' },
   {
     name: 'chunk after chunk',
     opening: `POST ${posted} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`,

@@ -1,9 +1,9 @@
 /**
- * Text that must never get in, tried in every place of every row that takes text: each string of each body
- * (found in the schemas), each parameter of each path, each word of each query, and the headers.
+ * Text that must always be refused, sent in every place of every route that accepts text: each string of each
+ * body (found in the schemas), each parameter of each path, each value of each query, and the headers.
  *
  * A NUL, half a surrogate pair and bytes that are not UTF-8 are refused; line breaks never end a header;
- * blanks and invisible characters are no text where there is a minimum.
+ * blanks and invisible characters do not count where there is a minimum.
  */
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
@@ -35,7 +35,7 @@ test.after(() => world.close());
 const kindFor = (route: AnyRoute): TokenKind => expected[route.name]?.kinds[0] ?? 'user';
 const sample = (route: AnyRoute) => sampleOf(route, people, kindFor(route));
 let asked = 0;
-/** Another address for every request, so that no limit answers first. */
+/** A new address for every request, so that no rate limit applies. */
 const address = (): string => {
   asked += 1;
   return `198.${18 + (asked >> 16)}.${(asked >> 8) & 255}.${asked & 255}`;
@@ -132,7 +132,7 @@ for (const [name, character] of [
   });
 }
 
-test('bytes that are not UTF-8 in a body of any row → 400', async () => {
+test('bytes that are not UTF-8 in a body of any route → 400', async () => {
   const host = `Host: a\r\nConnection: close\r\n`;
   for (const route of routes.filter(({ body }) => body !== undefined)) {
     for (const bytes of ['\xc0\xaf', '\xe0\x80\xaf', '\xed\xa0\x80', '\xf8\x88\x80\x80\x80', '\xff']) {
@@ -173,7 +173,7 @@ test('no parameter of a path holds a control character, half a character, a slas
   }
 });
 
-test('no word of a query breaks anything, or a header', async () => {
+test('no value of a query or header breaks anything', async () => {
   const words = [
     '%00',
     '%0d%0aX-Evil:1',
@@ -199,7 +199,7 @@ test('no word of a query breaks anything, or a header', async () => {
   }
 });
 
-test('no origin is told back, and no reply allows credentials', async () => {
+test('no reply repeats the origin or allows credentials', async () => {
   for (const route of routes) {
     for (const origin of ['null', 'https://evil.example']) {
       const plain = await world.ask('GET', sample(route).path, { headers: { origin } });

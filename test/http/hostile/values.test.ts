@@ -1,6 +1,6 @@
 /**
- * Values that are more than they seem: integers at the edge of what a double holds, names of prototypes,
- * codes that could lead elsewhere, addresses anybody can write, tokens that are nearly right.
+ * Deceptive values: integers at the limit of a double, names of prototypes, codes that could redirect
+ * elsewhere, forged addresses, tokens that are nearly right.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ test.before(async () => {
 });
 test.after(() => world.close());
 
-/** What is sent, and how it comes back; `null` for 400. */
+/** What is sent, and what is returned; `null` for 400. */
 const integers: readonly [string, string | null][] = [
   ['0', '0'],
   ['-0', '0'],
@@ -72,7 +72,7 @@ const integers: readonly [string, string | null][] = [
   ['٥', null],
 ];
 const fields = ['servers', 'users', 'shards'] as const;
-test('an integer comes back to the digit, or is refused and changes nothing', async () => {
+test('an integer is returned exactly, or is refused and changes nothing', async () => {
   const held: Record<string, string> = { servers: '0', users: '0', shards: '0' };
   for (const [index, [sent, told]] of integers.entries()) {
     const field = fields[index % fields.length] as string;
@@ -84,7 +84,7 @@ test('an integer comes back to the digit, or is refused and changes nothing', as
   }
 });
 
-test('integers of a list come back to the digit, side by side', async () => {
+test('integers of a list are returned exactly, in order', async () => {
   const list = '[9007199254740993,0,18446744073709552000,1,9223372036854775809]';
 
   const reply = await world.ask('POST', '/bots/stats', { token: botToken, text: `{"shard_list":${list}}` });
@@ -111,7 +111,7 @@ test('a body of 30,000 keys or 100,000 values is refused like any other', async 
   }
 });
 
-test('names of prototypes are words like any others, in maps and in lists of fields', async () => {
+test('names of prototypes are treated like any other text, in maps and in lists of fields', async () => {
   const long = 'x'.repeat(50);
   const names = ['constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', 'then'];
   const strange = names.map((name) => `"${name}":"${long}"`).join(',');
@@ -147,7 +147,7 @@ const leading = [
   'é\u2028',
   '%2f%2fevil',
 ];
-test('a vanity code leads to a path of ours, whatever ids the directory holds', async () => {
+test('a vanity code redirects to a path of this server, for any id in the directory', async () => {
   for (const [index, id] of leading.entries()) {
     await addBot(world.sql, id);
     const code = `leads-${index}`;
@@ -166,7 +166,7 @@ test('a vanity code leads to a path of ours, whatever ids the directory holds', 
   }
 });
 
-test('codes that could lead elsewhere are nobody’s, and nothing of them is told in a header', async () => {
+test('codes that could redirect elsewhere do not exist, and no header repeats them', async () => {
   for (const code of [
     '//evil.example',
     '\\evil',
@@ -199,7 +199,7 @@ test('a thousand forged addresses are one visitor when no proxy is trusted', asy
   assert.equal([bot.clicks, bot.unique_clicks], [1_000, 1]);
 });
 
-test('a token that is nearly right is told nothing but what its own checksum tells', async () => {
+test('the reply to a token that is nearly right reveals only what its checksum reveals', async () => {
   await addTeam(world.sql, 'team1');
   const expired = await world.token('bot', 'bot1', { lastsSeconds: -10 * 86_400 });
   const team = await world.token('team', 'team1');

@@ -1,5 +1,5 @@
 /**
- * Who may ask for operations, where, and what the record of them keeps.
+ * Who may call operations, at which listener, and what the audit record has of them.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -26,7 +26,7 @@ const samples: Readonly<Record<string, string>> = {
 const sampleOf = (path: string): string =>
   path.replace(/\{\w+\}/g, (name) => samples[name] ?? '815553000470478850');
 
-test('every operation has a command of its own, of two words', () => {
+test('every operation has a command of its own, of two parts', () => {
   const commands = adminOperations.map(({ command }) => command);
 
   assert.is(new Set(commands).size, commands.length);
@@ -62,7 +62,7 @@ test('no operation answers at the public port, with or without the operator’s 
       ...(route.method === 'GET' ? {} : { body: '{}' }),
     });
     const text = await response.text();
-    // Some paths are an operation of clients too, which knows nothing of the operator's token.
+    // Some paths are also public operations, which do not know the operator's token.
     assert.ok([400, 401, 404, 405].includes(response.status), `${route.name}: ${response.status} ${text}`);
   }
 });
@@ -75,7 +75,7 @@ test('health pages need no token', async () => {
 
 const newest = async () => (await world.operate('GET', '/audit')).json.entries[0];
 
-test('what was done is recorded with its words and how it ended', async () => {
+test('a change is recorded with its values and its outcome', async () => {
   await world.operate('POST', '/bots/bot1/approve', { note: 'Fine.' });
   const { operation, target, outcome, details, took_ms } = await newest();
 
@@ -84,14 +84,14 @@ test('what was done is recorded with its words and how it ended', async () => {
   assert.type(took_ms, 'number');
 });
 
-test('what was refused is recorded with the code of the refusal', async () => {
+test('a refused change is recorded with the error code', async () => {
   await world.operate('POST', '/bots/ghost/approve', {});
   const { operation, target, outcome } = await newest();
 
   assert.equal([operation, target, outcome], ['bots approve', 'ghost', 'not_found']);
 });
 
-test('what failed stays asked: nobody could say how it ended', async () => {
+test('a failed change stays open in the record: its outcome is unknown', async () => {
   await world.sql`alter table reserved_words rename to words_away`;
   const { status } = await world.operate('PUT', '/words/owl');
   await world.sql`alter table words_away rename to reserved_words`;
@@ -101,7 +101,7 @@ test('what failed stays asked: nobody could say how it ended', async () => {
   assert.equal([operation, outcome, took_ms], ['words add', 'asked', null]);
 });
 
-test('reading is not recorded', async () => {
+test('reads are not recorded', async () => {
   const { id } = await newest();
   await world.operate('GET', '/users');
   await world.operate('GET', '/bots');
@@ -109,7 +109,7 @@ test('reading is not recorded', async () => {
   assert.is((await newest()).id, id);
 });
 
-test('no token is ever in the record', async () => {
+test('the record never has a token', async () => {
   const { json } = await world.operate('POST', '/user/robin/tokens', { name: 'for the night shift' });
   const rows = await world.sql<{ text: string }[]>`select audit::text as text from audit`;
 
@@ -120,7 +120,7 @@ test('no token is ever in the record', async () => {
   assert.is((await newest()).details.name, 'for the night shift');
 });
 
-test('long words are cut at whole characters, in lists and objects too', async () => {
+test('long values are cut at whole characters, in lists and objects too', async () => {
   const owl = '\u{1F989}';
   const body = {
     title: 'x',

@@ -1,5 +1,6 @@
 /**
- * What operators write for the directory (tiers, shop, blog, positions, words), and what clients see of it.
+ * The content that operators write (tiers, shop, blog, positions, reserved words), and what clients see of
+ * it.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -28,14 +29,14 @@ const refused = async (words: string, body?: unknown) => {
   const { status, json } = await operate(words, body);
   return [status, json.context.code];
 };
-/** Lists are at most as old as their snapshots. */
+/** A list is at most as old as its snapshot. */
 const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + 10_000;
   while (!(await look())) assert.ok(performance.now() < endMs, what);
 };
 const tier = { target_type: 'bot', position: 0, votes: 100, cents: 10 };
 
-test('tiers put: votes are worth credits; delete: they are not; lists tell both', async () => {
+test('tiers put: votes are worth credits; delete: they are not; lists show both', async () => {
   const worth = async () => (await world.read('/bot/bot1/votes/credit-tiers')).total_credits;
   await done('PUT /tiers/first', tier);
   await done('PUT /tiers/second', { ...tier, position: 1, cents: 5 });
@@ -81,10 +82,10 @@ test('benefits, items and coupons put: in the shop; what is still named cannot b
   await eventually('no item', async () => !(await shown('/shop/items')).includes('"month"'));
 });
 
-test('items and coupons put → 400 for what they name in vain, 409 for a taken code', async () => {
+test('items and coupons put → 400 for unknown references, 409 for a taken code', async () => {
   const coupon = { code: 'AUTUMN', cents: 1 };
   const { json } = await operate('PUT /shop/items/odd', { name: 'Odd', cents: 1, benefits: ['none'] });
-  assert.is(json.context['/benefits'], 'there is no none');
+  assert.is(json.context['/benefits'], 'do not exist: none');
   assert.is((await operate('PUT /shop/coupons/odd', { ...coupon, applicable_items: ['none'] })).status, 400);
   assert.is((await operate('PUT /shop/coupons/odd', { ...coupon, target_types: ['team'] })).status, 400);
   await done('PUT /shop/coupons/one', coupon);
@@ -93,7 +94,7 @@ test('items and coupons put → 400 for what they name in vain, 409 for a taken 
   assert.equal([coupons.length, coupons[0].code, coupons[0].public], [1, 'AUTUMN', false]);
 });
 
-test('blog put: a draft is nowhere, a published post everywhere; delete: 404', async () => {
+test('blog put: a draft is not shown, a published post is; delete: 404', async () => {
   const post = { title: 'Welcome', content: 'All is counted.', author: 'robin' };
   const published = async () => JSON.stringify(await world.read('/blogs/@all')).includes('welcome');
   await done('PUT /blog/welcome', { ...post, draft: true });
@@ -111,7 +112,7 @@ test('blog put: a draft is nowhere, a published post everywhere; delete: 404', a
 
 const question = { id: 'why', question: 'Why?', short: true };
 
-test('positions put: users can apply; applications review: decides once, with words', async () => {
+test('positions put: users can apply; applications review: decides once, with feedback', async () => {
   await done('PUT /positions/artist', { name: 'Artist', questions: [question] });
   const token = await world.token('user', 'ann');
   const apps = async () => (await world.ask('GET', '/users/ann/apps', { token })).json.apps;
@@ -144,7 +145,7 @@ test('positions put → 400 without questions; delete: gone, its applications st
   assert.equal(await refused('DELETE /positions/artist'), [404, 'not_found']);
 });
 
-test('words add: nobody can take the word, nor is it given; delete: free again', async () => {
+test('words add: the word cannot become a vanity code; delete: it can again', async () => {
   const token = await world.token('user', 'robin');
   const change = () => world.ask('PATCH', '/bot/bot1/vanity', { token, body: { code: 'Harbour' } });
   await done('PUT /words/HARBOUR');
@@ -163,7 +164,7 @@ test('words add: nobody can take the word, nor is it given; delete: free again',
   assert.is((await operate('PUT /words/x')).status, 400);
 });
 
-test('lists have an end: one more → 409 limit_reached; what is there can be written', async () => {
+test('lists are bounded: one more entry → 409 limit_reached; existing entries can be changed', async () => {
   await world.sql`
     insert into vote_credit_tiers (id, target_type, position, votes, cents)
     select 'tier-' || n, 'bot', n, 1, 1 from generate_series(1, 200) as n`;

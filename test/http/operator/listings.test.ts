@@ -41,13 +41,13 @@ const done = async (words: string, body?: unknown): Promise<string> => {
 };
 const listedBots = async (): Promise<string[]> =>
   (await show('/bots/@all')).results.map((bot: { bot_id: string }) => bot.bot_id);
-/** Lists are at most as old as their snapshots, which this world keeps for a millisecond. */
+/** A list is at most as old as its snapshot, which this world keeps for a millisecond. */
 const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
   const endMs = performance.now() + 10_000;
   while (!(await look())) assert.ok(performance.now() < endMs, what);
 };
 
-test('bots approve: listed and votable at once, with the note; deny: neither', async () => {
+test('bots approve: listed and open to votes at once, with the note; deny: neither', async () => {
   await addBot(world.sql, 'fresh', { type: 'pending' });
   assert.is((await world.vote('ann', 'bots/fresh')).json.context.code, 'not_votable');
 
@@ -89,7 +89,7 @@ test('bots premium: the window is 4 hours, and 0 hours end it', async () => {
   assert.is((await show('/users/ann/bots/shiny/votes')).vote_info.vote_time, 12);
 });
 
-test('bots premium → 400 for hours and moments that cannot be', async () => {
+test('bots premium → 400 for impossible hours and times', async () => {
   await addBot(world.sql, 'plain');
   for (const body of [
     {},
@@ -128,7 +128,7 @@ const claimantListed = async (): Promise<string> =>
   (await operate('GET /bots')).json.bots.find((one: { bot_id: string }) => one.bot_id === 'waiting')
     .claimed_by;
 
-test('bots claim: seen by clients for an hour, then nobody has it; unclaim: at once', async () => {
+test('bots claim: clients see the claim for an hour; unclaim: it ends at once', async () => {
   await addBot(world.sql, 'waiting', { type: 'pending' });
   await done('PUT /bots/waiting/claim', { user_id: 'robin' });
   assert.is((await show('/bots/waiting')).claimed_by, 'robin');
@@ -145,7 +145,7 @@ test('bots claim: seen by clients for an hour, then nobody has it; unclaim: at o
   assert.is(await claimantListed(), '', 'by the clock of SQL, which is a day ahead at least');
 });
 
-test('bots list: those that wait, the oldest first; another type when asked for', async () => {
+test('bots list: pending bots, oldest first, or those of the requested type', async () => {
   await addBot(world.sql, 'old', { type: 'denied', created_at: new Date('2020-01-01T00:00:00Z') });
   await addBot(world.sql, 'older', { type: 'denied', created_at: new Date('2019-01-01T00:00:00Z') });
   const { json } = await operate('GET /bots?type=denied');
@@ -157,7 +157,7 @@ test('bots list: those that wait, the oldest first; another type when asked for'
   assert.is((await operate('GET /bots?type=odd')).status, 400);
 });
 
-test('bots add: pending, for a user nobody knew or for a team; once only', async () => {
+test('bots add: pending, for an unknown user or for a team; only once', async () => {
   const [mine, ours] = ['815553000470478850', '815553000470478851'];
   await done(`PUT /bots/${mine}`, { ...botBody, owner: 'newcomer' });
   await done(`PUT /bots/${ours}`, { ...botBody, team_owner: 'team1' });
@@ -203,10 +203,10 @@ test('servers put: pending, public when approved, changed whole; 400 for an unkn
   await done(`PUT /servers/${serverId}`, { ...body, state: 'private' });
   assert.is((await world.vote('ben', `servers/${serverId}`)).json.context.code, 'not_votable');
   const { json } = await operate(`PUT /servers/${serverId}`, { ...body, team_owner: 'nobody' });
-  assert.is(json.context['/team_owner'], 'there is no such team');
+  assert.is(json.context['/team_owner'], 'must be the id of a team');
 });
 
-test('bots delete: unknown at once, its sessions dead, its votes void, its id free for another', async () => {
+test('bots delete: gone at once, its sessions ended, its votes void, its id free', async () => {
   await addBot(world.sql, 'doomed', { vanity: 'doomed-one' });
   const token = await world.token('bot', 'doomed');
   assert.is((await world.ask('POST', '/bots/stats', { token, body: { servers: 3 } })).status, 200);
@@ -221,7 +221,7 @@ test('bots delete: unknown at once, its sessions dead, its votes void, its id fr
   assert.is((await show('/bots/doomed')).votes, 0);
 });
 
-test('servers, teams and packs delete: 404 afterwards; a team that owns something stays', async () => {
+test('servers, teams and packs delete: 404 afterwards; a team that owns something remains', async () => {
   await addTeam(world.sql, 'empty');
   await addServer(world.sql, 'server2', { team_id: 'team1' });
   await addPack(world.sql, 'gone');
@@ -266,7 +266,7 @@ test('teams show: members with their permissions, bots and servers, by id or van
   assert.equal(servers, [{ server_id: 'berth', name: 'Server berth', type: 'approved', state: 'public' }]);
 });
 
-test('packs show: its owner, what it names in its order, and what of that is deleted', async () => {
+test('packs show: its owner, its entities in their order, and which of them are deleted', async () => {
   for (const id of ['second', 'first']) await addBot(world.sql, id);
   await addPack(world.sql, 'mixed', {
     bot_ids: ['first', 'long-gone', 'second'],
@@ -286,7 +286,7 @@ test('packs show: its owner, what it names in its order, and what of that is del
   assert.equal(json.deleted, ['long-gone', 'sunk']);
 });
 
-test('teams delete is recorded, also when it is refused; looking is not', async () => {
+test('teams delete is audited, also when it is refused; reads are not', async () => {
   await addTeam(world.sql, 'brief');
   await operate('DELETE /teams/team1');
   await operate('GET /teams/team1');
@@ -302,7 +302,7 @@ test('teams delete is recorded, also when it is refused; looking is not', async 
   ]);
 });
 
-test('what is unknown → 404, and nothing comes into being', async () => {
+test('an unknown target → 404, and nothing is created', async () => {
   for (const words of [
     'POST /bots/ghost/approve',
     'POST /servers/758641373074423809/deny',
@@ -319,7 +319,7 @@ test('what is unknown → 404, and nothing comes into being', async () => {
   }
 });
 
-// Last, because it moves the clock over the wait of everybody's votes.
+// Last, because it moves the clock past the wait of all votes.
 test('bots approve: uptime is checked from then on', async () => {
   await addBot(world.sql, 'checked', { type: 'pending' });
   await done('POST /bots/checked/approve', {});

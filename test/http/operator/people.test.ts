@@ -1,5 +1,5 @@
 /**
- * What operators do about users, tokens and past votes, and what clients see of it.
+ * What operators change about users, tokens and past votes, and what clients see of it.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -67,13 +67,13 @@ test('users ban: a session in use is refused at once with 403; unban: it works a
   assert.is((await reminders()).status, 200);
 });
 
-test('users ban: of somebody unknown is said to be so, and holds when he comes', async () => {
-  assert.match(await done('PUT /users/stranger/ban'), /Nobody knew this id before/);
+test('users ban: an unknown id is reported, and the ban holds once that user exists', async () => {
+  assert.match(await done('PUT /users/stranger/ban'), /The id was unknown before/);
   const token = await world.token('user', 'stranger');
   assert.is((await world.ask('GET', '/users/stranger/reminders', { token })).status, 403);
 });
 
-test('users vote-ban: may do all but vote; unvote-ban: may vote', async () => {
+test('users vote-ban: the user can do everything but vote; unvote-ban: can vote', async () => {
   await done('PUT /users/ben/vote-ban');
   const refused = await world.vote('ben', 'bots/bot1');
   const token = await world.token('user', 'ben');
@@ -84,7 +84,7 @@ test('users vote-ban: may do all but vote; unvote-ban: may vote', async () => {
   assert.is((await world.vote('ben', 'bots/bot1')).status, 204);
 });
 
-test('tokens issue: works for a user nobody knew, a bot, a team; 404 for what is not there', async () => {
+test('tokens issue: works for an unknown user, a bot, a team; 404 for an unknown bot or team', async () => {
   const { status, json } = await operate('POST /user/newcomer/tokens', {});
   assert.is(status, 201);
   const { token } = json;
@@ -129,7 +129,7 @@ test('votes void: the total falls, the voter may vote again; once, and 404 for a
   assert.is((await show('/bots/bot2')).votes, 0);
   assert.equal((await show('/users/ann/bots/bot2/votes/@all')).results[0].void_reason, 'operator');
   assert.is((await world.vote('ann', bot)).status, 204);
-  assert.match(await done(`DELETE /votes/${itag}`), /void already/);
+  assert.match(await done(`DELETE /votes/${itag}`), /already void/);
   assert.is((await show('/bots/bot2')).votes, 1);
   assert.is((await operate('DELETE /votes/018f3b7e-0000-7000-8000-000000000001')).status, 404);
   assert.is((await operate('DELETE /votes/one')).status, 400);

@@ -1,5 +1,5 @@
 /**
- * The rows of applications against a whole Rollcall.
+ * The routes of applications against a complete Rollcall.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -143,7 +143,7 @@ test('POST /users/:id/apps → 400 naming each answer that will not do, and noth
   assert.equal(await list(finch), []);
 });
 
-test('POST /users/:id/apps → 401, and 403 for somebody else or a limited session', async () => {
+test('POST /users/:id/apps → 401, and 403 for another user or a limited session', async () => {
   const [one, other] = [await applicant(), await applicant()];
   const path = `/users/${one.id}/apps`;
   assert.is((await world.ask('POST', path, { body: {} })).status, 401);

@@ -1,5 +1,5 @@
 /**
- * The rows of the blog against a whole Rollcall.
+ * The routes of the blog against a complete Rollcall.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -71,7 +71,7 @@ test('GET /blogs/:slug → 200 with its content, in any case; 404 for none and f
   }
 });
 
-test('GET /blogs/:slug → 200 with a stand-in for an author nobody knows', async () => {
+test('GET /blogs/:slug → 200 with a stand-in for an unknown author', async () => {
   await write({ slug: 'strange', authorId: 'somebody' });
 
   assert.equal((await show('strange')).json.author.username, 'somebody');

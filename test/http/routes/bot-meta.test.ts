@@ -19,7 +19,7 @@ let addresses = 0;
 test.before(async () => {
   server = await startLookupServer();
   const { serviceUrl, platformUrl } = server;
-  // A rest of nothing: every test asks anew, whatever failed before.
+  // The circuit breaker does not pause: every test sends its requests, whatever failed before.
   world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
   await addUser(world.sql, 'robin');
   robin = await world.token('user', 'robin');
@@ -196,7 +196,7 @@ test('PUT /bots → 204 when the look-up fails, and the platform is not asked', 
   );
 });
 
-test('GET …/meta → 200 and PUT /bots → 204 when nobody ever answers', async () => {
+test('GET …/meta → 200 and PUT /bots → 204 when no service ever answers', async () => {
   const [clientId, botId, good] = [nextId(), nextId(), nextId()];
   // One good answer first: else only the first of the two would be let through to try.
   server.answer = () => json(aboutBot(good, null));

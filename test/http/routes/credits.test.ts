@@ -1,5 +1,5 @@
 /**
- * The rows of vote credits against a whole Rollcall.
+ * The routes of vote credits against a complete Rollcall.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -148,7 +148,7 @@ test('POST /:type/:id/votes/credits → in parts worth the same, until a monthly
   await world.sql`update votes set created_at = ${new Date(atMs + 1_000)}, void = false, void_reason = '',
     credit_redeem = null where itag in (select itag from votes where target_id = ${ref.id} limit 100)`;
 
-  assert.is((await redeem(ref, 40)).json.context.credits, '400', 'slabs begin anew');
+  assert.is((await redeem(ref, 40)).json.context.credits, '400', 'tiers start again');
 });
 
 test('POST /:type/:id/votes/credits → a voter of a redeemed vote still waits, and has voted', async () => {

@@ -181,7 +181,7 @@ test('POST …/chat-oauth2 → 400 unless the state of the code comes along', as
   assert.is((await sessionsOf('wren')).length, 0);
 });
 
-test('POST …/chat-oauth2 → 400 for a code of nobody, or for another redirect_uri', async () => {
+test('POST …/chat-oauth2 → 400 for an unknown code, or for another redirect_uri', async () => {
   assert.equal(codeOf(await logIn({ code: 'never-given' })), [400, 'login_code_invalid']);
   const code = await beginAlone('wren');
   assert.equal(codeOf(await logIn({ code, redirect_uri: otherRedirectUri })), [400, 'login_code_invalid']);

@@ -1,5 +1,5 @@
 /**
- * The rows of team members against a whole Rollcall: every rule about who may do what to whom, also in races.
+ * The routes of team members against a complete Rollcall: all rules of permissions, also in races.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -20,7 +20,7 @@ test.before(async () => {
   }
   await addUser(world.sql, 'machine', { bot: true });
 });
-/** Robin owns it and holds its data; Wren manages members; Finch can do one thing. */
+/** Robin is the owner and data holder; Wren manages members; Finch has one permission. */
 test.before.each(async () => {
   const { sql } = world;
   team = `team-${++teams}`;
@@ -127,7 +127,7 @@ test('PATCH /teams/:tid/members/:mid → 204: absent, null and [] stay as they a
   assert.equal([after?.permissions, after?.data_holder, after?.mentionable], [['edit_bots'], true, true]);
 });
 
-test('PATCH /teams/:tid/members/:mid → 204: a member says himself whether he can be mentioned', async () => {
+test('PATCH /teams/:tid/members/:mid → 204: members decide whether they can be mentioned', async () => {
   assert.is((await edit('finch', 'finch', { mentionable: true })).status, 204);
   assert.is((await members()).finch?.mentionable, true);
   assert.equal(await refusal(edit('finch', 'wren', { mentionable: true })), [403, 'edit_team_members']);
@@ -221,7 +221,7 @@ test('DELETE /teams/:tid/members/:mid → 401, 403, 404, 409', async () => {
   assert.equal(await refusal(remove('robin', 'robin')), [404, 'not_found']);
 });
 
-test('DELETE /teams/:tid/members/:mid → 204: what he minted for the team is dead', async () => {
+test('DELETE /teams/:tid/members/:mid → 204: tokens that they minted for the team are refused', async () => {
   const id = `8155530004704790${String(teams).padStart(2, '0')}`;
   await addBot(world.sql, id, { team_id: team });
   await addServer(world.sql, `1${id}`, { team_id: team });

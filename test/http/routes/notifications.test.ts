@@ -1,6 +1,6 @@
 /**
- * The rows of push subscriptions against a whole Rollcall. What is sent is proved in test/http/clients and
- * test/ops/jobs.
+ * The routes of push subscriptions against a complete Rollcall. test/http/outbound and test/ops/jobs
+ * test what is sent.
  */
 import { createECDH, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
@@ -150,7 +150,7 @@ test('DELETE /users/:id/notification → 204, then 404; 400 without a proper id'
   assert.is(await remove('?notif_id=1'), 400);
 });
 
-test('…/notifications → 401 without a token, 403 for somebody else', async () => {
+test('…/notifications → 401 without a token, 403 for another user', async () => {
   const token = await newUser('gull');
   const body = { endpoint: newEndpoint(), ...newKeys() };
   for (const [method, path, options] of [

@@ -1,5 +1,5 @@
 /**
- * The rows of a user's packs against a whole Rollcall.
+ * The routes of a user's packs against a complete Rollcall.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -86,7 +86,7 @@ test('PUT /users/:id/packs → 400 for every bad field, naming unknown bots and 
   assert.match(json.context['/servers'], /nowhere/);
 });
 
-test('PUT /users/:id/packs → 401 without a token, 403 for somebody else or a limited session', async () => {
+test('PUT /users/:id/packs → 401 without a token, 403 for another user or a limited session', async () => {
   assert.is((await world.ask('PUT', '/users/robin/packs', { body: {} })).status, 401);
   assert.is((await create({}, wren)).json.context.code, 'user_mismatch');
   const limited = await world.token('user', 'robin', { permLimits: ['owner'] });

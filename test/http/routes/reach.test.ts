@@ -1,6 +1,6 @@
 /**
- * How far a token reaches, against a whole Rollcall: no member keeps by a token what they lost, and the
- * token of a bot or server is nothing but that bot or server.
+ * How far a token reaches, against a complete Rollcall: no token keeps a permission that its member lost, and
+ * the token of a bot or server acts only as that bot or server.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -18,7 +18,7 @@ test.before(async () => {
   world = await openOperated();
   await addUser(world.sql, 'robin');
 });
-/** Robin and a second owner of its own for each test, with a bot and a server. */
+/** Creates a team for one test: Robin, a second owner, a bot and a server. */
 test.before.each(async () => {
   const { sql } = world;
   number += 1;

@@ -1,6 +1,6 @@
 /**
- * The rows of reminders against a whole Rollcall; test/ops/jobs/reminders.test.ts follows them to the
- * browser.
+ * The routes of reminders against a complete Rollcall; test/ops/jobs/reminders.test.ts tests their
+ * delivery to the browser.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -25,7 +25,7 @@ test.after(() => world.close());
 const path = (user: string, target: string) => `/users/${user}/${target}/reminders`;
 const list = async (user: string, token: string) =>
   (await world.ask('GET', `/users/${user}/reminders`, { token })).json.reminders;
-/** A user of his own for each test. */
+/** Creates a new user for one test. */
 const newUser = async (user: string): Promise<string> => {
   await addUser(world.sql, user);
   return world.token('user', user);

@@ -1,5 +1,5 @@
 /**
- * The rows of the shop against a whole Rollcall, and the operator's edits behind them.
+ * The routes of the shop against a complete Rollcall, and the operator's edits behind them.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -52,7 +52,7 @@ const coupon = (id: string, fields: Partial<CouponFields> = {}): CouponFields =>
   target_types: ['bot'],
   ...fields,
 });
-/** A list as it is once the snapshot before an edit is over. */
+/** Returns a list after the snapshot from before an edit has expired. */
 const list = async (path: string, wanted: (items: ReturnType<typeof JSON.parse>) => boolean) => {
   for (let attempt = 0; attempt < 200; attempt++) {
     const { status, json } = await world.ask('GET', path);
@@ -85,7 +85,7 @@ test('GET /shop/item-benefits and /shop/items → 200 with people, and cents to 
   assert.equal([shown.duration, shown.benefits, shown.target_types], [720, ['speed'], ['bot', 'server']]);
 });
 
-test('GET /shop/public-coupons → 200 with public, usable, unexpired ones, for nobody by name', async () => {
+test('GET /shop/public-coupons → 200 with public, usable, unexpired ones, without their users', async () => {
   await upsertCoupon(world.sql, coupon('open', { applicable_items: ['month'] }), 'robin');
   await upsertCoupon(world.sql, coupon('fresh', { expiry_hours: 1 }), 'robin');
   await upsertCoupon(world.sql, coupon('stale', { expiry_hours: 1 }), 'robin');

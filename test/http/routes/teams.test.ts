@@ -1,6 +1,6 @@
 /**
- * The rows of teams against a whole Rollcall: making, changing, deleting, and their address for search
- * engines.
+ * The routes of teams against a complete Rollcall: create, change and delete a team, and its SEO
+ * reply.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,5 +1,5 @@
 /**
- * The rows of vanity codes against a whole Rollcall: looking up, following, changing.
+ * The routes of vanity codes against a complete Rollcall: look up, follow and change a code.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -48,7 +48,7 @@ test('GET /vanity/:code → 200 by itag, in the query or in the path', async () 
   assert.is((await find('keepers?itag=false')).json.target_id, 'team1');
 });
 
-test('GET /vanity/:code → 400 for what is no itag, 404 for what nobody has', async () => {
+test('GET /vanity/:code → 400 for an invalid itag, 404 for an unknown code', async () => {
   assert.is((await find('keepers?itag=true')).status, 400);
   assert.is((await find('keepers?itag=maybe')).status, 400);
   assert.is((await find('keepers?itag=018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a1')).status, 400);
@@ -98,7 +98,7 @@ test('PATCH /:target_type/:target_id/vanity → 204 for the own code, and by own
   assert.is((await change('team/team1', 'keepers', await world.token('user', 'wren'))).status, 204);
 });
 
-test('PATCH /:target_type/:target_id/vanity → 400 for codes nobody may have, and other kinds', async () => {
+test('PATCH /:target_type/:target_id/vanity → 400 for forbidden codes, and other kinds', async () => {
   for (const code of ['a', 'a b', 'ä1', 'x'.repeat(33), 'bots', '123456789012345', 5, null]) {
     const reply = await change('teams/team1', code);
     assert.is(reply.status, 400, String(code));

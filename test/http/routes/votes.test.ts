@@ -1,5 +1,5 @@
 /**
- * The rows of votes against a whole Rollcall: every documented status.
+ * The routes of votes against a complete Rollcall: every documented status.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,9 +1,9 @@
 /**
- * A whole Rollcall in one process, for tests of the rows: real facade, engine, LMDB and SQL, on a free port.
+ * A complete Rollcall in one process, for tests of routes: real facade, engine, LMDB and SQL, on a free port.
  *
- * Nothing is mocked but the wall clock, which runs at its own pace from a Tuesday noon not long ago: vote
- * windows differ at the weekend. Each test file opens one and closes it. The directory starts empty. Every
- * reply is judged by the published document, so a test of a status is also one of the shape.
+ * Only the wall clock is mocked: it starts at a recent Tuesday noon, because vote windows differ at the
+ * weekend. Each test file opens and closes its own world. The directory starts empty. Every reply is checked
+ * against the published document, so a test of a status also tests the shape.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +43,7 @@ const tuesdayNoon = (nowMs: number): number => {
 };
 
 export interface TestClock extends Clock {
-  /** Moves the wall clock; timers stay as they are. */
+  /** Moves the wall clock; timers are not affected. */
   skip(milliseconds: number): void;
 }
 
@@ -89,13 +89,13 @@ export interface Asked {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Looked into freely by tests. */
+  /** For direct queries by tests. */
   readonly json: ReturnType<typeof JSON.parse>;
 }
 export interface AskOptions {
   readonly token?: string;
   readonly body?: unknown;
-  /** The body as text, when it must not be re-serialised. */
+  /** The body as text, if it must not be serialised again. */
   readonly text?: string;
   readonly headers?: Record<string, string>;
 }
@@ -105,15 +105,15 @@ export interface TokenFields {
   readonly lastsSeconds?: number;
 }
 export interface WorldOptions {
-  /** Otherwise messages may go anywhere, also to loopback. */
+  /** If absent, messages may go to any address, including loopback. */
   readonly push?: Partial<PushOptions>;
-  /** Otherwise there is no login. */
+  /** If absent, there is no login. */
   readonly login?: Login;
-  /** Otherwise nobody is looked up. */
+  /** If absent, no bot is looked up. */
   readonly botLookup?: Partial<BotLookupOptions>;
-  /** Otherwise this machine is one, and a test can be many visitors. */
+  /** If absent, this machine is a trusted proxy, so a test can act as many visitors. */
   readonly trustedProxies?: readonly string[];
-  /** Otherwise failures are written to the standard error. */
+  /** If absent, failures are written to standard error. */
   readonly logger?: FacadeOptions['logger'];
 }
 export interface World {
@@ -123,7 +123,7 @@ export interface World {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
-  /** What the rows reach, for a second listener over it. */
+  /** The app of the routes, for a second listener. */
   readonly app: App;
   /** Mints a session in SQL and returns its token. */
   token(kind: TokenKind, id: string, fields?: TokenFields): Promise<string>;

@@ -274,12 +274,12 @@ test('teams show and packs show print tables; a team can be deleted when it owns
 test('help lists the commands of a group, and the options of a command', () => {
   assert.match(
     formatOperationHelp(['bots']),
-    /^ {2}bots approve ID\n {6}Lists it; people can vote for it\.$/m,
+    /^ {2}bots approve ID\n {6}Approves the listing: it is shown in lists and can receive votes\.$/m,
   );
   const help = formatOperationHelp(['bots', 'premium']);
   assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
-  assert.match(help, /^ {2}--hours N +Required\. How many; 0 ends it\.$/m);
+  assert.match(help, /^ {2}--hours N +Required\. Number of hours; 0 ends premium\.$/m);
   for (const line of help.split('\n')) assert.ok(line.length <= 120, line);
 });
 
