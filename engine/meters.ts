@@ -21,7 +21,9 @@ export interface EngineMeters {
   recordRetransmitBytes(bytes: number): void;
   /** Confirmed items that the store lost and that are resent. */
   recordResends(items: number): void;
-  /** Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `deleted`. */
+  /**
+   * Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `deleted`.
+   */
   recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
   /** One poll of the versions of `shards` shards, of which other nodes had changed `moved`. */
   recordVersionPoll(shards: number, moved: number): void;

@@ -30,7 +30,6 @@ import {
   type CopyLookup,
   claim,
   type Ending,
-  writeEnding,
   endingMs,
   isChanging,
   markChanging,
@@ -41,6 +40,7 @@ import {
   type SessionCopy,
   toCopyKey,
   unmarkChanging,
+  writeEnding,
 } from './session-copies.ts';
 
 type SqlSessions = Catalogue['sessions'];

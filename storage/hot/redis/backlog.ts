@@ -13,7 +13,7 @@ import { createVoteReader } from './codec.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
-import { type ByteCursor, createCursor, takeNumber, takeArray, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
 /** Entities and votes that one call handles. */
 const stepEntries = 1_000;

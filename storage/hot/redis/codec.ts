@@ -28,7 +28,7 @@ import type { OutboxVote } from '../../../engine/ports.ts';
 import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
-import { type ByteCursor, createCursor, isNumber, isArray, skip, takeNumber, takeArray } from './unpack.ts';
+import { type ByteCursor, createCursor, isArray, isNumber, skip, takeArray, takeNumber } from './unpack.ts';
 
 const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
   castVotes.flatMap(({ user, atMs }) => [user, atMs]);

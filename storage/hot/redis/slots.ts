@@ -12,7 +12,7 @@ import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
-import { type ByteCursor, createCursor, skip, takeFlag, takeNumber, takeArray, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, skip, takeArray, takeFlag, takeNumber, takeText } from './unpack.ts';
 
 type FirstArray = readonly [
   incarnation: Incarnation,

@@ -11,12 +11,12 @@ import { Packer, packValue, type Value } from '../../../storage/hot/redis/pack.t
 import { packState, takeLazyState, takeSlot } from '../../../storage/hot/redis/slots.ts';
 import {
   createCursor,
-  isNumber,
   isArray,
+  isNumber,
   skip,
+  takeArray,
   takeFlag,
   takeNumber,
-  takeArray,
   takeText,
 } from '../../../storage/hot/redis/unpack.ts';
 
