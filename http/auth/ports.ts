@@ -6,7 +6,7 @@ import type { EntityKind } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 
 /** A session as stored in SQL. */
-export interface SessionRecord {
+export interface StoredSession {
   readonly sessionId: string;
   readonly kind: TokenKind;
   /** Id of the user, bot, server or team it acts for. */
@@ -23,7 +23,7 @@ export interface SessionRecord {
 
 export interface SessionSource {
   /** Finds the session of the token with this SHA-256, `null` for none. It may have expired. */
-  byTokenHash(hash: Buffer): Promise<SessionRecord | null>;
+  byTokenHash(hash: Buffer): Promise<StoredSession | null>;
 }
 
 /** The owner of an entity and a user's permissions on it. */

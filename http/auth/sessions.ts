@@ -14,11 +14,11 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
-import type { SessionRecord, SessionSource } from './ports.ts';
+import type { StoredSession, SessionSource } from './ports.ts';
 
 export interface SessionCache {
   /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
-  find(token: string): SessionRecord | null | Promise<SessionRecord | null>;
+  find(token: string): StoredSession | null | Promise<StoredSession | null>;
   forget(...sessionIds: readonly string[]): void;
   /** Drops the session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
@@ -43,7 +43,7 @@ export interface SessionCacheOptions {
 
 interface CachedSession {
   readonly hash: string;
-  readonly record: SessionRecord;
+  readonly record: StoredSession;
   /** When it was last moved to the front of the cache, monotonic ms. */
   usedMs: number;
   /** Monotonic ms, so that a clock that is set back does not extend it. */
@@ -56,7 +56,7 @@ interface SessionCacheState extends SessionCacheOptions {
   /** Token to the monotonic time until which it is rejected without a look-up. */
   readonly rejected: LRUCache<string, number>;
   /** Look-ups in flight, by token: simultaneous requests share one. */
-  readonly inFlight: Map<string, Promise<SessionRecord | null>>;
+  readonly inFlight: Map<string, Promise<StoredSession | null>>;
   /** Raised by every `forget`: a look-up from an earlier epoch is not cached. */
   epoch: number;
 }
@@ -70,7 +70,7 @@ const tokenLengthMax = 160;
 const touchIntervalMs = 1_000;
 
 /** Returns the cached session when it cannot be read now; throws `cause` when there is none. */
-const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): SessionRecord => {
+const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): StoredSession => {
   const cached = state.cached.get(token);
   if (!cached || state.isTrusted?.() === false || isExpired(state, cached.record)) {
     return throwUnreachable(cause);
@@ -86,19 +86,19 @@ const throwUnreachable = (cause: unknown): never => {
 
 interface SessionLookup {
   readonly hash: string;
-  readonly record: SessionRecord | null;
+  readonly record: StoredSession | null;
   /** When the look-up began, monotonic ms. */
   readonly startedMs: number;
 }
 
-const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionRecord): boolean =>
+const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: StoredSession): boolean =>
   expiresAtMs <= clock.nowMs();
 
 const cacheLookup = (
   state: SessionCacheState,
   token: string,
   { hash: key, record, startedMs }: SessionLookup,
-): SessionRecord | null => {
+): StoredSession | null => {
   const steadyMs = state.clock.monotonicMs();
   if (record === null || isExpired(state, record)) {
     state.rejected.set(token, startedMs + rejectedMs);
@@ -111,7 +111,7 @@ const cacheLookup = (
   return record;
 };
 
-const lookUpSession = async (state: SessionCacheState, token: string): Promise<SessionRecord | null> => {
+const lookUpSession = async (state: SessionCacheState, token: string): Promise<StoredSession | null> => {
   const { epoch } = state;
   const startedMs = state.clock.monotonicMs();
   try {
@@ -145,7 +145,7 @@ const findCached = (
 const findSession = (
   state: SessionCacheState,
   token: string,
-): SessionRecord | null | Promise<SessionRecord | null> => {
+): StoredSession | null | Promise<StoredSession | null> => {
   const steadyMs = state.clock.monotonicMs();
   const cached = findCached(state, token, steadyMs);
   const isFresh = cached !== undefined && cached.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
@@ -157,7 +157,7 @@ const findSession = (
   return lookup;
 };
 
-const dropMatching = (state: SessionCacheState, matches: (record: SessionRecord) => boolean): void => {
+const dropMatching = (state: SessionCacheState, matches: (record: StoredSession) => boolean): void => {
   state.epoch++;
   for (const [token, { record }] of state.cached.entries()) if (matches(record)) state.cached.delete(token);
 };

@@ -39,7 +39,7 @@ const createTooManyError = (max: number, what: string): DomainError =>
 const backslash = 0x5c;
 
 /** Index of the closing quote of the string that begins at `start`, the text's length when there is none. */
-export const endOfString = (text: string, start: number): number => {
+export const findStringEnd = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++;
@@ -63,7 +63,7 @@ const countValues = (text: string, limits: BodyLimits): void => {
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
-        at = endOfString(text, at);
+        at = findStringEnd(text, at);
         break;
       case 0x2c: // ,
         values++;

@@ -8,13 +8,13 @@
  */
 import type { Clock } from '../../engine/ports.ts';
 
-export interface Waiter {
+export interface DeadlineWaiter {
   /** Monotonic ms at which the current wait began; set by `Deadlines`. */
   waitingSinceMs: number;
   /** The queue it is in, if any, and its neighbours there; set by `Deadlines`. */
   queue: WaitQueue | null;
-  previous: Waiter | null;
-  next: Waiter | null;
+  previous: DeadlineWaiter | null;
+  next: DeadlineWaiter | null;
   /** The deadline has passed. Must answer the request and must not throw. */
   onExpired(during: 'reading' | 'working'): void;
 }
@@ -27,12 +27,12 @@ export interface DeadlineTimes {
 }
 
 export interface Deadlines {
-  startReading(waiter: Waiter): void;
-  startWorking(waiter: Waiter): void;
+  startReading(waiter: DeadlineWaiter): void;
+  startWorking(waiter: DeadlineWaiter): void;
   /** Like `startWorking`, for requests that also wait for an external service. */
-  startOutbound(waiter: Waiter): void;
+  startOutbound(waiter: DeadlineWaiter): void;
   /** Removes a waiter from its queue; does nothing when it is in none. */
-  finish(waiter: Waiter): void;
+  finish(waiter: DeadlineWaiter): void;
   /** How many requests wait now. */
   countWaiting(): number;
   close(): void;
@@ -40,12 +40,12 @@ export interface Deadlines {
 
 /** An intrusive doubly linked list in order of entry: a `Set` would allocate an entry per request. */
 export interface WaitQueue {
-  first: Waiter | null;
-  last: Waiter | null;
+  first: DeadlineWaiter | null;
+  last: DeadlineWaiter | null;
   size: number;
 }
 
-const append = (queue: WaitQueue, waiter: Waiter): void => {
+const append = (queue: WaitQueue, waiter: DeadlineWaiter): void => {
   waiter.queue = queue;
   waiter.previous = queue.last;
   if (queue.last === null) queue.first = waiter;
@@ -55,7 +55,7 @@ const append = (queue: WaitQueue, waiter: Waiter): void => {
 };
 
 /** Removes it from its queue, if any. Clears its links, so that it keeps no other waiter reachable. */
-const remove = (waiter: Waiter): void => {
+const remove = (waiter: DeadlineWaiter): void => {
   const { queue, previous, next } = waiter;
   if (queue === null) return;
   if (previous === null) queue.first = next;
@@ -93,7 +93,7 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
-  const enter = (queue: WaitQueue, waiter: Waiter): void => {
+  const enter = (queue: WaitQueue, waiter: DeadlineWaiter): void => {
     remove(waiter);
     waiter.waitingSinceMs = clock.monotonicMs();
     append(queue, waiter);

@@ -50,7 +50,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
 };
 
 /** A view of the same set for the names of one kind. */
-export const namesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
+export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
   ...unknown,
   has: (name) => unknown.has(`${kind} ${name}`),
   beginLookUp: (name) => unknown.beginLookUp(`${kind} ${name}`),

@@ -7,7 +7,7 @@
  * by this list only if doing it twice is harmless. Called by the timer of ops/cluster-context.ts, which also
  * drops function libraries that `listVersions` no longer names.
  */
-import type { Commands } from './commands.ts';
+import type { RedisCommands } from './commands.ts';
 
 /** What a node reports about itself. */
 export interface NodeFacts {
@@ -35,7 +35,7 @@ export interface Heartbeats {
 }
 
 export interface HeartbeatOptions {
-  readonly commands: Commands;
+  readonly commands: RedisCommands;
   /** Unique among all nodes. */
   readonly name: string;
   readonly facts: NodeFacts;

@@ -10,7 +10,7 @@
  * ops/cluster-context.ts.
  */
 import { randomUUID } from 'node:crypto';
-import { type Commands, openCommands } from './commands.ts';
+import { type RedisCommands, openCommands } from './commands.ts';
 import { type Listener, openListener } from './listener.ts';
 import type { NodeMessage } from './messages.ts';
 import { decodeMessage, encodeMessage } from './messages.ts';
@@ -44,7 +44,7 @@ export interface Pubsub {
    */
   runs(steadyMs: number): void;
   close(): void;
-  readonly commands: Commands;
+  readonly commands: RedisCommands;
   readonly listener: Pick<Listener, 'tracks' | 'read'>;
 }
 

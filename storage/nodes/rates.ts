@@ -7,7 +7,7 @@
  * slow; the HTTP side then limits per node. Called for rare and expensive operations only, never on the hot
  * path.
  */
-import type { Commands } from './commands.ts';
+import type { RedisCommands } from './commands.ts';
 
 export interface RatePolicy {
   readonly name: string;
@@ -47,7 +47,7 @@ redis.call('SET', KEYS[1], string.format('%.0f', nextFree), 'PX', math.ceil((nex
 return {1, nextFree - now}`;
 
 /** Creates the shared rate limits on a command connection. */
-export const createRates = (commands: Commands): Rates => ({
+export const createRates = (commands: RedisCommands): Rates => ({
   take: async (policy, key) => {
     const interval = Math.round(policy.intervalMs * 1_000);
     const name = `rollcall:rate:${policy.name}:${key}`;

@@ -64,7 +64,7 @@ export const connectSql = (url: string, options: ConnectOptions = {}): Sql => co
 /** Connects like `connectSql`; the pool also has the queue of clients' requests. */
 export const connectPool = (url: string, options: ConnectOptions = {}): Pool => {
   const connections = options.connectionsMax ?? 10;
-  return admitted(withSafeTransactions(connect(url, connections, options)), connections);
+  return createAdmittedPool(withSafeTransactions(connect(url, connections, options)), connections);
 };
 
 /** Work that may wait in one queue; memory would suffice for many more. */
@@ -73,7 +73,7 @@ export const waitingMax = 1_000;
 const pipelineMax = 4;
 
 /** Puts admission control in front of a driver's pool. */
-export const admitted = (sql: Sql, connections: number): Pool => {
+export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
   const admission = createAdmission({ connections, pipelineMax, waitingMax });
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
 };

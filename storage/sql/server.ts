@@ -20,7 +20,7 @@ export interface ServerSql extends Pool {
   close(): Promise<void>;
 }
 
-export interface ServerOptions extends ConnectOptions {
+export interface SqlServerOptions extends ConnectOptions {
   /** Receives reports of damage, at most once a minute. */
   readonly onDamage?: (message: string, error: unknown) => void;
 }
@@ -30,7 +30,7 @@ const probeMsMax = 1_000;
 const closeSecondsMax = 5;
 
 /** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
-export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
+export const openServerSql = async (url: string, options: SqlServerOptions = {}): Promise<ServerSql> => {
   const pool = connectPool(url, options);
   try {
     const notes = await checkServer(pool.sql, url);
@@ -62,7 +62,7 @@ const createServerSql = (
     url,
     notes,
     options,
-  }: { readonly url: string; readonly notes: readonly string[]; options: ServerOptions },
+  }: { readonly url: string; readonly notes: readonly string[]; options: SqlServerOptions },
 ): ServerSql => {
   const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url),

@@ -87,7 +87,7 @@ export const readNewestPacks = async (sql: Queryable, rowsMax: number): Promise<
   );
 
 /** Reads the packs of these urls that still exist, in this order. */
-export const pagePacks = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
+export const selectPackPage = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
   fillPacks(
     sql,
     await selectPacks(

@@ -9,7 +9,7 @@ import { createRowCache } from '../../../storage/catalogue/shared/cache.ts';
 import {
   createLookUp,
   createUnknownNames,
-  namesOfKind,
+  createNamesOfKind,
   unknownMs,
 } from '../../../storage/catalogue/unknown.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
@@ -30,7 +30,7 @@ const makeWorld = () => {
   const unknown = createUnknownNames(() => state.nowMs);
   const load = (name: string): Promise<string | null> =>
     new Promise((resolve, reject) => loads.push({ name, resolve, reject }));
-  const find = createLookUp(namesOfKind(unknown, 'code'), {
+  const find = createLookUp(createNamesOfKind(unknown, 'code'), {
     none: null,
     isNone: (row) => row === null,
     load,
@@ -91,7 +91,7 @@ test('a failure is not an unknown name', async () => {
 
 test('kinds have separate names, long names are not stored, and the oldest are evicted', async () => {
   const unknown = createUnknownNames(() => 0);
-  const [bots, teams] = [namesOfKind(unknown, 'bot'), namesOfKind(unknown, 'team')];
+  const [bots, teams] = [createNamesOfKind(unknown, 'bot'), createNamesOfKind(unknown, 'team')];
   bots.beginLookUp('mill')();
   assert.is(bots.has('mill'), true);
   assert.is(teams.has('mill'), false);
