@@ -18,7 +18,7 @@ export const pipelinedMax = 16;
 /** Answers of one turn that are written at once at most. */
 const atOnceMax = 256;
 
-export class Turn {
+export class PipeliningLimit {
   #answers = 0;
   readonly #end = (): void => {
     this.#answers = 0;

@@ -79,7 +79,7 @@ const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const server = await openServerSql(config.databaseUrl, { onTrouble: options.onWarning });
+  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
@@ -131,7 +131,7 @@ const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> 
 };
 
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const { isBereft, lostWords, openLedgerStore } = await import('./embedded/open.ts');
+  const { isBereft, describeLoss: lostWords, openLedgerStore } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const lock = await lockDataDirectory(config.dataDir);
   const openHot = () => openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
@@ -158,7 +158,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         markReflushed: ledger.markCaughtUp,
         protect: ledger.protect,
         notes,
-        listWarnings: () => [ledger.trouble()].filter((words) => words !== null),
+        listWarnings: () => [ledger.getLastError()].filter((words) => words !== null),
         close: async () => {
           await hot.close();
           await ledger.close();

@@ -7,7 +7,7 @@
  * storage/catalogue/content/applications.ts.
  */
 import type { Permission } from './permissions.ts';
-import { countCodePoints, visibleLength } from './text.ts';
+import { countCodePoints, measureVisibleLength } from './text.ts';
 
 export interface Question {
   readonly id: string;
@@ -39,7 +39,7 @@ const findAnswerFault = (question: Question, answer: string | undefined): string
   if (answer === undefined) return 'is missing: every question needs an answer';
   const { min, max } = question.short ? answerLengths.short : answerLengths.paragraph;
   const bounds = `must have ${min} to ${max} characters`;
-  const visible = visibleLength(answer);
+  const visible = measureVisibleLength(answer);
   if (visible === 0) return `must not be blank; ${bounds}`;
   if (visible < min) return `${bounds}, not ${visible}`;
   const length = countCodePoints(answer);

@@ -28,7 +28,7 @@ export const countCodePoints = (text: string): number => {
  * Unicode code points of the text without white space and invisible characters at both ends; 0 when there is
  * nothing else.
  */
-export const visibleLength = (text: string): number => {
+export const measureVisibleLength = (text: string): number => {
   const start = text.search(visible);
   return start === -1 ? 0 : countCodePoints(text.slice(start, visibleEnd(text)));
 };
@@ -38,7 +38,7 @@ export const isVisiblyLong = (text: string, min: number): boolean => {
   const { length } = text;
   // A code point is two UTF-16 units at most.
   if (length >= 2 * min && isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(length - 1))) return true;
-  return visibleLength(text) >= min;
+  return measureVisibleLength(text) >= min;
 };
 
 /** Printable ASCII without the blank. */

@@ -6,7 +6,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { parseToken } from '../../engine/rules/token.ts';
 import type { RequestHeaders } from '../server/request-headers.ts';
-import type { SessionRecord } from './ports.ts';
+import type { StoredSession } from './ports.ts';
 import type { SessionCache } from './sessions.ts';
 import { type PresentedToken, parseTokenHeaders } from './token-headers.ts';
 
@@ -15,7 +15,7 @@ const unknownTokenMessage = 'The token is unknown, revoked or expired.';
 const malformedTokenMessage =
   'This is no whole token. Send it as it was given, first letter to last, and before it at most its kind.';
 
-const acceptSession = (record: SessionRecord | null, token: PresentedToken): SessionRecord => {
+const acceptSession = (record: StoredSession | null, token: PresentedToken): StoredSession => {
   if (record === null) {
     throw new DomainError(
       'token_invalid',
@@ -37,7 +37,7 @@ const acceptSession = (record: SessionRecord | null, token: PresentedToken): Ses
 export const authenticate = (
   sessions: SessionCache,
   headers: RequestHeaders,
-): SessionRecord | Promise<SessionRecord> => {
+): StoredSession | Promise<StoredSession> => {
   const token = parseTokenHeaders(headers);
   if (token.token === '') {
     throw new DomainError(

@@ -10,7 +10,7 @@ import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { Auth, Caller, TeamInBody } from '../route.ts';
-import type { PermissionSource, SessionRecord } from './ports.ts';
+import type { PermissionSource, StoredSession } from './ports.ts';
 
 type EntityAuth = Extract<Auth, { kind: 'entity' }>;
 type OwnerAuth = Extract<Auth, { kind: 'owner' }>;
@@ -52,7 +52,7 @@ const findEntityKind = (auth: EntityAuth, params: Params): string =>
  */
 export const admitCaller = (
   auth: Auth,
-  session: SessionRecord,
+  session: StoredSession,
   rest: { readonly params: Params; readonly bannedAllowed: boolean },
 ): void => {
   const kinds = listAcceptedKinds(auth);

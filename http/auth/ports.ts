@@ -5,9 +5,10 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import type { EntityAccess } from '../../storage/catalogue/shared/permissions.ts';
 
 /** A living session, as SQL has it. */
-export interface SessionRecord {
+export interface StoredSession {
   readonly sessionId: string;
   readonly kind: TokenKind;
   /** Id of the user, bot, server or team it acts for. */
@@ -24,15 +25,7 @@ export interface SessionRecord {
 
 export interface SessionSource {
   /** The session of a token with this SHA-256, `null` when there is none. Expired ones may be returned. */
-  byTokenHash(hash: Buffer): Promise<SessionRecord | null>;
-}
-
-/** What is known about an entity when somebody wants to act on it. */
-export interface EntityAccess {
-  /** The team that owns it, `null` when none does. */
-  readonly teamId: string | null;
-  /** Permission ids the user holds on it; `['owner']` for its owner; empty for a stranger. */
-  readonly permissions: readonly string[];
+  byTokenHash(hash: Buffer): Promise<StoredSession | null>;
 }
 
 export interface PermissionSource {

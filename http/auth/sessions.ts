@@ -15,11 +15,11 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
-import type { SessionRecord, SessionSource } from './ports.ts';
+import type { SessionSource, StoredSession } from './ports.ts';
 
 export interface SessionCache {
   /** At once when the session is cached or the token is malformed, else after a look-up. */
-  find(token: string): SessionRecord | null | Promise<SessionRecord | null>;
+  find(token: string): StoredSession | null | Promise<StoredSession | null>;
   forget(...sessionIds: readonly string[]): void;
   /** The session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
@@ -44,7 +44,7 @@ export interface SessionCacheOptions {
 
 interface CachedSession {
   readonly hash: string;
-  readonly record: SessionRecord;
+  readonly record: StoredSession;
   /** When the cache last heard that it is in use, monotonic. */
   usedMs: number;
   /** Monotonic: a clock that is set back must not make us believe for longer. */
@@ -57,7 +57,7 @@ interface SessionCacheState extends SessionCacheOptions {
   /** Token to the monotonic time until which it stays refused. */
   readonly refused: LRUCache<string, number>;
   /** Look-ups under way, by token: simultaneous requests share one. */
-  readonly inFlight: Map<string, Promise<SessionRecord | null>>;
+  readonly inFlight: Map<string, Promise<StoredSession | null>>;
   epoch: number;
 }
 
@@ -70,7 +70,7 @@ const tokenLengthMax = 160;
 const touchIntervalMs = 1_000;
 
 /** What was found last, when it cannot be asked for now; else the failure. */
-const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): SessionRecord => {
+const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): StoredSession => {
   const kept = state.cached.get(token);
   if (!kept || state.isTrusted?.() === false || isExpired(state, kept.record)) return throwUnreachable(cause);
   kept.freshUntilMs = state.clock.monotonicMs() + outagePauseMs;
@@ -84,19 +84,19 @@ const throwUnreachable = (cause: unknown): never => {
 
 interface SessionLookup {
   readonly hash: string;
-  readonly record: SessionRecord | null;
+  readonly record: StoredSession | null;
   /** From before the look-up, monotonic. */
   readonly askedMs: number;
 }
 
-const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionRecord): boolean =>
+const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: StoredSession): boolean =>
   expiresAtMs <= clock.nowMs();
 
 const cacheLookup = (
   state: SessionCacheState,
   token: string,
   { hash: key, record, askedMs }: SessionLookup,
-): SessionRecord | null => {
+): StoredSession | null => {
   const steadyMs = state.clock.monotonicMs();
   if (record === null || isExpired(state, record)) {
     state.refused.set(token, askedMs + refusedMs);
@@ -109,7 +109,7 @@ const cacheLookup = (
   return record;
 };
 
-const lookUpSession = async (state: SessionCacheState, token: string): Promise<SessionRecord | null> => {
+const lookUpSession = async (state: SessionCacheState, token: string): Promise<StoredSession | null> => {
   const { epoch } = state;
   const askedMs = state.clock.monotonicMs();
   try {
@@ -143,7 +143,7 @@ const findCached = (
 const findSession = (
   state: SessionCacheState,
   token: string,
-): SessionRecord | null | Promise<SessionRecord | null> => {
+): StoredSession | null | Promise<StoredSession | null> => {
   const steadyMs = state.clock.monotonicMs();
   const kept = findCached(state, token, steadyMs);
   const believed = kept !== undefined && kept.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
@@ -155,7 +155,7 @@ const findSession = (
   return underway;
 };
 
-const dropMatching = (state: SessionCacheState, matches: (record: SessionRecord) => boolean): void => {
+const dropMatching = (state: SessionCacheState, matches: (record: StoredSession) => boolean): void => {
   state.epoch++;
   for (const [token, { record }] of state.cached.entries()) if (matches(record)) state.cached.delete(token);
 };

@@ -3,7 +3,7 @@
  */
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import type { App, Reply } from '../route.ts';
-import type { Coupon, Coupons, Item, ItemBenefit, ItemBenefits, Items } from '../schema/shop.ts';
+import type { Coupon, Coupons, ItemBenefit, ItemBenefits, Items, ShopItem } from '../schema/shop.ts';
 import { toTimestamp, toUser } from './convert.ts';
 import { replySnapshot } from './lists.ts';
 
@@ -25,7 +25,7 @@ const toBenefit = (row: BenefitRow): ItemBenefit => ({
   name: row.name,
 });
 
-const toItem = (row: ItemRow): Item => ({
+const toItem = (row: ItemRow): ShopItem => ({
   ...toSharedFields(row),
   benefits: [...row.benefits],
   cents: Number(row.cents),

@@ -7,7 +7,7 @@
  */
 import type { StatsPost } from '../../engine/engine.ts';
 import { statsIntegerMax } from '../../engine/limits.ts';
-import { endOfString } from '../request/body.ts';
+import { findStringEnd } from '../request/body.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, type Caller, type Reply, replyText } from '../route.ts';
 import type { StatsBody } from '../schema/bots.ts';
@@ -39,7 +39,7 @@ const quoteNumbers = (text: string): string => {
   let quoted = '';
   let from = 0;
   for (let start = text.indexOf('"'); start !== -1; start = text.indexOf('"', from)) {
-    const end = endOfString(text, start) + 1;
+    const end = findStringEnd(text, start) + 1;
     quoted += text.slice(from, start).replace(jsonNumbers, '"$&"') + text.slice(start, end);
     from = end;
   }

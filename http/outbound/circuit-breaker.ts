@@ -19,7 +19,7 @@ export type LookupResult<Value> =
   | { readonly kind: 'unknown'; readonly words: string }
   | { readonly kind: 'failed'; readonly words: string };
 
-export interface CircuitBreakerOptions<Value> {
+export interface ServiceLookupOptions<Value> {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   /** One exchange; settles within `timeLimitMs`. */
   readonly query: (key: string) => Promise<FetchResult<Value>>;
@@ -37,9 +37,9 @@ export interface CircuitBreakerOptions<Value> {
 }
 
 /** Resolves within the time limit; at once when the answer is kept or the service is resting. */
-export type CircuitBreaker<Value> = (key: string) => Promise<LookupResult<Value>>;
+export type ServiceLookup<Value> = (key: string) => Promise<LookupResult<Value>>;
 
-interface CircuitState<Value> extends CircuitBreakerOptions<Value> {
+interface CircuitState<Value> extends ServiceLookupOptions<Value> {
   readonly cached: LRUCache<string, LookupResult<Value>>;
   readonly inFlight: Map<string, Promise<LookupResult<Value>>>;
   failures: number;
@@ -47,7 +47,7 @@ interface CircuitState<Value> extends CircuitBreakerOptions<Value> {
 }
 
 /** Wires one service. Holds what it kept, so one per process. */
-export const createCircuitBreaker = <Value>(options: CircuitBreakerOptions<Value>): CircuitBreaker<Value> => {
+export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>): ServiceLookup<Value> => {
   const cached = new LRUCache<string, LookupResult<Value>>({
     max: options.cacheEntriesMax,
     ttl: options.cacheMs,

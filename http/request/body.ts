@@ -40,7 +40,7 @@ const tooMany = (most: number, what: string): DomainError =>
 const backslash = 0x5c;
 
 /** Where the string that begins at `start` ends, the length of the text when it does not. */
-export const endOfString = (text: string, start: number): number => {
+export const findStringEnd = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++;
@@ -64,7 +64,7 @@ const countValues = (text: string, limits: BodyLimits): void => {
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
-        at = endOfString(text, at);
+        at = findStringEnd(text, at);
         break;
       case 0x2c: // ,
         values++;

@@ -8,7 +8,7 @@
 import type { Caller } from '../route.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
 import type { CompiledRoute } from './check.ts';
-import type { Waiter, WaitQueue } from './deadlines.ts';
+import type { DeadlineWaiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
 
 /** No parameters: most requests get theirs from dispatch.ts, and need no object of their own before. */
@@ -21,7 +21,7 @@ export interface CallEvents {
   onClientGone(call: Call): void;
 }
 
-export class Call implements ExchangeOwner, Waiter {
+export class Call implements ExchangeOwner, DeadlineWaiter {
   readonly context: DispatchContext;
   readonly exchange: Exchange;
   readonly events: CallEvents;
@@ -29,8 +29,8 @@ export class Call implements ExchangeOwner, Waiter {
   readonly head: boolean;
   waitingSinceMs = 0;
   queue: WaitQueue | null = null;
-  previous: Waiter | null = null;
-  next: Waiter | null = null;
+  previous: DeadlineWaiter | null = null;
+  next: DeadlineWaiter | null = null;
   compiled: CompiledRoute | null = null;
   params: Readonly<Record<string, string>> = noParams;
   query: Readonly<Record<string, unknown>> = noParams;

@@ -8,13 +8,13 @@
  */
 import type { Clock } from '../../engine/ports.ts';
 
-export interface Waiter {
+export interface DeadlineWaiter {
   /** Monotonic ms at which the current wait began; set by the queue. */
   waitingSinceMs: number;
   /** The queue it is in, if any, and its neighbours there; set by the queue. */
   queue: WaitQueue | null;
-  previous: Waiter | null;
-  next: Waiter | null;
+  previous: DeadlineWaiter | null;
+  next: DeadlineWaiter | null;
   /** The wait was too long. Must answer, and must not throw. */
   onExpired(while_: 'reading' | 'working'): void;
 }
@@ -27,12 +27,12 @@ export interface DeadlineTimes {
 }
 
 export interface Deadlines {
-  startReading(waiter: Waiter): void;
-  startWorking(waiter: Waiter): void;
+  startReading(waiter: DeadlineWaiter): void;
+  startWorking(waiter: DeadlineWaiter): void;
   /** As `startWorking`, for requests that also wait for a service of the outside. */
-  startOutbound(waiter: Waiter): void;
+  startOutbound(waiter: DeadlineWaiter): void;
   /** Takes a waiter out; harmless when it is in no queue. */
-  finish(waiter: Waiter): void;
+  finish(waiter: DeadlineWaiter): void;
   /** Requests that wait now. */
   countWaiting(): number;
   close(): void;
@@ -40,12 +40,12 @@ export interface Deadlines {
 
 /** Waiters in order of entry, linked through themselves: a set would cost every request a place in it. */
 export interface WaitQueue {
-  first: Waiter | null;
-  last: Waiter | null;
+  first: DeadlineWaiter | null;
+  last: DeadlineWaiter | null;
   size: number;
 }
 
-const append = (queue: WaitQueue, waiter: Waiter): void => {
+const append = (queue: WaitQueue, waiter: DeadlineWaiter): void => {
   waiter.queue = queue;
   waiter.previous = queue.last;
   if (queue.last === null) queue.first = waiter;
@@ -55,7 +55,7 @@ const append = (queue: WaitQueue, waiter: Waiter): void => {
 };
 
 /** Takes it out of its queue, if it is in one. Keeps no link: the dead must not keep others alive. */
-const remove = (waiter: Waiter): void => {
+const remove = (waiter: DeadlineWaiter): void => {
   const { queue, previous, next } = waiter;
   if (queue === null) return;
   if (previous === null) queue.first = next;
@@ -93,7 +93,7 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
-  const enter = (queue: WaitQueue, waiter: Waiter): void => {
+  const enter = (queue: WaitQueue, waiter: DeadlineWaiter): void => {
     remove(waiter);
     waiter.waitingSinceMs = clock.monotonicMs();
     append(queue, waiter);

@@ -10,7 +10,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import { admitCaller, authorise } from '../auth/authorise.ts';
-import type { SessionRecord } from '../auth/ports.ts';
+import type { StoredSession } from '../auth/ports.ts';
 import { RateLimitedError } from '../limits/limiter.ts';
 import { buildErrorReply, outcomeAdvice } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
@@ -166,7 +166,7 @@ const awaitBody = (call: Call): void => {
   call.isWaiting = true;
 };
 
-const admitSession = (call: Call, session: SessionRecord): void => {
+const admitSession = (call: Call, session: StoredSession): void => {
   const { route } = call.compiled as CompiledRoute;
   admitCaller(route.auth, session, { params: call.params, bannedAllowed: route.bannedAllowed === true });
   call.caller = session;

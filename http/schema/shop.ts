@@ -44,7 +44,7 @@ const itemExample = {
   id: 'premium-month',
   name: 'Premium for a month',
 };
-export const Item = Type.Object(
+export const ShopItem = Type.Object(
   {
     ...sharedFields,
     benefits: TextList,
@@ -55,7 +55,7 @@ export const Item = Type.Object(
   },
   { examples: [itemExample] },
 );
-export type Item = Static<typeof Item>;
+export type ShopItem = Static<typeof ShopItem>;
 
 const couponExample = {
   ...sharedExamples,
@@ -91,7 +91,7 @@ export type Coupon = Static<typeof Coupon>;
 
 export const Coupons = Type.Object({ items: Type.Array(Coupon) }, { examples: [{ items: [couponExample] }] });
 export type Coupons = Static<typeof Coupons>;
-export const Items = Type.Object({ items: Type.Array(Item) }, { examples: [{ items: [itemExample] }] });
+export const Items = Type.Object({ items: Type.Array(ShopItem) }, { examples: [{ items: [itemExample] }] });
 export type Items = Static<typeof Items>;
 export const ItemBenefits = Type.Object(
   { items: Type.Array(ItemBenefit) },

@@ -14,7 +14,7 @@ import '../header-limit.ts'; // Before the next one, which reads what it sets.
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { type OpenBodies, OpenBody } from '../open-body.ts';
-import { Turn } from '../turn.ts';
+import { PipeliningLimit } from '../turn.ts';
 import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
 import { findBindFault } from './listen-fault.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
@@ -43,7 +43,7 @@ export interface ServerOptions {
 
 interface ServerState extends ServerOptions {
   readonly app: uws.TemplatedApp;
-  readonly turn: Turn;
+  readonly turn: PipeliningLimit;
   readonly openBodies: OpenBodies;
   socket: us_listen_socket | null;
   draining: boolean;
@@ -346,7 +346,7 @@ export const createHttpServer = (options: ServerOptions): HttpServer => {
   const state: ServerState = {
     ...options,
     app: uws.App(),
-    turn: new Turn(),
+    turn: new PipeliningLimit(),
     openBodies: { bytes: 0 },
     socket: null,
     draining: false,

@@ -12,7 +12,7 @@ import type { DueReminder, Reminders, ReminderUpdate } from '../../storage/catal
 
 export interface ReminderParts {
   readonly engine: Pick<Engine, 'readVoteStatus'>;
-  readonly reminders: Pick<Reminders, 'listDue' | 'settle'>;
+  readonly reminders: Pick<Reminders, 'listDue' | 'recordVerdict'>;
   readonly clock: { nowMs(): number };
 }
 
@@ -32,7 +32,7 @@ export const checkReminders = async (parts: ReminderParts, signal: AbortSignal):
 
 const checkDue = async (parts: ReminderParts, due: DueReminder): Promise<void> => {
   const verdict = await decideReminder(parts, due);
-  await parts.reminders.settle(due, verdict);
+  await parts.reminders.recordVerdict(due, verdict);
 };
 
 /** What the engine says of the user's wait, in the words of the reminder. */

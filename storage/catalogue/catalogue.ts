@@ -54,9 +54,9 @@ import {
 } from './teams/teams.ts';
 import {
   createLookUp,
+  createNamesOfKind,
   createUnknownNames,
   forgetOnCommit,
-  namesOfKind,
   type UnknownNames,
 } from './unknown.ts';
 import {
@@ -225,7 +225,7 @@ const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams']
 const noPacks: PackPage = { packs: [], bots: new Map(), servers: new Map() };
 
 const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames): Catalogue['packs'] => ({
-  find: createLookUp(namesOfKind(unknown, 'pack'), {
+  find: createLookUp(createNamesOfKind(unknown, 'pack'), {
     none: noPacks,
     isNone: ({ packs }) => packs.length === 0,
     load: (url) => asStorage('packs.find', () => findPack(sql, url)),
@@ -279,7 +279,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       sql,
       createRowCache({
         ...cacheBound,
-        unknown: namesOfKind(unknown, 'bot'),
+        unknown: createNamesOfKind(unknown, 'bot'),
         readMany: createBatchReader((ids) => findBots(sql, ids)),
       }),
       {
@@ -291,12 +291,12 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       sql,
       createRowCache({
         ...cacheBound,
-        unknown: namesOfKind(unknown, 'server'),
+        unknown: createNamesOfKind(unknown, 'server'),
         readMany: createBatchReader((ids) => findServers(sql, ids)),
       }),
       lists,
     ),
-    teams: createTeams(sql, createRowCache({ ...cacheBound, unknown: namesOfKind(unknown, 'team') })),
+    teams: createTeams(sql, createRowCache({ ...cacheBound, unknown: createNamesOfKind(unknown, 'team') })),
     packs: createPacks(sql, lists, unknown),
     vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),

@@ -20,7 +20,7 @@ export interface UnknownNames {
   /** Whether SQL said lately that there is none. */
   has(name: string): boolean;
   /** Call before SQL is asked for the name; call what it gives when SQL said that there is none. */
-  asking(name: string): () => void;
+  startLookup(name: string): () => void;
   /** Call when something may have got a name: after a commit, before it is acknowledged. */
   forgetAll(): void;
   /** Look-ups under way when this calls are not to be shared with later requests. */
@@ -33,7 +33,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
   let epoch = 0;
   return {
     has: (name) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
-    asking: (name) => {
+    startLookup: (name) => {
       const [askedMs, askedIn] = [monotonicMs(), epoch];
       return () => {
         if (askedIn === epoch && name.length <= nameLengthMax) untilMs.set(name, askedMs + unknownMs);
@@ -49,10 +49,10 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
 };
 
 /** The names of one kind among all of them. */
-export const namesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
+export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
   ...unknown,
   has: (name) => unknown.has(`${kind} ${name}`),
-  asking: (name) => unknown.asking(`${kind} ${name}`),
+  startLookup: (name) => unknown.startLookup(`${kind} ${name}`),
 });
 
 /** Looks a name up: simultaneous look-ups of one name share one, and one of an unknown name costs nothing. */
@@ -66,7 +66,7 @@ export const createLookUp = <Found>(
   const underway = new Map<string, Promise<Found>>();
   unknown.whenForgotten(() => underway.clear());
   const start = (name: string): Promise<Found> => {
-    const isUnknown = unknown.asking(name);
+    const isUnknown = unknown.startLookup(name);
     const loading = load(name)
       .then((found) => {
         if (isNone(found)) isUnknown();

@@ -54,7 +54,7 @@ export interface LedgerStore extends Pool {
   /** Takes one in the background unless there is one that the hot store can be continued from. */
   protect(): void;
   /** Words for the operator when the database is damaged, else `null`. */
-  trouble(): string | null;
+  getLastError(): string | null;
   /** Takes a last snapshot, closes, and marks the folder as closed if that went well. Idempotent. */
   close(): Promise<void>;
 }
@@ -209,12 +209,12 @@ const restore = async (paths: FolderPaths, options: LedgerStoreOptions, why: str
     detail:
       `The database in ${paths.live} could not be used (${why}) and no sound snapshot was found in ` +
       `${paths.snapshots}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}. ` +
-      lostWords(options.dataDirectory),
+      describeLoss(options.dataDirectory),
   });
 };
 
 /** What is lost with the database, what is not, and what to do. */
-export const lostWords = (dataDirectory: string): string => {
+export const describeLoss = (dataDirectory: string): string => {
   const hot = join(dataDirectory, 'hot');
   const kept = existsSync(hot)
     ? `The counters (totals of stats, clicks and votes) are still in ${hot}. `
@@ -289,7 +289,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
       if (damage.isLasting() || isProtected(paths.snapshots)) return;
       snapshot().catch((error: unknown) => options.onWarning?.('the first snapshot failed', error));
     },
-    trouble: () => (damage.met() === '' ? null : damagedWords(paths, damage.met())),
+    getLastError: () => (damage.met() === '' ? null : damagedWords(paths, damage.met())),
     close: () => {
       closing ??= close();
       return closing;

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
-import { admitted, commonOptions, type Pool, type Sql } from '../sql/client.ts';
+import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
 import type { PackContents } from './copy.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 
@@ -150,7 +150,7 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
     throw error;
   }
   return superviseWorker(
-    { worker, ready, pool: admitted(connect(address, ready.port), 1), cleanUp },
+    { worker, ready, pool: createAdmittedPool(connect(address, ready.port), 1), cleanUp },
     options,
   );
 };

@@ -19,7 +19,7 @@ export interface BadLine {
   readonly text: string;
   readonly reason: string;
 }
-export interface Batch {
+export interface LineBatch {
   readonly records: NumberedRecord[];
   readonly badLines: BadLine[];
   /** Number of the last line looked at. */
@@ -29,13 +29,13 @@ export interface Batch {
 const batchLinesMax = 2_000;
 const batchCharactersMax = 4_000_000;
 
-const emptyBatch = (): Batch => ({ records: [], badLines: [], lastLine: 0 });
+const emptyBatch = (): LineBatch => ({ records: [], badLines: [], lastLine: 0 });
 
 /** Batches in the order of the lines. */
-export async function* batchesOf(
+export async function* splitBatches(
   groups: AsyncIterable<readonly SourceLine[]>,
   linesMax = batchLinesMax,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<LineBatch> {
   let batch = emptyBatch();
   let lines = 0;
   let characters = 0;
@@ -54,7 +54,7 @@ export async function* batchesOf(
   if (lines > 0) yield batch;
 }
 
-const addLine = (batch: Batch, { number, text, fault }: SourceLine): void => {
+const addLine = (batch: LineBatch, { number, text, fault }: SourceLine): void => {
   batch.lastLine = number;
   if (fault !== '') {
     batch.badLines.push({ line: number, text, reason: fault });
@@ -67,7 +67,7 @@ const addLine = (batch: Batch, { number, text, fault }: SourceLine): void => {
 };
 
 /** The same items, one made ahead of need. A failure ahead is thrown when its turn comes. */
-export async function* oneAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+export async function* prefetchOne<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
   const pull = (): Promise<Pulled<Item>> =>
     source.next().then(
       (result) => ({ result }),

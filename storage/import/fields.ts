@@ -13,8 +13,9 @@ export const optional = Type.Optional;
 /** A string that a function accepts, with the words for when it does not. */
 const checked = (accepts: (text: string) => boolean, words: string) =>
   Type.Refine(Type.String(), accepts, () => words);
-export const matching = (pattern: RegExp, words: string) => checked((text) => pattern.test(text), words);
-export const oneOf = <Word extends string>(words: readonly Word[]) =>
+export const createPatternField = (pattern: RegExp, words: string) =>
+  checked((text) => pattern.test(text), words);
+export const createChoiceField = <Word extends string>(words: readonly Word[]) =>
   Type.Unsafe<Word>(
     checked((text) => (words as readonly string[]).includes(text), `must be one of ${words.join(', ')}`),
   );
@@ -26,12 +27,15 @@ const codePointsWithin = (text: string, min: number, max: number): boolean => {
   for (const _ of text) count++;
   return count >= min && count <= max;
 };
-export const words = (min: number, max: number) =>
+export const createTextField = (min: number, max: number) =>
   checked((text) => codePointsWithin(text, min, max), `must have ${min} to ${max} characters`);
 
-export const id = matching(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
-export const platformId = matching(/^\d{15,20}$/, 'must be 15 to 20 digits');
-export const uuid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
+export const id = createPatternField(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
+export const platformId = createPatternField(/^\d{15,20}$/, 'must be 15 to 20 digits');
+export const uuid = createPatternField(
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'must be a UUID in lower case',
+);
 /** Also that the day exists: `Date` reads 30 February as 2 March, SQL refuses it. */
 const isTime = (text: string): boolean => {
   const ms = timeShape.test(text) ? Date.parse(text) : Number.NaN;
@@ -59,11 +63,11 @@ export const stat = Type.Refine(
   () => `must be an integer from 0 to ${statsIntegerMax}`,
 );
 
-export const tags = (min: number) =>
-  Type.Array(words(3, 30), { minItems: min, maxItems: 5, uniqueItems: true });
-export const flags = Type.Array(words(1, 64), { maxItems: 100 });
+export const createTagsField = (min: number) =>
+  Type.Array(createTextField(3, 30), { minItems: min, maxItems: 5, uniqueItems: true });
+export const flags = Type.Array(createTextField(1, 64), { maxItems: 100 });
 export const extraLinks = Type.Array(
-  Type.Object({ name: words(1, 64), value: httpsUrl }, { additionalProperties: false }),
+  Type.Object({ name: createTextField(1, 64), value: httpsUrl }, { additionalProperties: false }),
   {
     maxItems: 20,
   },

@@ -10,11 +10,11 @@ import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
-import { type BadLine, type Batch, batchesOf, oneAhead } from './batches.ts';
-import { fileLines, givenLines, measureFile, type SourceLine } from './lines.ts';
+import { type BadLine, type LineBatch, prefetchOne, splitBatches } from './batches.ts';
+import { groupLines, measureFile, readFileLines, type SourceLine } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
 import { recordKinds } from './schema.ts';
-import { type Counts, noCounts, writeBatch } from './write.ts';
+import { type Counts, createZeroCounts, writeBatch } from './write.ts';
 
 export interface ImportOptions {
   /** Writes bad lines to `<file>.rejected` (or drops them, for lines from a program) and goes on. */
@@ -86,7 +86,7 @@ export const importFile = async (
   const linesDone = await openProgress(sql, digest, lines);
   const rejects = options.skipBad ? openRejects(`${path}.rejected`, linesDone) : null;
   const run = makeRun({ sql, options, digest, rejects, linesTotal: lines }, linesDone);
-  return runImport(run, fileLines(path, linesDone));
+  return runImport(run, readFileLines(path, linesDone));
 };
 
 /** Imports lines made by a program: idempotent, not resumable. Ledger when it resolves. */
@@ -95,14 +95,14 @@ export const importLines = (
   lines: Iterable<string>,
   options: ImportOptions = {},
 ): Promise<ImportReport> =>
-  runImport(makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0), givenLines(lines));
+  runImport(makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0), groupLines(lines));
 
 const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter: number): Run => ({
   ...parts,
   partitions: createPartitions(parts.sql),
   now: parts.options.now ?? new Date().toISOString(),
   report: {
-    added: noCounts(),
+    added: createZeroCounts(),
     skipped: 0,
     rejected: 0,
     rejectedFile: '',
@@ -116,7 +116,7 @@ const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter
 const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { report, options } = run;
-  for await (const batch of oneAhead(batchesOf(lines, options.batchLines))) {
+  for await (const batch of prefetchOne(splitBatches(lines, options.batchLines))) {
     if (options.signal?.aborted) {
       report.interrupted = true;
       break;
@@ -148,7 +148,7 @@ const settleDown = async (sql: Sql): Promise<void> => {
   }
 };
 
-const runBatch = async (run: Run, batch: Batch): Promise<void> => {
+const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
   const { sql, report, options } = run;
   try {
     await run.partitions.prepare(voteTimes(batch));
@@ -173,12 +173,12 @@ const runBatch = async (run: Run, batch: Batch): Promise<void> => {
 };
 
 /** Votes go to the table of their month, which is made outside of the transaction that fills it. */
-const voteTimes = (batch: Batch): { atMs: number }[] =>
+const voteTimes = (batch: LineBatch): { atMs: number }[] =>
   batch.records.flatMap(({ record }) =>
     record.kind === 'vote' ? [{ atMs: Date.parse(record.created_at) }] : [],
   );
 
-const withText = (batch: Batch, fault: { line: number; reason: string }): BadLine => ({
+const withText = (batch: LineBatch, fault: { line: number; reason: string }): BadLine => ({
   ...fault,
   text: batch.records.find((entry) => entry.line === fault.line)?.text ?? '',
 });

@@ -45,7 +45,7 @@ export const measureFile = async (path: string): Promise<FileMeasure> => {
 };
 
 /** The lines of a file after the first `skip`, in groups as they are read. */
-export async function* fileLines(path: string, skip: number): AsyncGenerator<SourceLine[]> {
+export async function* readFileLines(path: string, skip: number): AsyncGenerator<SourceLine[]> {
   const splitter = new LineSplitter(skip);
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
     yield splitter.push(chunk as Buffer);
@@ -54,7 +54,7 @@ export async function* fileLines(path: string, skip: number): AsyncGenerator<Sou
 }
 
 /** Lines made by a program, in groups. */
-export async function* givenLines(texts: Iterable<string>): AsyncGenerator<SourceLine[]> {
+export async function* groupLines(texts: Iterable<string>): AsyncGenerator<SourceLine[]> {
   let group: SourceLine[] = [];
   let number = 0;
   for (const text of texts) {

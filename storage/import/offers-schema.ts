@@ -3,7 +3,17 @@
  * reserved words. Lengths are those of the operator's own operations.
  */
 import Type, { type Static } from 'typebox';
-import { id, matching, oneOf, optional, record, tags, time, uuid, words } from './fields.ts';
+import {
+  createChoiceField,
+  createPatternField,
+  createTagsField,
+  createTextField,
+  id,
+  optional,
+  record,
+  time,
+  uuid,
+} from './fields.ts';
 
 export const offerKinds = [
   'tier',
@@ -17,7 +27,7 @@ export const offerKinds = [
 ] as const;
 export type OfferKind = (typeof offerKinds)[number];
 
-const slug = matching(
+const slug = createPatternField(
   /^[a-z0-9][a-z0-9_-]{0,63}$/,
   'must be 1 to 64 characters of a-z, 0-9, "-" and "_", the first a letter or digit',
 );
@@ -25,8 +35,8 @@ const flag = optional(Type.Boolean());
 const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
 const hours = optional(whole(0, 876_000));
 const cents = Type.Number({ minimum: 0, maximum: 1e12 });
-const names = optional(Type.Array(words(1, 128), { maxItems: 200, uniqueItems: true }));
-const sort = oneOf(['bot', 'server']);
+const names = optional(Type.Array(createTextField(1, 128), { maxItems: 200, uniqueItems: true }));
+const sort = createChoiceField(['bot', 'server']);
 const targetTypes = optional(Type.Array(sort, { maxItems: 2, uniqueItems: true }));
 /** Who wrote a row of the shop, where a user did, and when. */
 const history = {
@@ -38,9 +48,9 @@ const history = {
 
 const question = record({
   id: slug,
-  question: words(1, 300),
-  paragraph: optional(words(0, 2_000)),
-  placeholder: optional(words(0, 300)),
+  question: createTextField(1, 300),
+  paragraph: optional(createTextField(0, 2_000)),
+  placeholder: optional(createTextField(0, 300)),
   short: flag,
 });
 const questions = Type.Array(question, { minItems: 1, maxItems: 50 });
@@ -58,17 +68,17 @@ export const offerSchemas = {
   benefit: record({
     kind: Type.Literal('benefit'),
     id: slug,
-    name: words(1, 100),
-    description: optional(words(0, 2_000)),
+    name: createTextField(1, 100),
+    description: optional(createTextField(0, 2_000)),
     target_types: targetTypes,
     ...history,
   }),
   item: record({
     kind: Type.Literal('item'),
     id: slug,
-    name: words(1, 100),
+    name: createTextField(1, 100),
     cents,
-    description: optional(words(0, 2_000)),
+    description: optional(createTextField(0, 2_000)),
     duration: hours,
     benefits: names,
     target_types: targetTypes,
@@ -77,7 +87,7 @@ export const offerSchemas = {
   coupon: record({
     kind: Type.Literal('coupon'),
     id: slug,
-    code: words(1, 64),
+    code: createTextField(1, 64),
     cents,
     public: flag,
     usable: flag,
@@ -92,11 +102,11 @@ export const offerSchemas = {
   }),
   post: record({
     kind: Type.Literal('post'),
-    slug: matching(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 characters of a-z, 0-9 and "-"'),
-    title: words(1, 200),
-    description: optional(words(0, 500)),
-    content: words(1, 200_000),
-    tags: optional(tags(0)),
+    slug: createPatternField(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 characters of a-z, 0-9 and "-"'),
+    title: createTextField(1, 200),
+    description: optional(createTextField(0, 500)),
+    content: createTextField(1, 200_000),
+    tags: optional(createTagsField(0)),
     author: id,
     draft: flag,
     created_at: optional(time),
@@ -104,9 +114,9 @@ export const offerSchemas = {
   position: record({
     kind: Type.Literal('position'),
     id: slug,
-    name: words(1, 100),
+    name: createTextField(1, 100),
     ordinal: optional(whole(0, 1_000_000)),
-    info: optional(words(0, 4_000)),
+    info: optional(createTextField(0, 4_000)),
     tags: names,
     questions,
     closed: flag,
@@ -119,15 +129,15 @@ export const offerSchemas = {
     user_id: id,
     position: slug,
     questions,
-    answers: Type.Record(Type.String(), words(0, 10_000)),
-    state: oneOf(['pending', 'approved', 'denied']),
-    review_feedback: optional(words(0, 4_000)),
+    answers: Type.Record(Type.String(), createTextField(0, 10_000)),
+    state: createChoiceField(['pending', 'approved', 'denied']),
+    review_feedback: optional(createTextField(0, 4_000)),
     created_at: time,
     reviewed_at: optional(time),
   }),
   word: record({
     kind: Type.Literal('word'),
-    word: words(2, 32),
+    word: createTextField(2, 32),
     created_at: optional(time),
   }),
 };

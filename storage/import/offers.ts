@@ -9,7 +9,7 @@ import { canRequest, type Question } from '../../engine/rules/applications.ts';
 import type { Transaction } from '../sql/client.ts';
 import { type OfferKind, type OfferOf, type OfferRecord, offerKinds } from './offers-schema.ts';
 import type { Fault } from './plan.ts';
-import { insertOf, json, type TableRows, textArray, type Wanted } from './rows.ts';
+import { buildInsert, type TableRows, toJson, toTextArray, type Wanted } from './rows.ts';
 
 export interface NumberedOffer {
   readonly line: number;
@@ -57,7 +57,7 @@ const insert = async (
   rows: readonly OfferRecord[],
 ): Promise<void> => {
   if (rows.length === 0) return;
-  const { text, parameters } = insertOf(table, rows);
+  const { text, parameters } = buildInsert(table, rows);
   await sql.unsafe(text, parameters, { prepare: true });
 };
 
@@ -87,7 +87,7 @@ const newOf = async (
   const keys = given.map(({ record }) => keyOf(record));
   const rows = await sql<{ key: string }[]>`
     select ${sql(column)}::text as key from ${sql(table)}
-    where ${sql(column)}::text = any(${textArray(keys)}::text[])`;
+    where ${sql(column)}::text = any(${toTextArray(keys)}::text[])`;
   const there = new Set(rows.map(({ key }) => key));
   const fresh = given.filter(({ record }) => {
     const isNew = !there.has(keyOf(record));
@@ -131,7 +131,7 @@ type ShopRecord = OfferOf<'benefit'> | OfferOf<'item'> | OfferOf<'coupon'>;
 
 const shopColumns = ({ now }: Wanted): TableRows<ShopRecord>['columns'] => [
   { name: 'id', type: 'text', value: (r) => r.id },
-  { name: 'target_types', type: 'text', cast: 'text[]', value: (r) => textArray(r.target_types ?? []) },
+  { name: 'target_types', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.target_types ?? []) },
   { name: 'created_by', type: 'text', value: (r) => r.created_by },
   { name: 'updated_by', type: 'text', value: (r) => r.updated_by },
   { name: 'created_at', type: 'timestamptz', value: (r) => r.created_at ?? now },
@@ -159,7 +159,7 @@ const tables = (wanted: Wanted): Tables => ({
       { name: 'title', type: 'text', value: (r) => r.title },
       { name: 'description', type: 'text', value: (r) => r.description ?? '' },
       { name: 'content', type: 'text', value: (r) => r.content },
-      { name: 'tags', type: 'text', cast: 'text[]', value: (r) => textArray(r.tags ?? []) },
+      { name: 'tags', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.tags ?? []) },
       { name: 'author_id', type: 'text', value: (r) => r.author },
       { name: 'draft', type: 'boolean', value: (r) => r.draft ?? false },
       { name: 'created_at', type: 'timestamptz', value: (r) => r.created_at ?? wanted.now },
@@ -191,7 +191,7 @@ const shopTables = (wanted: Wanted): Pick<Tables, 'benefit' | 'item' | 'coupon'>
       { name: 'description', type: 'text', value: (r) => r.description ?? '' },
       { name: 'cents', type: 'numeric', value: (r) => r.cents },
       { name: 'duration_hours', type: 'integer', value: (r) => r.duration ?? 0 },
-      { name: 'benefits', type: 'text', cast: 'text[]', value: (r) => textArray(r.benefits ?? []) },
+      { name: 'benefits', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.benefits ?? []) },
     ],
   },
   coupon: {
@@ -205,14 +205,19 @@ const shopTables = (wanted: Wanted): Pick<Tables, 'benefit' | 'item' | 'coupon'>
       { name: 'expiry_hours', type: 'integer', value: (r) => r.expiry ?? 0 },
       { name: 'max_uses', type: 'integer', value: (r) => r.max_uses ?? 0 },
       { name: 'reuse_wait_hours', type: 'integer', value: (r) => r.reuse_wait_duration ?? 0 },
-      { name: 'allowed_users', type: 'text', cast: 'text[]', value: (r) => textArray(r.allowed_users ?? []) },
+      {
+        name: 'allowed_users',
+        type: 'text',
+        cast: 'text[]',
+        value: (r) => toTextArray(r.allowed_users ?? []),
+      },
       {
         name: 'applicable_items',
         type: 'text',
         cast: 'text[]',
-        value: (r) => textArray(r.applicable_items ?? []),
+        value: (r) => toTextArray(r.applicable_items ?? []),
       },
-      { name: 'requirements', type: 'text', cast: 'text[]', value: (r) => textArray(r.requirements ?? []) },
+      { name: 'requirements', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.requirements ?? []) },
     ],
   },
 });
@@ -225,8 +230,8 @@ const peopleTables = ({ now }: Wanted): Pick<Tables, 'position' | 'application'>
       { name: 'ordinal', type: 'integer', value: (r) => r.ordinal ?? 0 },
       { name: 'name', type: 'text', value: (r) => r.name },
       { name: 'info', type: 'text', value: (r) => r.info ?? '' },
-      { name: 'tags', type: 'text', cast: 'text[]', value: (r) => textArray(r.tags ?? []) },
-      { name: 'questions', type: 'text', cast: 'jsonb', value: (r) => json(r.questions.map(questionOf)) },
+      { name: 'tags', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.tags ?? []) },
+      { name: 'questions', type: 'text', cast: 'jsonb', value: (r) => toJson(r.questions.map(questionOf)) },
       { name: 'closed', type: 'boolean', value: (r) => r.closed ?? false },
       { name: 'hidden', type: 'boolean', value: (r) => r.hidden ?? false },
       { name: 'cooldown_hours', type: 'integer', value: (r) => r.cooldown ?? 0 },
@@ -238,8 +243,8 @@ const peopleTables = ({ now }: Wanted): Pick<Tables, 'position' | 'application'>
       { name: 'app_id', type: 'uuid', value: (r) => r.app_id },
       { name: 'user_id', type: 'text', value: (r) => r.user_id },
       { name: 'position', type: 'text', value: (r) => r.position },
-      { name: 'questions', type: 'text', cast: 'jsonb', value: (r) => json(r.questions.map(questionOf)) },
-      { name: 'answers', type: 'text', cast: 'jsonb', value: (r) => json(r.answers) },
+      { name: 'questions', type: 'text', cast: 'jsonb', value: (r) => toJson(r.questions.map(questionOf)) },
+      { name: 'answers', type: 'text', cast: 'jsonb', value: (r) => toJson(r.answers) },
       { name: 'state', type: 'text', value: (r) => r.state },
       { name: 'review_feedback', type: 'text', value: (r) => r.review_feedback ?? '' },
       { name: 'created_at', type: 'timestamptz', value: (r) => r.created_at ?? now },

@@ -11,7 +11,7 @@ import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.
 import type { Transaction } from '../sql/client.ts';
 import type { NumberedRecord } from './batches.ts';
 import type { Listing, Plan } from './plan.ts';
-import { textArray } from './rows.ts';
+import { toTextArray } from './rows.ts';
 import type {
   BotRecord,
   DirectoryRecord,
@@ -70,7 +70,7 @@ export const planBatch = async (sql: Transaction, records: readonly DirectoryEnt
 const keyOf = (kind: AnyKind, id: string): string => `${kind}:${id}`;
 
 /** The id of an entity record, whatever its field is called. */
-export const idOf = (record: EntityRecord): string => {
+export const getRecordId = (record: EntityRecord): string => {
   if (record.kind === 'bot') return record.bot_id;
   if (record.kind === 'server') return record.server_id;
   return record.kind === 'pack' ? record.url : record.id;
@@ -87,7 +87,7 @@ const namedIn = (records: readonly DirectoryEntry[]): Map<AnyKind, Set<string>> 
   for (const { record } of records) {
     for (const [kind, id] of referencesOf(record)) add(kind, id);
     if (record.kind === 'user') add('user', record.id);
-    else if (record.kind !== 'vote' && record.kind !== 'session') add(record.kind, idOf(record));
+    else if (record.kind !== 'vote' && record.kind !== 'session') add(record.kind, getRecordId(record));
     if (record.kind === 'bot') add('user', record.bot_id);
   }
   return named;
@@ -132,7 +132,7 @@ const lookUpIds = async (
   known: Known,
   named: { kind: AnyKind; ids: Set<string> },
 ): Promise<void> => {
-  const ids = textArray([...named.ids]);
+  const ids = toTextArray([...named.ids]);
   if (named.kind === 'user') {
     const rows = await sql<{ id: string; name: string }[]>`
       select id, coalesce(nullif(display_name, ''), username) as name
@@ -157,7 +157,7 @@ const clientOf = (record: BotRecord): string => record.client_id ?? record.bot_i
 const lookUpClients = async (sql: Transaction, known: Known, clients: string[]): Promise<void> => {
   if (clients.length === 0) return;
   const rows = await sql<{ client_id: string; bot_id: string }[]>`
-    select client_id, bot_id from bots where client_id = any(${textArray(clients)}::text[])`;
+    select client_id, bot_id from bots where client_id = any(${toTextArray(clients)}::text[])`;
   for (const row of rows) known.clientOwners.set(row.client_id, row.bot_id);
 };
 
@@ -204,7 +204,7 @@ const takeEntity = (
   taken: { line: number; record: EntityRecord },
 ): string | null => {
   const { line, record } = taken;
-  const id = idOf(record);
+  const id = getRecordId(record);
   const key = keyOf(record.kind, id);
   if (known.present.has(key)) {
     plan.skipped++;
@@ -280,7 +280,7 @@ const assignVanities = async (sql: Transaction, plan: Plan, known: Known): Promi
 const takenCodes = async (sql: Transaction, codes: readonly string[]): Promise<Set<string>> => {
   if (codes.length === 0) return new Set();
   const rows = await sql<{ code: string }[]>`
-    select code from vanity where code = any(${textArray(codes)}::text[])`;
+    select code from vanity where code = any(${toTextArray(codes)}::text[])`;
   return new Set(rows.map((row) => row.code));
 };
 

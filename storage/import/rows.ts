@@ -36,7 +36,7 @@ export interface TableRows<Row> {
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
 /** A Postgres array literal of texts. */
-export const textArray = (texts: readonly string[]): string => `{${texts.map(quoted).join(',')}}`;
+export const toTextArray = (texts: readonly string[]): string => `{${texts.map(quoted).join(',')}}`;
 
 const arrayLiteral = <Row>(column: Column<Row>, rows: readonly Row[]): string => {
   const isText = column.type === 'text';
@@ -54,7 +54,7 @@ export interface Insert {
 }
 
 /** The statement and its parameters; the text depends on the table alone, so that it is prepared once. */
-export const insertOf = <Row>(table: TableRows<Row>, rows: readonly Row[]): Insert => {
+export const buildInsert = <Row>(table: TableRows<Row>, rows: readonly Row[]): Insert => {
   const names = table.columns.map((column) => column.name);
   const unfolded = table.columns.map((column, index) => `$${index + 1}::${column.type}[]`);
   const selected = table.columns.map((column) =>
@@ -67,7 +67,7 @@ export const insertOf = <Row>(table: TableRows<Row>, rows: readonly Row[]): Inse
   return { text, parameters: table.columns.map((column) => arrayLiteral(column, rows)) };
 };
 
-export const json = (value: unknown): string => JSON.stringify(value);
+export const toJson = (value: unknown): string => JSON.stringify(value);
 
 /** A UUID that is the same for the same words, so that a vote without one is not counted in twice. */
 const uuidOf = (...parts: readonly (string | number)[]): string => {
@@ -81,7 +81,7 @@ export interface Wanted {
   readonly now: string;
 }
 
-export const userRows = ({ now }: Wanted): TableRows<UserRecord> => ({
+export const buildUserTable = ({ now }: Wanted): TableRows<UserRecord> => ({
   table: 'users',
   ignoreConflicts: true,
   columns: [
@@ -90,8 +90,8 @@ export const userRows = ({ now }: Wanted): TableRows<UserRecord> => ({
     { name: 'display_name', type: 'text', value: (r) => r.display_name ?? r.username },
     { name: 'avatar', type: 'text', value: (r) => r.avatar ?? '' },
     { name: 'bot', type: 'boolean', value: (r) => r.bot ?? false },
-    { name: 'flags', type: 'text', cast: 'text[]', value: (r) => textArray(r.flags ?? []) },
-    { name: 'extra_data', type: 'text', cast: 'jsonb', value: (r) => json(r.extra_data ?? {}) },
+    { name: 'flags', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.flags ?? []) },
+    { name: 'extra_data', type: 'text', cast: 'jsonb', value: (r) => toJson(r.extra_data ?? {}) },
     { name: 'status', type: 'text', value: (r) => r.status ?? 'offline' },
     { name: 'banned', type: 'boolean', value: (r) => r.banned ?? false },
     { name: 'vote_banned', type: 'boolean', value: (r) => r.vote_banned ?? false },
@@ -133,7 +133,7 @@ export interface Addressed<Kind extends TeamRecord | ServerRecord | BotRecord> e
   readonly itag: string;
   readonly vanityRef: string;
 }
-export const addressed = <Kind extends TeamRecord | ServerRecord | BotRecord>(
+export const toAddressed = <Kind extends TeamRecord | ServerRecord | BotRecord>(
   listing: Listing<Kind>,
 ): Addressed<Kind> => ({
   ...listing,
@@ -141,7 +141,7 @@ export const addressed = <Kind extends TeamRecord | ServerRecord | BotRecord>(
   vanityRef: listing.record.vanity_ref ?? uuidv7(),
 });
 
-export const vanityRows = ({ now }: Wanted): TableRows<Addressed<Named['record']>> => ({
+export const buildVanityTable = ({ now }: Wanted): TableRows<Addressed<Named['record']>> => ({
   table: 'vanity',
   columns: [
     { name: 'itag', type: 'uuid', value: (l) => l.vanityRef },
@@ -159,8 +159,8 @@ const commonColumns = <Kind extends TeamRecord | ServerRecord | BotRecord>(
   { name: 'incarnation', type: 'bigint', value: (l) => l.incarnation },
   { name: 'itag', type: 'uuid', value: (l) => l.itag },
   { name: 'vanity_ref', type: 'uuid', value: (l) => l.vanityRef },
-  { name: 'tags', type: 'text', cast: 'text[]', value: (l) => textArray(l.record.tags ?? []) },
-  { name: 'extra_links', type: 'text', cast: 'jsonb', value: (l) => json(l.record.extra_links ?? []) },
+  { name: 'tags', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.tags ?? []) },
+  { name: 'extra_links', type: 'text', cast: 'jsonb', value: (l) => toJson(l.record.extra_links ?? []) },
   { name: 'nsfw', type: 'boolean', value: (l) => l.record.nsfw ?? false },
   { name: 'vote_banned', type: 'boolean', value: (l) => l.record.vote_banned ?? false },
   { name: 'created_at', type: 'timestamptz', value: (l) => l.record.created_at ?? now },
@@ -171,7 +171,7 @@ const commonColumns = <Kind extends TeamRecord | ServerRecord | BotRecord>(
   },
 ];
 
-export const teamRows = ({ now }: Wanted): TableRows<Addressed<TeamRecord>> => ({
+export const buildTeamTable = ({ now }: Wanted): TableRows<Addressed<TeamRecord>> => ({
   table: 'teams',
   columns: [
     ...commonColumns<TeamRecord>(now),
@@ -182,20 +182,20 @@ export const teamRows = ({ now }: Wanted): TableRows<Addressed<TeamRecord>> => (
   ],
 });
 
-export interface Membership {
+export interface TeamMembership {
   readonly team: Listing<TeamRecord>;
   readonly member: TeamRecord['members'][number];
 }
-export const memberRows = ({ now }: Wanted): TableRows<Membership> => ({
+export const buildMemberTable = ({ now }: Wanted): TableRows<TeamMembership> => ({
   table: 'team_members',
   columns: [
     { name: 'team_id', type: 'text', value: (m) => m.team.id },
     { name: 'user_id', type: 'text', value: (m) => m.member.user_id },
     { name: 'itag', type: 'uuid', value: (m) => m.member.itag ?? uuidv7() },
-    { name: 'permissions', type: 'text', cast: 'text[]', value: (m) => textArray(m.member.perms) },
+    { name: 'permissions', type: 'text', cast: 'text[]', value: (m) => toTextArray(m.member.perms) },
     { name: 'data_holder', type: 'boolean', value: (m) => m.member.data_holder ?? false },
     { name: 'mentionable', type: 'boolean', value: (m) => m.member.mentionable ?? false },
-    { name: 'flags', type: 'text', cast: 'text[]', value: (m) => textArray(m.member.flags ?? []) },
+    { name: 'flags', type: 'text', cast: 'text[]', value: (m) => toTextArray(m.member.flags ?? []) },
     { name: 'service', type: 'text', value: (m) => m.member.service ?? 'operator' },
     {
       name: 'created_at',
@@ -210,7 +210,7 @@ const premiumColumns = <Kind extends ServerRecord | BotRecord>(): Column<Address
   { name: 'premium_period_hours', type: 'integer', value: (l) => l.record.premium_period_length ?? 0 },
 ];
 
-export const serverRows = ({ now }: Wanted): TableRows<Addressed<ServerRecord>> => ({
+export const buildServerTable = ({ now }: Wanted): TableRows<Addressed<ServerRecord>> => ({
   table: 'servers',
   columns: [
     ...commonColumns<ServerRecord>(now),
@@ -237,7 +237,7 @@ const listedSince = (record: BotRecord, now: string): string | null => {
   return isListed(record.type) ? now : null;
 };
 
-export const botRows = ({ now }: Wanted): TableRows<Addressed<BotRecord>> => ({
+export const buildBotTable = ({ now }: Wanted): TableRows<Addressed<BotRecord>> => ({
   table: 'bots',
   columns: [
     ...commonColumns<BotRecord>(now),
@@ -263,7 +263,7 @@ export const botRows = ({ now }: Wanted): TableRows<Addressed<BotRecord>> => ({
   ],
 });
 
-export const packRows = ({ now }: Wanted): TableRows<Listing<PackRecord>> => ({
+export const buildPackTable = ({ now }: Wanted): TableRows<Listing<PackRecord>> => ({
   table: 'packs',
   columns: [
     { name: 'url', type: 'text', value: (l) => l.id },
@@ -271,9 +271,14 @@ export const packRows = ({ now }: Wanted): TableRows<Listing<PackRecord>> => ({
     { name: 'owner_id', type: 'text', value: (l) => l.record.owner },
     { name: 'name', type: 'text', value: (l) => l.record.name },
     { name: 'short', type: 'text', value: (l) => l.record.short },
-    { name: 'tags', type: 'text', cast: 'text[]', value: (l) => textArray(l.record.tags) },
-    { name: 'bot_ids', type: 'text', cast: 'text[]', value: (l) => textArray(l.record.bot_ids ?? []) },
-    { name: 'server_ids', type: 'text', cast: 'text[]', value: (l) => textArray(l.record.server_ids ?? []) },
+    { name: 'tags', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.tags) },
+    { name: 'bot_ids', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.bot_ids ?? []) },
+    {
+      name: 'server_ids',
+      type: 'text',
+      cast: 'text[]',
+      value: (l) => toTextArray(l.record.server_ids ?? []),
+    },
     { name: 'vote_banned', type: 'boolean', value: (l) => l.record.vote_banned ?? false },
     { name: 'created_at', type: 'timestamptz', value: (l) => l.record.created_at ?? now },
   ],
@@ -304,7 +309,7 @@ export const voteRows: TableRows<Placed<VoteRecord>> = {
   ],
 };
 
-export const sessionRows = ({ now }: Wanted): TableRows<SessionRecord> => ({
+export const buildSessionTable = ({ now }: Wanted): TableRows<SessionRecord> => ({
   table: 'sessions',
   ignoreConflicts: true,
   columns: [
@@ -313,7 +318,7 @@ export const sessionRows = ({ now }: Wanted): TableRows<SessionRecord> => ({
     { name: 'target_id', type: 'text', value: (r) => r.target_id },
     { name: 'type', type: 'text', value: (r) => r.type },
     { name: 'name', type: 'text', value: (r) => r.name },
-    { name: 'perm_limits', type: 'text', cast: 'text[]', value: (r) => textArray(r.perm_limits ?? []) },
+    { name: 'perm_limits', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.perm_limits ?? []) },
     { name: 'token_hash', type: 'text', cast: 'bytea', value: (r) => `\\x${r.token_hash}` },
     { name: 'minted_by', type: 'text', value: (r) => r.minted_by ?? '' },
     { name: 'created_at', type: 'timestamptz', value: (r) => r.created_at ?? now },

@@ -12,22 +12,22 @@ import { limits } from '../../engine/limits.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import {
   count,
+  createChoiceField,
+  createPatternField,
+  createTagsField,
+  createTextField,
   extraLinks,
   flags,
   httpsUrl,
   id,
-  matching,
-  oneOf,
   optional,
   permissions,
   platformId,
   record,
   stat,
-  tags,
   time,
   uuid,
   vanity,
-  words,
 } from './fields.ts';
 import { type OfferRecord, offerKinds, offerSchemas } from './offers-schema.ts';
 
@@ -43,16 +43,16 @@ export const recordKinds = [
 ] as const;
 export type RecordKind = (typeof recordKinds)[number];
 
-const listType = oneOf(['pending', 'approved', 'certified', 'denied']);
-const service = oneOf(['api', 'operator']);
+const listType = createChoiceField(['pending', 'approved', 'certified', 'denied']);
+const service = createChoiceField(['api', 'operator']);
 
 const personFields = {
-  username: words(1, 64),
-  display_name: optional(words(0, 64)),
-  avatar: optional(words(0, 512)),
+  username: createTextField(1, 64),
+  display_name: optional(createTextField(0, 64)),
+  avatar: optional(createTextField(0, 512)),
   flags: optional(flags),
   extra_data: optional(Type.Record(Type.String(), Type.Unknown())),
-  status: optional(oneOf(presenceStatuses)),
+  status: optional(createChoiceField(presenceStatuses)),
 };
 
 /** Opening totals: they are taken to include the votes of the same file. */
@@ -69,7 +69,7 @@ const premium = {
 };
 const identity = { itag: optional(uuid), vanity: optional(vanity), vanity_ref: optional(uuid) };
 const listing = {
-  tags: tags(1),
+  tags: createTagsField(1),
   extra_links: optional(extraLinks),
   nsfw: optional(Type.Boolean()),
   vote_banned: optional(Type.Boolean()),
@@ -101,12 +101,12 @@ export const recordSchemas = {
   team: record({
     kind: Type.Literal('team'),
     id,
-    name: words(3, 32),
-    short: optional(words(0, 150)),
+    name: createTextField(3, 32),
+    short: optional(createTextField(0, 150)),
     service: optional(service),
     ...identity,
     ...listing,
-    tags: optional(tags(0)),
+    tags: optional(createTagsField(0)),
     members: Type.Array(member, { minItems: 1, maxItems: 200 }),
     clicks: optional(count),
     ...voteTotals,
@@ -116,11 +116,11 @@ export const recordSchemas = {
     server_id: platformId,
     team_owner: id,
     type: optional(listType),
-    state: optional(oneOf(['public', 'private', 'unlisted'])),
-    name: words(1, 100),
-    avatar: optional(words(0, 512)),
-    short: words(30, 150),
-    long: optional(words(0, 65_536)),
+    state: optional(createChoiceField(['public', 'private', 'unlisted'])),
+    name: createTextField(1, 100),
+    avatar: optional(createTextField(0, 512)),
+    short: createTextField(30, 150),
+    long: optional(createTextField(0, 65_536)),
     invite: optional(Type.Union([Type.Literal(''), httpsUrl])),
     total_members: optional(count),
     online_members: optional(count),
@@ -138,16 +138,16 @@ export const recordSchemas = {
     team_owner: optional(id),
     user: optional(record(personFields)),
     type: optional(listType),
-    library: words(1, 50),
-    prefix: words(1, 10),
-    short: words(30, 150),
-    long: words(500, 65_536),
+    library: createTextField(1, 50),
+    prefix: createTextField(1, 10),
+    short: createTextField(30, 150),
+    long: createTextField(500, 65_536),
     invite: httpsUrl,
     captcha_opt_out: optional(Type.Boolean()),
-    approval_note: optional(words(0, 4096)),
-    cert_reason: optional(words(0, 4096)),
-    staff_note: optional(Type.Union([Type.Null(), words(0, 512)])),
-    claimed_by: optional(words(0, 64)),
+    approval_note: optional(createTextField(0, 4096)),
+    cert_reason: optional(createTextField(0, 4096)),
+    staff_note: optional(Type.Union([Type.Null(), createTextField(0, 512)])),
+    claimed_by: optional(createTextField(0, 64)),
     last_claimed: optional(time),
     last_japi_update: optional(time),
     listed_since: optional(Type.Union([Type.Null(), time])),
@@ -160,7 +160,7 @@ export const recordSchemas = {
     shards: optional(stat),
     users: optional(stat),
     shard_list: optional(Type.Array(stat, { maxItems: limits.shardListEntriesMax })),
-    status: optional(Type.Union([Type.Literal(''), oneOf(presenceStatuses)])),
+    status: optional(Type.Union([Type.Literal(''), createChoiceField(presenceStatuses)])),
     last_stats_post: optional(time),
     uptime: optional(count),
     total_uptime: optional(count),
@@ -168,11 +168,11 @@ export const recordSchemas = {
   }),
   pack: record({
     kind: Type.Literal('pack'),
-    url: matching(/^[a-z0-9-]{3,20}$/, 'must be 3 to 20 characters of a-z, 0-9 and "-"'),
+    url: createPatternField(/^[a-z0-9-]{3,20}$/, 'must be 3 to 20 characters of a-z, 0-9 and "-"'),
     owner: id,
-    name: words(3, 20),
-    short: words(10, 100),
-    tags: tags(1),
+    name: createTextField(3, 20),
+    short: createTextField(10, 100),
+    tags: createTagsField(1),
     bot_ids: optional(Type.Array(platformId, { maxItems: 10, uniqueItems: true })),
     server_ids: optional(Type.Array(platformId, { maxItems: 10, uniqueItems: true })),
     vote_banned: optional(Type.Boolean()),
@@ -183,7 +183,7 @@ export const recordSchemas = {
   vote: record({
     kind: Type.Literal('vote'),
     itag: optional(uuid),
-    target_type: oneOf(entityKinds),
+    target_type: createChoiceField(entityKinds),
     target_id: id,
     author: id,
     upvote: Type.Boolean(),
@@ -191,7 +191,7 @@ export const recordSchemas = {
     vote_num: optional(Type.Integer({ minimum: 0, maximum: 100 })),
     immutable: optional(Type.Boolean()),
     void: optional(Type.Boolean()),
-    void_reason: optional(words(0, 64)),
+    void_reason: optional(createTextField(0, 64)),
     voided_at: optional(time),
     credit_redeem: optional(uuid),
     former: optional(Type.Boolean()),
@@ -199,13 +199,16 @@ export const recordSchemas = {
   session: record({
     kind: Type.Literal('session'),
     id: optional(uuid),
-    target_type: oneOf(tokenKinds),
+    target_type: createChoiceField(tokenKinds),
     target_id: id,
-    type: oneOf(['login', 'api']),
-    name: words(0, 64),
+    type: createChoiceField(['login', 'api']),
+    name: createTextField(0, 64),
     perm_limits: optional(permissions),
-    token_hash: matching(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the token in 64 hexadecimal digits'),
-    minted_by: optional(words(0, 64)),
+    token_hash: createPatternField(
+      /^[0-9a-f]{64}$/,
+      'must be the SHA-256 of the token in 64 hexadecimal digits',
+    ),
+    minted_by: optional(createTextField(0, 64)),
     created_at: optional(time),
     expiry: time,
   }),

@@ -13,24 +13,25 @@ import { isOffer, type OfferKind } from './offers-schema.ts';
 import type { Fault, Listing, Plan } from './plan.ts';
 import { planBatch } from './resolve.ts';
 import {
-  addressed,
-  botRows,
-  insertOf,
-  memberRows,
-  packRows,
-  serverRows,
-  sessionRows,
+  buildBotTable,
+  buildInsert,
+  buildMemberTable,
+  buildPackTable,
+  buildServerTable,
+  buildSessionTable,
+  buildTeamTable,
+  buildUserTable,
+  buildVanityTable,
   type TableRows,
-  teamRows,
+  toAddressed,
   totalsRows,
-  userRows,
-  vanityRows,
   voteRows,
 } from './rows.ts';
 import { type DirectoryRecord, type RecordKind, recordKinds } from './schema.ts';
 
 export type Counts = Record<RecordKind, number>;
-export const noCounts = (): Counts => Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
+export const createZeroCounts = (): Counts =>
+  Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
 
 export interface Written {
   /** Rows added, by kind of record. */
@@ -46,7 +47,7 @@ export const writeBatch = async (
   records: readonly NumberedRecord[],
   now: string,
 ): Promise<Written> => {
-  const written: Written = { added: noCounts(), skipped: 0, faults: [] };
+  const written: Written = { added: createZeroCounts(), skipped: 0, faults: [] };
   const open: (readonly NumberedRecord[])[] = records.length > 0 ? [records] : [];
   for (let part = open.pop(); part; part = open.pop()) {
     const refusal = await tryPart(sql, { part, now, written });
@@ -91,24 +92,24 @@ const isOfDirectory = (entry: NumberedRecord): entry is NumberedRecord & { recor
   !isOffer(entry.record);
 
 const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Omit<Counts, OfferKind>> => {
-  const teams = plan.teams.map(addressed);
-  const servers = plan.servers.map(addressed);
-  const bots = plan.bots.map(addressed);
+  const teams = plan.teams.map(toAddressed);
+  const servers = plan.servers.map(toAddressed);
+  const bots = plan.bots.map(toAddressed);
   const listings: Listing[] = [...teams, ...servers, ...bots, ...plan.packs];
   const members = plan.teams.flatMap((team) => team.record.members.map((member) => ({ team, member })));
   const wanted = { now };
   // Sent in one go: a transaction has one connection, which runs them in this order.
   const [user, , , team, , server, bot, pack, vote, session] = await Promise.all([
-    insert(sql, userRows(wanted), plan.users),
+    insert(sql, buildUserTable(wanted), plan.users),
     insert(sql, totalsRows, listings),
-    insert(sql, vanityRows(wanted), [...teams, ...servers, ...bots]),
-    insert(sql, teamRows(wanted), teams),
-    insert(sql, memberRows(wanted), members),
-    insert(sql, serverRows(wanted), servers),
-    insert(sql, botRows(wanted), bots),
-    insert(sql, packRows(wanted), plan.packs),
+    insert(sql, buildVanityTable(wanted), [...teams, ...servers, ...bots]),
+    insert(sql, buildTeamTable(wanted), teams),
+    insert(sql, buildMemberTable(wanted), members),
+    insert(sql, buildServerTable(wanted), servers),
+    insert(sql, buildBotTable(wanted), bots),
+    insert(sql, buildPackTable(wanted), plan.packs),
     insert(sql, voteRows, plan.votes),
-    insert(sql, sessionRows(wanted), plan.sessions),
+    insert(sql, buildSessionTable(wanted), plan.sessions),
   ]);
   const repeated = plan.votes.length - vote + (plan.sessions.length - session) + (plan.users.length - user);
   plan.skipped += repeated;
@@ -121,7 +122,7 @@ const insert = async <Row>(
   rows: readonly Row[],
 ): Promise<number> => {
   if (rows.length === 0) return 0;
-  const { text, parameters } = insertOf(table, rows);
+  const { text, parameters } = buildInsert(table, rows);
   const result = await sql.unsafe(text, parameters, { prepare: true });
   return result.count;
 };

@@ -11,13 +11,13 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError } from '../../engine/errors.ts';
 import { patchClusterAsking } from './ioredis-asking.ts';
 
-export interface Commands {
+export interface RedisCommands {
   /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
   send(name: string, words: readonly (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
-export interface CommandsOptions {
+export interface RedisCommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
   readonly urls: readonly string[];
   /** An answer is waited for this long. */
@@ -29,7 +29,7 @@ export interface CommandsOptions {
 const computeRetryDelayMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 const neverSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
 
-const buildConnectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions => ({
+const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptions => ({
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -41,7 +41,7 @@ const buildConnectionOptions = ({ timeoutMs }: CommandsOptions): RedisOptions =>
   lazyConnect: true,
 });
 
-const openCluster = (options: CommandsOptions): Cluster => {
+const openCluster = (options: RedisCommandsOptions): Cluster => {
   const { username, password, protocol } = new URL(options.urls[0] ?? '');
   const nodes = options.urls.map((url) => {
     const { hostname, port } = new URL(url);
@@ -75,7 +75,7 @@ const createUnreachableError = (name: string, cause: unknown): StorageError => {
 };
 
 /** Starts to connect and returns at once. */
-export const openCommands = (options: CommandsOptions): Commands => {
+export const openCommands = (options: RedisCommandsOptions): RedisCommands => {
   const [first = ''] = options.urls;
   const single = () =>
     new Redis(first, { ...buildConnectionOptions(options), retryStrategy: computeRetryDelayMs });

@@ -6,7 +6,7 @@
  * stands: work is shared by it (rendezvous hashing) only where doing it twice is harmless. Called by the
  * composition root's timer; `listVersions` says which function libraries are still in use.
  */
-import type { Commands } from './commands.ts';
+import type { RedisCommands } from './commands.ts';
 
 /** What a node tells of itself. */
 export interface NodeFacts {
@@ -31,7 +31,7 @@ export interface Heartbeats {
 }
 
 export interface HeartbeatOptions {
-  readonly commands: Commands;
+  readonly commands: RedisCommands;
   /** Unique among the nodes of the fleet. */
   readonly name: string;
   readonly facts: NodeFacts;

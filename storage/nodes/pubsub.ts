@@ -10,7 +10,7 @@
  * root.
  */
 import { randomUUID } from 'node:crypto';
-import { type Commands, openCommands } from './commands.ts';
+import { openCommands, type RedisCommands } from './commands.ts';
 import { type Listener, openListener } from './listener.ts';
 import type { NodeMessage } from './messages.ts';
 import { decodeMessage, encodeMessage } from './messages.ts';
@@ -43,7 +43,7 @@ export interface Pubsub {
    */
   runs(steadyMs: number): void;
   close(): void;
-  readonly commands: Commands;
+  readonly commands: RedisCommands;
   readonly listener: Pick<Listener, 'tracks' | 'read'>;
 }
 

@@ -8,7 +8,7 @@
  * away or slow; the facade then counts by itself. Called for the rare and dear operations only, never on
  * the hot path.
  */
-import type { Commands } from './commands.ts';
+import type { RedisCommands } from './commands.ts';
 
 export interface RatePolicy {
   readonly name: string;
@@ -47,7 +47,7 @@ local nextFree = start + interval
 redis.call('SET', KEYS[1], string.format('%.0f', nextFree), 'PX', math.ceil((nextFree - now) / 1000))
 return {1, nextFree - now}`;
 
-export const createRates = (commands: Commands): Rates => ({
+export const createRates = (commands: RedisCommands): Rates => ({
   take: async (policy, key) => {
     const interval = Math.round(policy.intervalMs * 1_000);
     const name = `rollcall:rate:${policy.name}:${key}`;

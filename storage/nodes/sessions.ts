@@ -19,10 +19,10 @@ import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import {
-  feltByBan,
   type NewSession,
   type SessionOfToken,
   type SessionTarget,
+  selectAffectedByBan,
 } from '../catalogue/people/sessions.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -320,7 +320,7 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
 
 const areConcerned = (sql: Queryable, concerned: AffectedSessions) => {
   if ('mintedBy' in concerned) return sql`minted_by = ${concerned.mintedBy}`;
-  if ('bannable' in concerned) return feltByBan(sql, concerned.bannable);
+  if ('bannable' in concerned) return selectAffectedByBan(sql, concerned.bannable);
   return sql`target_type = ${concerned.target.kind} and target_id = ${concerned.target.id}`;
 };
 

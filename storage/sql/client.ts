@@ -64,7 +64,7 @@ export const connectSql = (url: string, options: ConnectOptions = {}): Sql => co
 /** The same pool, also with the line of clients' requests. */
 export const connectPool = (url: string, options: ConnectOptions = {}): Pool => {
   const connections = options.connectionsMax ?? 10;
-  return admitted(withSafeTransactions(connect(url, connections, options)), connections);
+  return createAdmittedPool(withSafeTransactions(connect(url, connections, options)), connections);
 };
 
 /** Work that waits for a connection in one line; a process has as much memory for many more. */
@@ -73,7 +73,7 @@ export const waitingMax = 1_000;
 const pipelineMax = 4;
 
 /** Puts the admission before the connections of a driver's pool. */
-export const admitted = (sql: Sql, connections: number): Pool => {
+export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
   const admission = createAdmission({ connections, pipelineMax, waitingMax });
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
 };

@@ -18,9 +18,9 @@ export interface ServerSql extends Pool {
   close(): Promise<void>;
 }
 
-export interface ServerOptions extends ConnectOptions {
+export interface SqlServerOptions extends ConnectOptions {
   /** Told of damage, at most once a minute. */
-  readonly onTrouble?: (words: string, error: unknown) => void;
+  readonly onDamage?: (words: string, error: unknown) => void;
 }
 
 const versionMin = 150_000;
@@ -28,7 +28,7 @@ const probeMsMax = 1_000;
 const closeSecondsMax = 5;
 
 /** Connects, and rejects with words for the operator when there is no server or an unfit one. */
-export const openServerSql = async (url: string, options: ServerOptions = {}): Promise<ServerSql> => {
+export const openServerSql = async (url: string, options: SqlServerOptions = {}): Promise<ServerSql> => {
   const pool = connectPool(url, options);
   try {
     const notes = await checkServer(pool.sql, url);
@@ -59,14 +59,14 @@ const createServerSql = (
     url,
     notes,
     options,
-  }: { readonly url: string; readonly notes: readonly string[]; options: ServerOptions },
+  }: { readonly url: string; readonly notes: readonly string[]; options: SqlServerOptions },
 ): ServerSql => {
   const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url),
     retryMs: 1_000,
     suspectMs: 2_000,
   });
-  const damage = watchDamage({ report: (met, error) => options.onTrouble?.(damagedWords(met), error) });
+  const damage = watchDamage({ report: (met, error) => options.onDamage?.(damagedWords(met), error) });
   const guard: Guard = { run: (work) => damage.run(() => circuitBreaker.run(work)) };
   return {
     sql: guardSql(pool.sql, guard),

@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
-import type { PermissionSource, SessionRecord, SessionSource } from '../../http/auth/ports.ts';
+import type { PermissionSource, SessionSource, StoredSession } from '../../http/auth/ports.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
 import type { App } from '../../http/route.ts';
@@ -24,7 +24,7 @@ export interface World {
   readonly logged: unknown[];
   readonly answered: { index: number; status: number }[];
   /** Mints a token and its session. */
-  token(kind: TokenKind, id: string, rest?: Partial<SessionRecord>): string;
+  token(kind: TokenKind, id: string, rest?: Partial<StoredSession>): string;
   /** Lets requests that wait at the barrier go on. */
   release(): void;
   /** Makes them fail. */
@@ -44,9 +44,9 @@ const permissions: PermissionSource = {
   },
 };
 
-const mint = (kind: TokenKind, id: string, rest: Partial<SessionRecord>) => {
+const mint = (kind: TokenKind, id: string, rest: Partial<StoredSession>) => {
   const token = formatToken({ kind, id }, Buffer.alloc(32, ++minted));
-  const record: SessionRecord = {
+  const record: StoredSession = {
     sessionId: `session-${minted}`,
     kind,
     id,
@@ -62,7 +62,7 @@ const mint = (kind: TokenKind, id: string, rest: Partial<SessionRecord>) => {
 
 /** Opens a world on a free port. */
 export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<World> => {
-  const sessions = new Map<string, SessionRecord>();
+  const sessions = new Map<string, StoredSession>();
   const sql = { away: false, lookups: 0 };
   const seen: Seen[] = [];
   const logged: unknown[] = [];

@@ -8,7 +8,7 @@
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { type PackPage, pagePacks } from '../packs/packs.ts';
+import { type PackPage, selectPackPage } from '../packs/packs.ts';
 import type { CachedList, Snapshots } from '../shared/cache.ts';
 import {
   buildIdList,
@@ -51,7 +51,7 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
     readBots: (page) => pageOf({ ...bots, fill: (ids) => selectIndexBots(sql, buildIdList(sql, ids)) }, page),
     readServers: (page) =>
       pageOf({ ...servers, fill: (ids) => selectIndexServers(sql, buildIdList(sql, ids)) }, page),
-    readPacks: (page) => pageOf({ ...packs, fill: (ids) => pagePacks(sql, ids) }, page),
+    readPacks: (page) => pageOf({ ...packs, fill: (ids) => selectPackPage(sql, ids) }, page),
     readRandomBots: (wanted) =>
       asStorage('lists.bots.random', async () => {
         const order = await orders.read('bots');

@@ -85,7 +85,7 @@ export const readNewestPacks = async (sql: Queryable, rowsMax: number): Promise<
   );
 
 /** Packs that still exist among these, in their order. */
-export const pagePacks = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
+export const selectPackPage = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
   fillPacks(
     sql,
     await selectPacks(

@@ -8,7 +8,7 @@
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { insertMissingPerson } from '../shared/people.ts';
-import { feltByBan } from './sessions.ts';
+import { selectAffectedByBan } from './sessions.ts';
 
 export interface UserRow {
   readonly id: string;
@@ -82,7 +82,7 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
         const stranger = await insertMissingPerson(transaction, id);
         await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
         const felt = await transaction<{ id: string }[]>`
-          select id from sessions where ${feltByBan(transaction, id)}`;
+          select id from sessions where ${selectAffectedByBan(transaction, id)}`;
         if (ban === 'banned' && value) {
           await transaction`delete from sessions where target_type = 'team' and minted_by = ${id}`;
         }

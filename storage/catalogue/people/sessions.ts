@@ -123,7 +123,7 @@ export const endSessionsOf = async (transaction: Transaction, target: SessionTar
 };
 
 /** Sessions that end or are others when a ban of this user begins or ends: see `SessionOfToken`. */
-export const feltByBan = (sql: Queryable, userId: string) => sql`
+export const selectAffectedByBan = (sql: Queryable, userId: string) => sql`
   ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
     or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
 

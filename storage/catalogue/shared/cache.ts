@@ -164,7 +164,7 @@ const createRows = <Row extends Cacheable>(
 
 /** The search by id and code, which notes a word that names nothing. A row read by id alone tells less. */
 const noting = <Row>(unknown: UnknownNames | undefined, word: string, load: () => Promise<Row | null>) => {
-  const isUnknown = unknown?.asking(word);
+  const isUnknown = unknown?.startLookup(word);
   return async (): Promise<Row | null> => {
     const row = await load();
     if (row === null) isUnknown?.();

@@ -7,10 +7,11 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
 
+/** Who owns an entity, and what one user may do with it. */
 export interface EntityAccess {
   /** The team that owns the entity, or is it; `null` for none. */
   readonly teamId: string | null;
-  /** Permission ids held by the user, as stored: `owner` implies all others. */
+  /** Permission ids of the user, as stored: `owner` implies all others; empty for a stranger. */
   readonly permissions: readonly string[];
 }
 interface AccessRow {

@@ -11,7 +11,7 @@ import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../../
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
-import { createLookUp, namesOfKind, type UnknownNames } from '../unknown.ts';
+import { createLookUp, createNamesOfKind, type UnknownNames } from '../unknown.ts';
 
 export interface VanityRow {
   readonly code: string;
@@ -37,7 +37,7 @@ export interface Vanities {
 
 export const createVanities = (sql: Sql, unknown: UnknownNames): Vanities => {
   const lookUp = (kind: string, load: (name: string) => Promise<VanityRow | null>) =>
-    createLookUp(namesOfKind(unknown, kind), { none: null, isNone: (row) => row === null, load });
+    createLookUp(createNamesOfKind(unknown, kind), { none: null, isNone: (row) => row === null, load });
   return {
     findByCode: lookUp('code', (word) => asStorage('vanity.byCode', () => findByCode(sql, word))),
     findByItag: lookUp('itag', (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag))),

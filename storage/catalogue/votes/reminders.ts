@@ -72,7 +72,7 @@ export interface Reminders {
   /** Those due, longest first. */
   listDue(nowMs: number, limit: number): Promise<readonly DueReminder[]>;
   /** Records what a look found, with the messages that follow. False when somebody was faster. */
-  settle(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
+  recordVerdict(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
 }
 
 export const createReminders = (sql: Sql): Reminders => ({
@@ -81,7 +81,7 @@ export const createReminders = (sql: Sql): Reminders => ({
   remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
   lookAgain: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
   listDue: (nowMs, limit) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
-  settle: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
+  recordVerdict: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
 });
 
 /** Joins the name and picture of the listing `totals`, whatever its kind. */

@@ -53,7 +53,7 @@ export interface CommitPlan {
   readonly slots: Map<EntityAddress, OpenSlot>;
   readonly votes: Map<string, VotesRow>;
   readonly visitors: Map<string, Set<string>>;
-  readonly buried: Set<string>;
+  readonly tombstoned: Set<string>;
   readonly outbox: Map<string, OutboxRow>;
 }
 interface DecisionContext {
@@ -147,7 +147,7 @@ const planEffect = (deciding: DecisionContext, target: EntityRef, effect: Effect
     // Its last votes stay until swept: no key of a later listing can meet them.
     const dead = toVisitorsKey(target.shard, target.address, effect.incarnation);
     plan.visitors.delete(dead);
-    plan.buried.add(dead);
+    plan.tombstoned.add(dead);
   }
 };
 
@@ -235,7 +235,7 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Commi
     slots: new Map(),
     votes: new Map(),
     visitors: new Map(),
-    buried: new Set(),
+    tombstoned: new Set(),
     outbox: new Map(),
   };
   const deciding: DecisionContext = { ...options, plan };
@@ -262,7 +262,7 @@ export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Co
   }
   for (const [address, open] of plan.slots) putSlot(tables, address, open);
   for (const [key, row] of plan.votes) tables.votes.put(key, row);
-  for (const key of plan.buried) tables.visitors.remove(key);
+  for (const key of plan.tombstoned) tables.visitors.remove(key);
   for (const [key, visitors] of plan.visitors) {
     for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
   }

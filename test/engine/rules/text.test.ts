@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isVisiblyLong, visibleLength } from '../../../engine/rules/text.ts';
+import { isVisiblyLong, measureVisibleLength } from '../../../engine/rules/text.ts';
 
 const test = suite('rules of text');
 
@@ -25,7 +25,7 @@ const lengths: readonly [string, string, number][] = [
 ];
 for (const [name, text, length] of lengths) {
   test(`${name}: ${length}`, () => {
-    assert.is(visibleLength(text), length);
+    assert.is(measureVisibleLength(text), length);
   });
 }
 
@@ -52,7 +52,7 @@ test('any text is as long as the definition says, and long enough exactly up to 
     fc.property(fc.array(character, { maxLength: 12 }), (characters) => {
       const text = characters.join('');
       const length = defined(text);
-      assert.is(visibleLength(text), length);
+      assert.is(measureVisibleLength(text), length);
       for (let min = 1; min <= 14; min++) assert.is(isVisiblyLong(text, min), min <= length);
     }),
     { numRuns: 2_000 },

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Clock } from '../../../engine/ports.ts';
-import { createDeadlines, type Waiter } from '../../../http/request/deadlines.ts';
+import { createDeadlines, type DeadlineWaiter } from '../../../http/request/deadlines.ts';
 
 const test = suite('deadlines');
 const times = { readingMs: 30, workingMs: 20, outboundMs: 50, sweepMs: 1 };
@@ -37,7 +37,7 @@ const steppedClock = () => {
   return { clock, step };
 };
 
-const newWaiter = (told: string[], name: string): Waiter => ({
+const newWaiter = (told: string[], name: string): DeadlineWaiter => ({
   waitingSinceMs: 0,
   queue: null,
   previous: null,
@@ -64,7 +64,7 @@ test('each waiter is told when its own time is over, once, and none that left or
       const waiters = Array.from({ length: 6 }, (_, index) => newWaiter(told, String(index)));
       const waits = new Map<number, { readonly queue: Queue; readonly sinceMs: number }>();
       for (const { who, what, thenSteps } of all) {
-        const waiter = waiters[who] as Waiter;
+        const waiter = waiters[who] as DeadlineWaiter;
         deadlines[what](waiter);
         waits.delete(who);
         if (what !== 'finish') waits.set(who, { queue: what, sinceMs: clock.monotonicMs() });

@@ -7,8 +7,8 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import { createRowCache } from '../../../storage/catalogue/shared/cache.ts';
 import {
   createLookUp,
+  createNamesOfKind,
   createUnknownNames,
-  namesOfKind,
   unknownMs,
 } from '../../../storage/catalogue/unknown.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
@@ -29,7 +29,7 @@ const makeWorld = () => {
   const unknown = createUnknownNames(() => state.nowMs);
   const load = (name: string): Promise<string | null> =>
     new Promise((resolve, reject) => asked.push({ name, resolve, reject }));
-  const find = createLookUp(namesOfKind(unknown, 'code'), {
+  const find = createLookUp(createNamesOfKind(unknown, 'code'), {
     none: null,
     isNone: (row) => row === null,
     load,
@@ -90,14 +90,14 @@ test('a failure is not an unknown name', async () => {
 
 test('names of one kind say nothing of another, long ones are not kept, and the oldest go', async () => {
   const unknown = createUnknownNames(() => 0);
-  const [bots, teams] = [namesOfKind(unknown, 'bot'), namesOfKind(unknown, 'team')];
-  bots.asking('mill')();
+  const [bots, teams] = [createNamesOfKind(unknown, 'bot'), createNamesOfKind(unknown, 'team')];
+  bots.startLookup('mill')();
   assert.is(bots.has('mill'), true);
   assert.is(teams.has('mill'), false);
-  bots.asking('x'.repeat(10_000))();
+  bots.startLookup('x'.repeat(10_000))();
   assert.is(bots.has('x'.repeat(10_000)), false);
 
-  for (let number = 0; number < 30_000; number++) teams.asking(`team${number}`)();
+  for (let number = 0; number < 30_000; number++) teams.startLookup(`team${number}`)();
   assert.is(bots.has('mill'), false);
   assert.is(teams.has('team29999'), true);
 });

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
-import { noCounts } from '../../../storage/import/write.ts';
+import { createZeroCounts } from '../../../storage/import/write.ts';
 import {
   bot,
   linesOf,
@@ -74,7 +74,7 @@ test('every kind of record gets its rows', async () => {
   const report = await load(...directory);
 
   const added = { user: 3, team: 1, server: 1, bot: 2, pack: 1, vote: 1, session: 1 };
-  assert.equal(report.added, { ...noCounts(), ...added });
+  assert.equal(report.added, { ...createZeroCounts(), ...added });
   assert.is(await numberOf('totals'), 5);
   assert.is(await numberOf('vanity'), 4);
   assert.is(await numberOf('team_members'), 2);

@@ -17,7 +17,7 @@ test.after(() => server.close());
 test('damage is a definite failure that /readyz and one line of the log tell', async () => {
   const url = await server.database('damaged');
   const told: string[] = [];
-  const { sql, getLastError, close } = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  const { sql, getLastError, close } = await openServerSql(url, { onDamage: (words) => told.push(words) });
   await sql`create table numbers (number bigint primary key)`;
   await sql`insert into numbers values (1)`;
   const [file] = await sql<{ path: string }[]>`select pg_relation_filepath('numbers') as path`;
@@ -25,7 +25,7 @@ test('damage is a definite failure that /readyz and one line of the log tell', a
   await server.stop('fast');
   truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
   await server.start();
-  const again = await openServerSql(url, { onTrouble: (words) => told.push(words) });
+  const again = await openServerSql(url, { onDamage: (words) => told.push(words) });
   assert.is(again.getLastError(), null);
 
   const failures: unknown[] = [];

@@ -80,7 +80,7 @@ test('of many who settle the same look one decides, and a vote meanwhile is look
   await outbox.subscribe(subscription('user1', 'https://settled'), 50);
   const [due] = await reminders.listDue(1_000, 10);
   assert.ok(due);
-  const decided = await times(8, () => reminders.settle(due, { kind: 'over', nowMs: 2_000 }));
+  const decided = await times(8, () => reminders.recordVerdict(due, { kind: 'over', nowMs: 2_000 }));
   assert.is(decided.filter(Boolean).length, 1);
   const count = await sql`select from push_messages`;
   assert.is(count.length, (await outbox.list('user1')).length);
@@ -89,11 +89,11 @@ test('of many who settle the same look one decides, and a vote meanwhile is look
   const [again] = await reminders.listDue(5_000, 10);
   assert.ok(again);
   await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
-  assert.is(await reminders.settle(again, { kind: 'idle' }), false);
+  assert.is(await reminders.recordVerdict(again, { kind: 'idle' }), false);
   assert.is((await reminders.listDue(6_000, 10))[0]?.votedAtMs, 6_000);
   await markDueByVotes(sql, [voteOf('user1', 0, 6_000), voteOf('user1', 0, 5_000)]);
   const [last] = await reminders.listDue(6_000, 10);
-  assert.ok(last && (await reminders.settle(last, { kind: 'idle' })));
+  assert.ok(last && (await reminders.recordVerdict(last, { kind: 'idle' })));
   await markDueByVotes(sql, [voteOf('user1', 0, 6_000)]);
   assert.equal(await reminders.listDue(9_000, 10), []);
 });
@@ -112,7 +112,7 @@ test('each message is taken once, by many who take at once, and again after the 
     for (const bot of [0, 1, 2]) await set(user, `bot${bot}`);
   }
   const due = await reminders.listDue(1_000, 100);
-  await Promise.all(due.map((one) => reminders.settle(one, { kind: 'over', nowMs: 2_000 })));
+  await Promise.all(due.map((one) => reminders.recordVerdict(one, { kind: 'over', nowMs: 2_000 })));
   const takeAll = async (nowMs: number) =>
     (await times(9, () => outbox.take({ nowMs, leaseMs: 100, limit: 4 }))).flat();
 
@@ -140,7 +140,9 @@ test('flushes, releases and looks that meet in any order end in no deadlock', as
       markDueByVotes(sql, votes.toReversed()),
       markDueByReleases(sql, ids),
       markDueByReleases(sql, ids.toReversed()),
-      ...due.map((one) => reminders.settle(one, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 })),
+      ...due.map((one) =>
+        reminders.recordVerdict(one, { kind: 'later', votedAtMs: 0, dueAtMs: round * 10_000 }),
+      ),
     ]);
   }
   const rows = await sql`select from reminders where voted_at_ms = 100000`;

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
-import type { SessionRecord } from '../../../http/auth/ports.ts';
+import type { StoredSession } from '../../../http/auth/ports.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
@@ -40,7 +40,7 @@ export interface Node {
   readonly proxies: readonly CutProxy[];
   /** How often SQL was asked for a token by this node. */
   readonly asked: () => number;
-  readonly find: (minted: Minted) => Promise<SessionRecord | null>;
+  readonly find: (minted: Minted) => Promise<StoredSession | null>;
   /** Mints a session of the bot. */
   readonly mint: () => Promise<Minted>;
   readonly revoke: (minted: Minted) => Promise<boolean>;
