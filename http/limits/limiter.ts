@@ -43,16 +43,17 @@ export interface Limiter {
   takeShared(word: LimitName, key: string, nowMs: number): string | Promise<string>;
 }
 
-/** Thrown on 429, with the header lines beside the error body. */
-export class RateLimitedError extends DomainError {
-  readonly headers: string;
-
-  constructor(decision: RateDecision, headers: string) {
-    const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
-    super('rate_limited', `Too many requests. Please wait ${seconds} s.`, {}, seconds);
-    this.headers = headers;
-  }
-}
+/** The error of a 429, with the header lines beside the error body. */
+const createRateLimitedError = (decision: RateDecision, headers: string): DomainError => {
+  const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
+  return new DomainError(
+    'rate_limited',
+    `Too many requests. Please wait ${seconds} s.`,
+    {},
+    seconds,
+    headers,
+  );
+};
 
 interface RateTable {
   readonly policy: LimitPolicy;
@@ -125,7 +126,7 @@ const getRateState = ({ states }: RateTable, key: string): RateState => {
 const take = (table: RateTable, key: string, nowMs: number): string => {
   const booking = getRateState(table, key);
   const decision = decideRate(table.policy, booking.tatMs, nowMs);
-  if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
+  if (!decision.allowed) throw createRateLimitedError(decision, renderLimitHeaders(table, decision));
   booking.tatMs = decision.tatMs;
   const brief = table.hot && decision.remaining * 5 > table.policy.burst;
   return brief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
@@ -155,11 +156,11 @@ interface SharedLimit {
 const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): Promise<string> => {
   const booking = getRateState(table, key);
   const own = decideRate(table.policy, booking.tatMs, nowMs);
-  if (!own.allowed) throw new RateLimitedError(own, renderLimitHeaders(table, own));
+  if (!own.allowed) throw createRateLimitedError(own, renderLimitHeaders(table, own));
   return rates.take(table.policy, key).then(
     (answer) => {
       const decision = toRateDecision(table.policy, answer, nowMs);
-      if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
+      if (!decision.allowed) throw createRateLimitedError(decision, renderLimitHeaders(table, decision));
       booking.tatMs = own.tatMs;
       return renderLimitHeaders(table, decision);
     },
@@ -168,7 +169,7 @@ const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): 
   );
 };
 
-/** One limit of this node alone: returns header lines, throws `RateLimitedError`. */
+/** One limit of this node alone: returns header lines, throws `rate_limited`. */
 export const createLimit = (
   name: string,
   setting: LimitSetting,
