@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { sampleComments } from './tidy/sample-comments.ts';
 import { tidy } from './tidy.ts';
 
 const test = suite('tidy');
@@ -167,6 +168,30 @@ test('a type name that two files of the product export is found', () => {
   expectOne(pair('ops/b.ts', 'export class Place {}\n'), /^ops\/b\.ts:5 type name/);
   assert.equal(pair('ops/b.ts', 'interface Place { b: 2 }\n'), []);
   assert.equal(pair('test/b.ts', one), []);
+});
+
+test('a sample of comments is the same for the same seed, and names file and line', () => {
+  const code = Array.from(
+    { length: 40 },
+    (_, at) => `/** Doc ${at}. */\nconst a${at} = 1;\n\n  // One.\n  // Two.\n`,
+  );
+  const files = new Map([
+    ['engine/a.ts', code.join('')],
+    ['test/b.ts', '// Not of the product.\n'],
+  ]);
+
+  const drawn = sampleComments(files, { seed: 7, count: 50 });
+  const texts = code.join('').split('\n');
+
+  assert.is(drawn.length, 50);
+  assert.equal(drawn, sampleComments(files, { seed: 7, count: 50 }));
+  assert.not.equal(drawn, sampleComments(files, { seed: 8, count: 50 }));
+  for (const { file, line, text } of drawn) {
+    assert.is(file, 'engine/a.ts');
+    assert.ok(`${texts.slice(line - 1).join('\n')}\n`.startsWith(`${text}\n`));
+    assert.match(text, /^(\/\*\* Doc \d+\. \*\/| {2}\/\/ One\.\n {2}\/\/ Two\.)$/);
+  }
+  assert.is(sampleComments(files, { seed: 7, count: 500 }).length, 80);
 });
 
 test('leftover notes are found in comments and nowhere else', () => {

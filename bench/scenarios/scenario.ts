@@ -5,6 +5,7 @@
  * Deterministic in its seed. Never opens a socket. Used by the suite and, in the worker threads, by the
  * load.
  */
+import { createRandom } from '../../ops/demo/random.ts';
 import type { Directory } from '../servers/directory.ts';
 
 export interface LoadRequest {
@@ -45,19 +46,9 @@ export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-const createChance = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
-
+/** Numbers from 0 to below 1, the same for the same connection and round. */
 export const chanceOf = ({ round, connection }: Round): (() => number) =>
-  createChance(round * 100_003 + connection);
+  createRandom(round * 100_003 + connection).next;
 
 /** A rank from 0 to below `count`, the low ones far more often: the first percent gets a third of all. */
 const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);

@@ -1,7 +1,7 @@
 /**
- * Seeded chance: the same seed gives the same demo directory, and asks the same questions in tests of faults.
+ * Random numbers from a seed: the same seed gives the same demo directory, simulation, benchmark and test.
  *
- * Never used for anything secret: demo tokens come from the system's randomness.
+ * The only seeded generator of the project. Never used for anything secret: tokens come from node:crypto.
  */
 export interface Random {
   /** 0 ≤ x < 1. */
@@ -17,7 +17,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** Mulberry32: small, fast, and good enough to look natural. */
+/** Mulberry32: small and fast. Its sequences must not change: seeds of tests stand for known histories. */
 export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   const next = (): number => {

@@ -3,21 +3,22 @@
  *
  * Called by the tests of list orders on the embedded store and on a Postgres server.
  */
+
+import type { Random } from '../../../ops/demo/random.ts';
 import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import type { Dice } from '../../faults/random.ts';
 import { addBot, addPack, addServer } from './directory.ts';
 
 /** Few instants, so that many rows share one. */
 const instants = 6;
 let made = 0;
 
-const instantOf = (random: Dice): Date => new Date(Date.UTC(2026, 0, 1 + random.below(instants)));
+const instantOf = (random: Random): Date => new Date(Date.UTC(2026, 0, 1 + random.below(instants)));
 const bits = ['pending', 'approved', 'certified', 'denied'];
 
 /** One edit of one list: something comes, goes, is listed or no longer listed. */
-export const editList = async (sql: Sql, list: ListName, random: Dice): Promise<void> => {
+export const editList = async (sql: Sql, list: ListName, random: Random): Promise<void> => {
   const id = `x${++made}`;
   const created_at = instantOf(random);
   const type = bits[random.below(bits.length)] as string;
