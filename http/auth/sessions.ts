@@ -15,6 +15,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
+import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { SessionSource, StoredSession } from './ports.ts';
 
 export interface SessionCache {
@@ -57,7 +58,7 @@ interface SessionCacheState extends SessionCacheOptions {
   /** Token to the monotonic time until which it stays refused. */
   readonly refused: LRUCache<string, number>;
   /** Look-ups under way, by token: simultaneous requests share one. */
-  readonly inFlight: Map<string, Promise<StoredSession | null>>;
+  readonly inFlight: SingleFlight<StoredSession | null>;
   epoch: number;
 }
 
@@ -121,8 +122,6 @@ const lookUpSession = async (state: SessionCacheState, token: string): Promise<S
     return record === null || isExpired(state, record) ? null : record;
   } catch (cause) {
     return readStaleSession(state, token, cause);
-  } finally {
-    state.inFlight.delete(token);
   }
 };
 
@@ -150,9 +149,7 @@ const findSession = (
   if (believed && !isExpired(state, kept.record)) return kept.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
   if ((state.refused.get(token) ?? 0) > steadyMs) return null;
-  const underway = state.inFlight.get(token) ?? lookUpSession(state, token);
-  if (!state.inFlight.has(token)) state.inFlight.set(token, underway);
-  return underway;
+  return state.inFlight.share(token, () => lookUpSession(state, token));
 };
 
 const dropMatching = (state: SessionCacheState, matches: (record: StoredSession) => boolean): void => {
@@ -179,7 +176,7 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
     cached: new LRUCache({ max: options.entriesMax, dispose: (kept) => tokens.delete(kept.hash) }),
     tokens,
     refused: new LRUCache({ max: refusedTokensMax }),
-    inFlight: new Map(),
+    inFlight: createSingleFlight(),
     epoch: 0,
   };
   return {

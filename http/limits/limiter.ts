@@ -8,7 +8,10 @@
  * `RateLimit` while more than a fifth is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { createTwoGenerationCache, type TwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import {
+  createTwoGenerationCache,
+  type TwoGenerationCache,
+} from '../../engine/tools/two-generation-cache.ts';
 import type { LimitName } from '../route.ts';
 import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
 

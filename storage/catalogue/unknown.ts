@@ -6,7 +6,8 @@
  * from before the statement that did not find it. Only an answer of SQL counts: a failure is never kept.
  * Bounded by number and by the length of a name. Wired by catalogue.ts.
  */
-import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import { createSingleFlight } from '../../engine/tools/single-flight.ts';
+import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** How long a name stays unknown after it was asked for, ms. Names of other nodes appear within 1 s (I9). */
@@ -63,22 +64,15 @@ export const createLookUp = <Found>(
   unknown: UnknownNames,
   { none, isNone, load }: { none: Found; isNone: (found: Found) => boolean; load: LookUp<Found> },
 ): LookUp<Found> => {
-  const underway = new Map<string, Promise<Found>>();
-  unknown.whenForgotten(() => underway.clear());
-  const start = (name: string): Promise<Found> => {
+  const flights = createSingleFlight<Found>();
+  unknown.whenForgotten(flights.detachAll);
+  const start = async (name: string): Promise<Found> => {
     const isUnknown = unknown.startLookup(name);
-    const loading = load(name)
-      .then((found) => {
-        if (isNone(found)) isUnknown();
-        return found;
-      })
-      .finally(() => {
-        if (underway.get(name) === loading) underway.delete(name);
-      });
-    underway.set(name, loading);
-    return loading;
+    const found = await load(name);
+    if (isNone(found)) isUnknown();
+    return found;
   };
-  return (name) => (unknown.has(name) ? Promise.resolve(none) : (underway.get(name) ?? start(name)));
+  return (name) => (unknown.has(name) ? Promise.resolve(none) : flights.share(name, () => start(name)));
 };
 
 /** The same pool; whoever waits for a transaction waits until its names are not unknown any more. */

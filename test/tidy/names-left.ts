@@ -18,7 +18,6 @@ export const namesLeft: ReadonlySet<string> = new Set([
   'http/handlers/bots.ts asked',
   'http/handlers/credits.ts told',
   'http/handlers/notify-after-commit.ts telling',
-  'http/outbound/circuit-breaker.ts asking',
   'http/outbound/fetch-json.ts asking',
   'http/outbound/push.ts settled',
   'http/request/deadlines.ts asking',

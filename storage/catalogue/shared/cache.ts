@@ -5,14 +5,15 @@
  * `ageMaxMs` old, measured from before its query; while SQL cannot be reached, the one shown last is shown on
  * for up to `staleMaxMs`, since hardly anybody can edit then. A row stays until it is dropped after an edit,
  * or grows old: the age bound is a safety net for writers that could not tell us. Rows in use are read again
- * a little before (together.ts). While SQL does not answer, an old row is shown rather than none. Used by
+ * a little before in batches. While SQL does not answer, an old row is shown rather than none. Used by
  * catalogue.ts only.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { StorageError, type StorageReason } from '../../../engine/errors.ts';
+import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
+import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 import type { UnknownNames } from '../unknown.ts';
-import { createBatchLoader } from './batch-loader.ts';
 
 /** One page of a list and the number of all its rows. The same object while the snapshot lasts. */
 export interface CachedList<Rows> {
@@ -97,6 +98,26 @@ export interface RowCacheOptions<Row> extends CacheBounds {
   readonly monotonicMs?: () => number;
 }
 
+/** Rows in one statement: few enough that no other statement waits for them long. */
+const idsMax = 100;
+
+/**
+ * Reads rows by id, one statement at a time: popular profiles grow old together, and each of them would be a
+ * statement of its own.
+ */
+const createRowLoader = <Row extends Cacheable>(
+  readMany: (ids: readonly string[]) => Promise<readonly Row[]>,
+): ((id: string) => Promise<Row | null>) =>
+  createBatchLoader({
+    loadMany: async (ids: readonly string[]): Promise<readonly (Row | null)[]> => {
+      const rows = new Map((await readMany(ids)).map((row) => [row.id, row]));
+      return ids.map((id) => rows.get(id) ?? null);
+    },
+    keysMax: idsMax,
+    batchesMax: 1,
+    schedule: (task) => task(),
+  });
+
 /** A row of this part of its greatest age is read again, if it is asked for. */
 const aheadShare = 0.7;
 
@@ -180,17 +201,17 @@ const orThrow = <Row>(row: Row | undefined, failure: unknown): Row => {
 
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
-  const loading = new Map<string, Promise<Row | null>>();
-  const together = readMany === undefined ? null : createBatchLoader(readMany);
+  const loading = createSingleFlight<Row | null>();
+  const together = readMany === undefined ? null : createRowLoader(readMany);
   let drops = 0;
   const ahead = (id: string): void => {
-    if (together === null || loading.has(id)) return;
+    if (together === null || loading.get(id) !== undefined) return;
     start(id, () => together(id)).catch(() => {
       // It grows too old; whoever asks for it then is told.
     });
   };
   const rows = createRows<Row>(options, { nowMs, ahead });
-  unknown?.whenForgotten(() => loading.clear());
+  unknown?.whenForgotten(loading.detachAll);
 
   const fill = async (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
@@ -204,13 +225,8 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     if (row === null) rows.delete(rows.find(word, true)?.id ?? '');
     return row !== null && drops === dropsBefore ? rows.keep(row, beganMs) : row;
   };
-  const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> => {
-    const filling = fill(word, load).finally(() => {
-      if (loading.get(word) === filling) loading.delete(word);
-    });
-    loading.set(word, filling);
-    return filling;
-  };
+  const start = (word: string, load: () => Promise<Row | null>): Promise<Row | null> =>
+    loading.share(word, () => fill(word, load));
   return {
     get: (word, load) => {
       const row = rows.find(word);
@@ -225,13 +241,13 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     drop: (id) => {
       drops += 1;
       rows.delete(id);
-      loading.clear();
+      loading.detachAll();
       unknown?.forgetAll();
     },
     invalidateAll: () => {
       drops += 1;
       rows.doubt();
-      loading.clear();
+      loading.detachAll();
       unknown?.forgetAll();
     },
   };

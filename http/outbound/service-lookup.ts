@@ -10,6 +10,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';
+import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { OutboundOutcome } from '../telemetry/outbound-meters.ts';
 import type { FetchResult } from './fetch-json.ts';
 
@@ -41,7 +42,7 @@ export type ServiceLookup<Value> = (key: string) => Promise<LookupResult<Value>>
 
 interface CircuitState<Value> extends ServiceLookupOptions<Value> {
   readonly cached: LRUCache<string, LookupResult<Value>>;
-  readonly inFlight: Map<string, Promise<LookupResult<Value>>>;
+  readonly inFlight: SingleFlight<LookupResult<Value>>;
   failures: number;
   openUntilMs: number;
 }
@@ -52,7 +53,13 @@ export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>)
     max: options.cacheEntriesMax,
     ttl: options.cacheMs,
   });
-  const state: CircuitState<Value> = { ...options, cached, inFlight: new Map(), failures: 0, openUntilMs: 0 };
+  const state: CircuitState<Value> = {
+    ...options,
+    cached,
+    inFlight: createSingleFlight(),
+    failures: 0,
+    openUntilMs: 0,
+  };
   return (key) => {
     const known = state.cached.get(key);
     if (known !== undefined) return Promise.resolve(known);
@@ -75,12 +82,10 @@ const startQuery = <Value>(state: CircuitState<Value>, key: string): Promise<Loo
   if (nowMs < state.openUntilMs) {
     return rejectQuery(state, 'failed several times and is left alone for a while');
   }
-  if (state.inFlight.size >= state.inFlightMax) return rejectQuery(state, 'is asked too much at once');
+  if (state.inFlight.count() >= state.inFlightMax) return rejectQuery(state, 'is asked too much at once');
   // Trying: whoever comes before this one is answered is told that the service rests.
   if (state.failures >= state.failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
-  const asking = runQuery(state, key).finally(() => state.inFlight.delete(key));
-  state.inFlight.set(key, asking);
-  return asking;
+  return state.inFlight.share(key, () => runQuery(state, key));
 };
 
 const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {
