@@ -64,13 +64,22 @@ export class DomainError extends Error {
   readonly context: Readonly<Record<string, string>>;
   /** Whole seconds for `Retry-After`, 0 for none. */
   readonly retryAfterSeconds: number;
+  /** Header lines the reply adds, each with a leading CRLF; `''` for none. */
+  readonly headers: string;
 
-  constructor(code: ErrorCode, message: string, context: Record<string, string> = {}, retryAfterSeconds = 0) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    context: Record<string, string> = {},
+    retryAfterSeconds = 0,
+    headers = '',
+  ) {
     super(message);
     this.name = 'DomainError';
     this.code = code;
     this.context = context;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.headers = headers;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { sampleComments } from './tidy/sample-comments.ts';
 import { tidy } from './tidy.ts';
 
 const test = suite('tidy');
@@ -95,10 +96,10 @@ for (const [path, code, words] of [
   ['http/a.ts', `console.log('a');`, /logger/],
   ['test/a.ts', `export enum A { b }`, /union of literals/],
   ['ops/a.ts', `export default 1;`, /export by name/],
-  ['ops/a.ts', `export default function a() {}`, /export by name/],
-  ['ops/a.ts', `export const a = (b: any) => b;`, /`unknown`/],
+  ['ops/a.ts', `export default function readA() {}`, /export by name/],
+  ['ops/a.ts', `export const toB = (b: any) => b;`, /`unknown`/],
   ['ops/a.ts', `try { a(); } catch {}`, /empty catch/],
-  ['engine/entity/a.ts', `export const a = async () => 1;`, /pure/],
+  ['engine/entity/a.ts', `export const readA = async () => 1;`, /pure/],
   ['engine/a.ts', 'export const a = `SELECT x FROM y WHERE z`;', /SQL lives in storage/],
   ['engine/a.ts', `export const a = 'delete from y ';`, /SQL lives in storage/],
 ] as const) {
@@ -115,6 +116,82 @@ test('what is banned in one place is allowed where it belongs', () => {
   });
 
   assert.equal(found, []);
+});
+
+for (const [code, words] of [
+  ['const askedMs = 1;', /"asked" in askedMs .*`request`/],
+  ['function settle_all() {}', /"settle" in settle_all .*`acknowledge`/],
+  ['const f = (lane) => lane;', /"lane" in lane .*`commitQueue`/],
+  ['interface A { readonly onTrouble: string }', /"trouble" in onTrouble .*`onError`/],
+  ['interface A { hearer(): void }', /"hearer" in hearer .*`subscriber`/],
+  ['class A { dice = 1; }', /"dice" in dice .*`random`/],
+  ['type Ballot = string;', /"ballot" in Ballot .*`pendingVote`/],
+  ['const { a: clerk } = b;', /"clerk" in clerk .*`validator`/],
+] as const) {
+  test(`a retired word is found: ${code}`, () => {
+    expectOne(
+      check({ 'storage/a.ts': `${code}\n` }),
+      new RegExp(`^storage/a.ts:5 retired word: ${words.source}`),
+    );
+  });
+}
+
+test('retired words are found in declarations of the product alone, as words of their own', () => {
+  const used = "const a = { told: 1 };\nconst b = a.told; // asked\nconst planet = 'lane';\n";
+
+  assert.equal(check({ 'http/a.ts': used, 'test/b.ts': 'const told = 1;\n' }), []);
+});
+
+for (const code of [
+  'export const rowsOf = () => 1;',
+  'export const state = function () {};',
+  'export function crowded() {}',
+  'export async function* lines() {}',
+]) {
+  test(`an exported function without a verb is found: ${code}`, () => {
+    expectOne(check({ 'ops/a.ts': `${code}\n` }), /^ops\/a\.ts:5 verb: \w+ does not begin with a verb/);
+  });
+}
+
+test('constants, types and private functions need no verb', () => {
+  const code =
+    'export const rows = [];\nexport type Row = 1;\nconst rowsOf = () => 1;\nexport const toRow = () => 1;\n';
+
+  assert.equal(check({ 'ops/a.ts': code }), []);
+});
+
+test('a type name that two files of the product export is found', () => {
+  const one = 'export interface Place { a: 1 }\n';
+  const pair = (name: string, text: string) => check({ 'engine/a.ts': one, [name]: text });
+
+  expectOne(pair('http/b.ts', 'export type Place = 1;\n'), /^http\/b\.ts:5 type name: engine\/a\.ts exports/);
+  expectOne(pair('ops/b.ts', 'export class Place {}\n'), /^ops\/b\.ts:5 type name/);
+  assert.equal(pair('ops/b.ts', 'interface Place { b: 2 }\n'), []);
+  assert.equal(pair('test/b.ts', one), []);
+});
+
+test('a sample of comments is the same for the same seed, and names file and line', () => {
+  const code = Array.from(
+    { length: 40 },
+    (_, at) => `/** Doc ${at}. */\nconst a${at} = 1;\n\n  // One.\n  // Two.\n`,
+  );
+  const files = new Map([
+    ['engine/a.ts', code.join('')],
+    ['test/b.ts', '// Not of the product.\n'],
+  ]);
+
+  const drawn = sampleComments(files, { seed: 7, count: 50 });
+  const texts = code.join('').split('\n');
+
+  assert.is(drawn.length, 50);
+  assert.equal(drawn, sampleComments(files, { seed: 7, count: 50 }));
+  assert.not.equal(drawn, sampleComments(files, { seed: 8, count: 50 }));
+  for (const { file, line, text } of drawn) {
+    assert.is(file, 'engine/a.ts');
+    assert.ok(`${texts.slice(line - 1).join('\n')}\n`.startsWith(`${text}\n`));
+    assert.match(text, /^(\/\*\* Doc \d+\. \*\/| {2}\/\/ One\.\n {2}\/\/ Two\.)$/);
+  }
+  assert.is(sampleComments(files, { seed: 7, count: 500 }).length, 80);
 });
 
 test('leftover notes are found in comments and nowhere else', () => {

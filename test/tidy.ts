@@ -8,6 +8,7 @@
 import { fileURLToPath } from 'node:url';
 import { dependencies, errorCodes, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
+import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
 import { suites } from './tidy/suites.ts';
@@ -23,6 +24,9 @@ const rules = [
   headers,
   banned,
   leftovers,
+  retiredWords,
+  verbs,
+  typeNames,
   suites,
   errorCodes,
   dependencies,

@@ -7,7 +7,7 @@
 import { index } from './index.ts';
 import { createVisit } from './page.ts';
 import { readOf } from './read.ts';
-import { createRandom, type LoadRequest, type Round, type Scenario } from './scenario.ts';
+import { createChances, type LoadRequest, type Round, type Scenario } from './scenario.ts';
 import { createPost } from './stats.ts';
 import { createVote, votesPerConnectionAndSecond } from './vote.ts';
 
@@ -15,7 +15,7 @@ import { createVote, votesPerConnectionAndSecond } from './vote.ts';
 export const mix = { stats: 50, read: 25, page: 20, vote: 4 } as const;
 
 const buildRequests = (round: Round): LoadRequest[] => {
-  const chance = createRandom(round);
+  const chance = createChances(round);
   const votes = Math.ceil((round.seconds * votesPerConnectionAndSecond * mix.vote) / 100);
   const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
   const requests: LoadRequest[] = [];

@@ -1,7 +1,7 @@
 /**
  * `page`: visitors open a bot's page, each from their own address behind a proxy. Counts clicks and visitors.
  */
-import { createRandom, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
+import { createChances, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
@@ -19,7 +19,7 @@ export const page: Scenario = {
   summary: 'GET /bots/{id}?target=page from many addresses, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
-    const chance = createRandom(round);
+    const chance = createChances(round);
     return Array.from({ length: requestsPerConnection }, () => createVisit(chance, round));
   },
 };

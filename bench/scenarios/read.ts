@@ -1,7 +1,7 @@
 /**
  * `read`: clients read a bot, popular ones most often. Counts nothing.
  */
-import { createRandom, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
+import { createChances, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
@@ -16,7 +16,7 @@ export const read: Scenario = {
   summary: 'GET /bots/{id}, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
-    const chance = createRandom(round);
+    const chance = createChances(round);
     return Array.from({ length: requestsPerConnection }, () => readOf(chance, round));
   },
 };

@@ -4,6 +4,7 @@
  * Requests are built before a round starts, so that the load generator only copies bytes while it measures.
  * Deterministic in its seed. Opens no socket. Used by the suite and the load generators.
  */
+import { createRandom } from '../../ops/demo/random.ts';
 import type { Directory } from '../servers/directory.ts';
 
 export interface LoadRequest {
@@ -46,19 +47,9 @@ export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
-/** Random numbers from 0 to below 1, the same for the same seed (mulberry32). */
-const createChance = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
-
-export const createRandom = ({ round, connection }: Round): (() => number) =>
-  createChance(round * 100_003 + connection);
+/** Creates numbers from 0 to below 1, the same for the same connection and round. */
+export const createChances = ({ round, connection }: Round): (() => number) =>
+  createRandom(round * 100_003 + connection).next;
 
 /** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */
 const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);

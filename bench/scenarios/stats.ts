@@ -1,7 +1,7 @@
 /**
  * `stats`: bots post their statistics; a few post more often than the rest. Every post differs.
  */
-import { createRandom, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
+import { createChances, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 
 const requestsPerConnection = 64;
 
@@ -25,7 +25,7 @@ export const stats: Scenario = {
   summary: 'POST /bots/stats by many bots, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
-    const chance = createRandom(round);
+    const chance = createChances(round);
     return Array.from({ length: requestsPerConnection }, () => createPost(chance, round));
   },
 };

@@ -16,6 +16,7 @@ import { StorageError } from '../errors.ts';
 import { type EntityKind, type Shard, toAddress } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Clock, HotReader, LedgerEntity, LedgerReader, LoadReply, LoadRequest } from '../ports.ts';
+import { createBatchLoader } from '../tools/batch-loader.ts';
 import type { ActivatedEntity } from './registry.ts';
 
 export interface ActivationParts {
@@ -31,33 +32,13 @@ export interface ActivationParts {
 export type Loader = (request: LoadRequest) => Promise<LoadReply>;
 
 /** Gathers requests until the end of the tick, then loads them in calls of at most `limits.loadBatchMax`. */
-export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader => {
-  let waiting: {
-    request: LoadRequest;
-    resolve: (reply: LoadReply) => void;
-    reject: (error: unknown) => void;
-  }[] = [];
-  const read = (): void => {
-    const all = waiting;
-    waiting = [];
-    for (let start = 0; start < all.length; start += limits.loadBatchMax) {
-      const part = all.slice(start, start + limits.loadBatchMax);
-      hot.load(part.map(({ request }) => request)).then(
-        (replies) => {
-          for (const [index, { resolve }] of part.entries()) resolve(replies[index] as LoadReply);
-        },
-        (error: unknown) => {
-          for (const { reject } of part) reject(error);
-        },
-      );
-    }
-  };
-  return (request) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ request, resolve, reject });
-      if (waiting.length === 1) clock.endOfTick(read);
-    });
-};
+export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader =>
+  createBatchLoader({
+    loadMany: (requests) => hot.load(requests),
+    keysMax: limits.loadBatchMax,
+    batchesMax: Number.POSITIVE_INFINITY,
+    schedule: (task) => clock.endOfTick(task),
+  });
 
 /** Loads the entity, or initialises it if only the ledger knows it. `null` if neither store does. */
 export const activate = async (

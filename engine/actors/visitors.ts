@@ -8,7 +8,7 @@
  */
 import { createHmac, hash } from 'node:crypto';
 import { limits } from '../limits.ts';
-import { createTwoGenerationCache } from '../two-generation-cache.ts';
+import { createTwoGenerationCache } from '../tools/two-generation-cache.ts';
 
 /** The first 8 bytes as a signed decimal integer: a Redis intset stores 8 bytes, not 16 of text. */
 export const computeVisitor = (secret: Uint8Array, clientAddress: string): string =>

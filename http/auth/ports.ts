@@ -4,6 +4,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import type { EntityAccess } from '../../storage/catalogue/shared/permissions.ts';
 
 /** A session as stored in SQL. */
 export interface StoredSession {
@@ -24,14 +25,6 @@ export interface StoredSession {
 export interface SessionSource {
   /** Finds the session of the token with this SHA-256, `null` for none. It may have expired. */
   byTokenHash(hash: Buffer): Promise<StoredSession | null>;
-}
-
-/** The owner of an entity and a user's permissions on it. */
-export interface EntityAccess {
-  /** The team that owns it, `null` when none does. */
-  readonly teamId: string | null;
-  /** Permission ids of the user on it; `['owner']` for its owner; empty for unrelated users. */
-  readonly permissions: readonly string[];
 }
 
 export interface PermissionSource {

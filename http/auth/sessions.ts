@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
-import type { StoredSession, SessionSource } from './ports.ts';
+import type { SessionSource, StoredSession } from './ports.ts';
 
 export interface SessionCache {
   /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
@@ -123,8 +123,6 @@ const lookUpSession = async (state: SessionCacheState, token: string): Promise<S
     return record === null || isExpired(state, record) ? null : record;
   } catch (cause) {
     return readStaleSession(state, token, cause);
-  } finally {
-    state.inFlight.delete(token);
   }
 };
 

@@ -6,7 +6,7 @@
  */
 import type { BotPerson, KnownBot } from '../../storage/catalogue/bots/bot-people.ts';
 import type { BotDetails } from '../outbound/bot-lookup.ts';
-import type { LookupResult } from '../outbound/circuit-breaker.ts';
+import type { LookupResult } from '../outbound/service-lookup.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, type Reply, replyOk } from '../route.ts';
 import type { BotMeta } from '../schema/bot-meta.ts';

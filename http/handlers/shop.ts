@@ -3,7 +3,7 @@
  */
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import type { App, Reply } from '../route.ts';
-import type { Coupon, Coupons, ShopItem, ItemBenefit, ItemBenefits, Items } from '../schema/shop.ts';
+import type { Coupon, Coupons, ItemBenefit, ItemBenefits, Items, ShopItem } from '../schema/shop.ts';
 import { toTimestamp, toUser } from './convert.ts';
 import { replySnapshot } from './lists.ts';
 

@@ -8,7 +8,10 @@
  * `RateLimit` while more than a fifth of the burst is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { createTwoGenerationCache, type TwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import {
+  createTwoGenerationCache,
+  type TwoGenerationCache,
+} from '../../engine/tools/two-generation-cache.ts';
 import type { LimitName } from '../route.ts';
 import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
 
@@ -47,16 +50,17 @@ export interface Limiter {
   takeShared(limit: LimitName, key: string, nowMs: number): string | Promise<string>;
 }
 
-/** Thrown on 429, with the header lines beside the error body. */
-export class RateLimitedError extends DomainError {
-  readonly headers: string;
-
-  constructor(decision: RateDecision, headers: string) {
-    const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
-    super('rate_limited', `Too many requests. Please wait ${seconds} s.`, {}, seconds);
-    this.headers = headers;
-  }
-}
+/** The error of a 429, with the header lines beside the error body. */
+const createRateLimitedError = (decision: RateDecision, headers: string): DomainError => {
+  const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
+  return new DomainError(
+    'rate_limited',
+    `Too many requests. Please wait ${seconds} s.`,
+    {},
+    seconds,
+    headers,
+  );
+};
 
 interface RateTable {
   readonly policy: LimitPolicy;
@@ -129,7 +133,7 @@ const getRateState = ({ states }: RateTable, key: string): RateState => {
 const take = (table: RateTable, key: string, nowMs: number): string => {
   const state = getRateState(table, key);
   const decision = decideRate(table.policy, state.tatMs, nowMs);
-  if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
+  if (!decision.allowed) throw createRateLimitedError(decision, renderLimitHeaders(table, decision));
   state.tatMs = decision.tatMs;
   const isBrief = table.hot && decision.remaining * 5 > table.policy.burst;
   return isBrief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
@@ -159,11 +163,11 @@ interface SharedLimit {
 const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): Promise<string> => {
   const state = getRateState(table, key);
   const own = decideRate(table.policy, state.tatMs, nowMs);
-  if (!own.allowed) throw new RateLimitedError(own, renderLimitHeaders(table, own));
+  if (!own.allowed) throw createRateLimitedError(own, renderLimitHeaders(table, own));
   return rates.take(table.policy, key).then(
     (answer) => {
       const decision = toRateDecision(table.policy, answer, nowMs);
-      if (!decision.allowed) throw new RateLimitedError(decision, renderLimitHeaders(table, decision));
+      if (!decision.allowed) throw createRateLimitedError(decision, renderLimitHeaders(table, decision));
       state.tatMs = own.tatMs;
       return renderLimitHeaders(table, decision);
     },
@@ -172,7 +176,7 @@ const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): 
   );
 };
 
-/** Creates one limit of this node alone. It returns header lines or throws `RateLimitedError`. */
+/** Creates one limit of this node alone. It returns header lines or throws `rate_limited`. */
 export const createLimit = (
   name: string,
   setting: LimitSetting,

@@ -13,7 +13,7 @@ import { IndexBot, IndexServer } from '../schema/index-entities.ts';
 import { Pack } from '../schema/packs.ts';
 import { Server } from '../schema/servers.ts';
 import { Session } from '../schema/sessions.ts';
-import { Coupon, ShopItem, ItemBenefit } from '../schema/shop.ts';
+import { Coupon, ItemBenefit, ShopItem } from '../schema/shop.ts';
 import { Team, TeamMember, TeamPermission } from '../schema/teams.ts';
 import { Vanity } from '../schema/vanity.ts';
 import { Vote, VoteInfo } from '../schema/votes.ts';

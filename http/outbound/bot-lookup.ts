@@ -9,8 +9,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
 import type { OutboundMeters, OutboundService } from '../telemetry/outbound-meters.ts';
-import { type CircuitBreaker, createCircuitBreaker, type LookupResult } from './circuit-breaker.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
+import { createServiceLookup, type LookupResult, type ServiceLookup } from './service-lookup.ts';
 
 export interface BotDetails {
   readonly name: string;
@@ -31,9 +31,9 @@ export interface BotDetails {
 
 export interface BotLookup {
   /** Queries the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
-  readonly queryService: CircuitBreaker<BotDetails>;
+  readonly queryService: ServiceLookup<BotDetails>;
   /** Queries the platform: `bot` is always `null`. At most `lookupMs`. */
-  readonly queryPlatform: CircuitBreaker<BotDetails>;
+  readonly queryPlatform: ServiceLookup<BotDetails>;
 }
 
 export interface BotLookupOptions {
@@ -140,16 +140,16 @@ const queryBot = async <Schema extends TSchema>(
   return { kind: 'ok', value: source.toDetails(answer.value) };
 };
 
-const disabledLookup: CircuitBreaker<BotDetails> = () =>
+const disabledLookup: ServiceLookup<BotDetails> = () =>
   Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', message: 'is not configured' });
 
 const createLookup = <Schema extends TSchema>(
   source: LookupSource<Schema>,
   { clock, timeLimitMs = lookupMs, openMs: configuredOpenMs = openMs, meters }: BotLookupOptions,
-): CircuitBreaker<BotDetails> =>
+): ServiceLookup<BotDetails> =>
   source.url === ''
     ? disabledLookup
-    : createCircuitBreaker({
+    : createServiceLookup({
         clock,
         query: (clientId) => queryBot(source, clientId, timeLimitMs),
         recordCall: (outcome, milliseconds) => meters?.recordCall(source.name, outcome, milliseconds),

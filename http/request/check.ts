@@ -6,7 +6,10 @@
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { createTwoGenerationCache, type TwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import {
+  createTwoGenerationCache,
+  type TwoGenerationCache,
+} from '../../engine/tools/two-generation-cache.ts';
 import type { AnyRoute } from '../route.ts';
 import { withVisibleMinimums } from '../schema/minimums.ts';
 import { coerceQuery, explain } from './explain.ts';

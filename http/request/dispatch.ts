@@ -11,7 +11,6 @@ import { DomainError } from '../../engine/errors.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import { admitCaller, authorise } from '../auth/authorise.ts';
 import type { StoredSession } from '../auth/ports.ts';
-import { RateLimitedError } from '../limits/limiter.ts';
 import { buildErrorReply, outcomeAdvice } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
 import type { Reply } from '../route.ts';
@@ -51,7 +50,7 @@ const fail = (call: Call, error: unknown, extra = ''): void => {
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
   recordAnswer(call, reply.status);
-  const limits = error instanceof RateLimitedError ? error.headers : call.limitLines;
+  const limits = (error instanceof DomainError && error.headers) || call.limitLines;
   const close = isLastReply(call) || exchange.headers.framingFault !== '' || reply.code === 'body_too_large';
   const { cors } = call.context;
   const context = { origin: exchange.headers.origin, cors, close };

@@ -7,7 +7,7 @@
  * because one subscriber owns all of it and privacy extensions change the rest daily. Pure.
  */
 import ipaddr from 'ipaddr.js';
-import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Networks of trusted proxies, parsed once. */

@@ -55,9 +55,9 @@ import {
 } from './teams/teams.ts';
 import {
   createLookUp,
+  createNamesOfKind,
   createUnknownNames,
   forgetOnCommit,
-  createNamesOfKind,
   type UnknownNames,
 } from './unknown.ts';
 import {

@@ -6,7 +6,8 @@
  * after `unknownMs`, counted from before the statement that did not find it. A failure is never stored.
  * Bounded in the number and the length of names. Created by catalogue.ts.
  */
-import { createTwoGenerationCache } from '../../engine/two-generation-cache.ts';
+import { createSingleFlight } from '../../engine/tools/single-flight.ts';
+import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 import type { Sql } from '../sql/client.ts';
 
 /** How long a name counts as unknown, ms. Names that other nodes create must appear within 1 s (I9). */
@@ -68,22 +69,15 @@ export const createLookUp = <Result>(
   unknown: UnknownNames,
   { none, isNone, load }: { none: Result; isNone: (result: Result) => boolean; load: LookUp<Result> },
 ): LookUp<Result> => {
-  const inFlight = new Map<string, Promise<Result>>();
-  unknown.whenForgotten(() => inFlight.clear());
-  const start = (name: string): Promise<Result> => {
+  const flights = createSingleFlight<Result>();
+  unknown.whenForgotten(flights.detachAll);
+  const start = async (name: string): Promise<Result> => {
     const markUnknown = unknown.beginLookUp(name);
-    const loading = load(name)
-      .then((result) => {
-        if (isNone(result)) markUnknown();
-        return result;
-      })
-      .finally(() => {
-        if (inFlight.get(name) === loading) inFlight.delete(name);
-      });
-    inFlight.set(name, loading);
-    return loading;
+    const result = await load(name);
+    if (isNone(result)) markUnknown();
+    return result;
   };
-  return (name) => (unknown.has(name) ? Promise.resolve(none) : (inFlight.get(name) ?? start(name)));
+  return (name) => (unknown.has(name) ? Promise.resolve(none) : flights.share(name, () => start(name)));
 };
 
 /** Wraps the pool: each transaction clears the unknown names before its promise settles. */

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
-import { createAdmittedPool, commonOptions, type Pool, type Sql } from '../sql/client.ts';
+import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
 import type { PackContents } from './copy.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 

@@ -13,7 +13,8 @@ export const optional = Type.Optional;
 /** A string that `accepts` returns true for; `words` is the message for any other. */
 const checked = (accepts: (text: string) => boolean, words: string) =>
   Type.Refine(Type.String(), accepts, () => words);
-export const createPatternField = (pattern: RegExp, words: string) => checked((text) => pattern.test(text), words);
+export const createPatternField = (pattern: RegExp, words: string) =>
+  checked((text) => pattern.test(text), words);
 export const createChoiceField = <Word extends string>(words: readonly Word[]) =>
   Type.Unsafe<Word>(
     checked((text) => (words as readonly string[]).includes(text), `must be one of ${words.join(', ')}`),
@@ -31,7 +32,10 @@ export const createTextField = (min: number, max: number) =>
 
 export const id = createPatternField(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
 export const platformId = createPatternField(/^\d{15,20}$/, 'must be 15 to 20 digits');
-export const uuid = createPatternField(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
+export const uuid = createPatternField(
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'must be a UUID in lower case',
+);
 /** Also checks that the day exists: `Date` reads 30 February as 2 March, and SQL refuses it. */
 const isTime = (text: string): boolean => {
   const ms = timeShape.test(text) ? Date.parse(text) : Number.NaN;

@@ -3,7 +3,17 @@
  * reserved names. The limits equal those of the operator's own operations.
  */
 import Type, { type Static } from 'typebox';
-import { id, createPatternField, createChoiceField, optional, record, createTagsField, time, uuid, createTextField } from './fields.ts';
+import {
+  createChoiceField,
+  createPatternField,
+  createTagsField,
+  createTextField,
+  id,
+  optional,
+  record,
+  time,
+  uuid,
+} from './fields.ts';
 
 export const offerKinds = [
   'tier',

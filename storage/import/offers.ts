@@ -9,7 +9,7 @@ import { canRequest, type Question } from '../../engine/rules/applications.ts';
 import type { Transaction } from '../sql/client.ts';
 import { type OfferKind, type OfferOf, type OfferRecord, offerKinds } from './offers-schema.ts';
 import type { Fault } from './plan.ts';
-import { buildInsert, toJson, type TableRows, toTextArray, type Wanted } from './rows.ts';
+import { buildInsert, type TableRows, toJson, toTextArray, type Wanted } from './rows.ts';
 
 export interface NumberedOffer {
   readonly line: number;
@@ -205,7 +205,12 @@ const shopTables = (wanted: Wanted): Pick<Tables, 'benefit' | 'item' | 'coupon'>
       { name: 'expiry_hours', type: 'integer', value: (r) => r.expiry ?? 0 },
       { name: 'max_uses', type: 'integer', value: (r) => r.max_uses ?? 0 },
       { name: 'reuse_wait_hours', type: 'integer', value: (r) => r.reuse_wait_duration ?? 0 },
-      { name: 'allowed_users', type: 'text', cast: 'text[]', value: (r) => toTextArray(r.allowed_users ?? []) },
+      {
+        name: 'allowed_users',
+        type: 'text',
+        cast: 'text[]',
+        value: (r) => toTextArray(r.allowed_users ?? []),
+      },
       {
         name: 'applicable_items',
         type: 'text',

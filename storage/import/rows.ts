@@ -274,7 +274,12 @@ export const buildPackTable = ({ now }: Wanted): TableRows<Listing<PackRecord>> 
     { name: 'short', type: 'text', value: (l) => l.record.short },
     { name: 'tags', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.tags) },
     { name: 'bot_ids', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.bot_ids ?? []) },
-    { name: 'server_ids', type: 'text', cast: 'text[]', value: (l) => toTextArray(l.record.server_ids ?? []) },
+    {
+      name: 'server_ids',
+      type: 'text',
+      cast: 'text[]',
+      value: (l) => toTextArray(l.record.server_ids ?? []),
+    },
     { name: 'vote_banned', type: 'boolean', value: (l) => l.record.vote_banned ?? false },
     { name: 'created_at', type: 'timestamptz', value: (l) => l.record.created_at ?? now },
   ],

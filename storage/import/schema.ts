@@ -12,22 +12,22 @@ import { limits } from '../../engine/limits.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import {
   count,
+  createChoiceField,
+  createPatternField,
+  createTagsField,
+  createTextField,
   extraLinks,
   flags,
   httpsUrl,
   id,
-  createPatternField,
-  createChoiceField,
   optional,
   permissions,
   platformId,
   record,
   stat,
-  createTagsField,
   time,
   uuid,
   vanity,
-  createTextField,
 } from './fields.ts';
 import { type OfferRecord, offerKinds, offerSchemas } from './offers-schema.ts';
 
@@ -204,7 +204,10 @@ export const recordSchemas = {
     type: createChoiceField(['login', 'api']),
     name: createTextField(0, 64),
     perm_limits: optional(permissions),
-    token_hash: createPatternField(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the token in 64 hexadecimal digits'),
+    token_hash: createPatternField(
+      /^[0-9a-f]{64}$/,
+      'must be the SHA-256 of the token in 64 hexadecimal digits',
+    ),
     minted_by: optional(createTextField(0, 64)),
     created_at: optional(time),
     expiry: time,

@@ -13,24 +13,25 @@ import { isOffer, type OfferKind } from './offers-schema.ts';
 import type { Fault, Listing, Plan } from './plan.ts';
 import { planBatch } from './resolve.ts';
 import {
-  toAddressed,
   buildBotTable,
   buildInsert,
   buildMemberTable,
   buildPackTable,
   buildServerTable,
   buildSessionTable,
-  type TableRows,
   buildTeamTable,
-  totalsRows,
   buildUserTable,
   buildVanityTable,
+  type TableRows,
+  toAddressed,
+  totalsRows,
   voteRows,
 } from './rows.ts';
 import { type DirectoryRecord, type RecordKind, recordKinds } from './schema.ts';
 
 export type Counts = Record<RecordKind, number>;
-export const createZeroCounts = (): Counts => Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
+export const createZeroCounts = (): Counts =>
+  Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
 
 export interface Written {
   /** Records added, by kind. */

@@ -10,7 +10,7 @@
  * ops/cluster-context.ts.
  */
 import { randomUUID } from 'node:crypto';
-import { type RedisCommands, openCommands } from './commands.ts';
+import { openCommands, type RedisCommands } from './commands.ts';
 import { type Listener, openListener } from './listener.ts';
 import type { NodeMessage } from './messages.ts';
 import { decodeMessage, encodeMessage } from './messages.ts';

@@ -40,16 +40,16 @@ const beginOn =
 const run = async (transaction: Transaction, task: Task, connection: ConnectionState): Promise<unknown> => {
   try {
     const result = await task(watchTransaction(transaction, connection));
-    return connection.lost ? createNeverSettling() : result;
+    return connection.lost ? createPendingForever() : result;
   } catch (error) {
     connection.lost ||= isConnectionLoss(error);
-    if (connection.lost) return createNeverSettling();
+    if (connection.lost) return createPendingForever();
     throw error;
   }
 };
 
 /** A promise that never settles. The caller's promise no longer depends on it, so it is garbage-collected. */
-const createNeverSettling = (): Promise<never> => new Promise(() => {});
+const createPendingForever = (): Promise<never> => new Promise(() => {});
 
 const isConnectionLoss = (error: unknown): boolean =>
   toStorageError('transaction', error).reason === 'unreachable';

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import type { Batch, Item } from '../../engine/entity/items.ts';
+import { createRandom } from '../../ops/demo/random.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { botsIn, initOf, publishAll, rules } from '../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { createDice } from './random.ts';
 
 export interface TornFigures {
   readonly offsets: number;
@@ -134,7 +134,7 @@ export const runTornTails = (step: number): Promise<TornFigures> =>
 export const runFlippedBits = (flips: number, seed: number): Promise<FlippedFigures> =>
   withFile(async (world) => {
     const { bytes, lengths, digests } = world;
-    const random = createDice(seed);
+    const random = createRandom(seed);
     const from = lengths[0] as number;
     const counts = { refused: 0, harmless: 0, cut: 0, silent: 0 };
     for (let flip = 0; flip < flips; flip++) {

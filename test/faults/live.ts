@@ -3,6 +3,7 @@
  * clicks, the voters of every target, and one bot's votes against their rows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom, type Random } from '../../ops/demo/random.ts';
 import type { Directory } from '../support/directory.ts';
 import { type Client, createClient } from '../support/http-client.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
@@ -11,7 +12,6 @@ import { type ClientLog, createLog, endLife, type VoteOp } from './client-log.ts
 import { demandClean, type Figures } from './figures.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally, type Verdict } from './judge.ts';
 import { keyOf, look } from './load.ts';
-import { createDice, type Dice } from './random.ts';
 
 const voteWaitHours = 0.01;
 const waitMs = voteWaitHours * 3_600_000;
@@ -30,7 +30,7 @@ export interface Run {
   readonly dataDir: string;
   readonly directory: Directory;
   readonly connections: number;
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly log: ClientLog;
   readonly client: Client;
   readonly verdict: Verdict;
@@ -43,7 +43,7 @@ export const createRun = (plan: RunPlan): Run => ({
   dataDir: plan.dataDir,
   directory: plan.directory,
   connections: plan.connections,
-  dice: createDice(plan.seed),
+  dice: createRandom(plan.seed),
   log: createLog(),
   client: createClient(plan.connections),
   verdict: createVerdict(),

@@ -5,18 +5,18 @@
  * each line of the log is one request on the wire. A connection stops when its node is gone.
  */
 
+import type { Random } from '../../ops/demo/random.ts';
 import { type Directory, type Target, tokenOf } from '../support/directory.ts';
 import type { Answer, Asked, Client } from '../support/http-client.ts';
 import { NoAnswer } from '../support/http-client.ts';
 import { type ClientLog, nowMs, type Outcome, type Sight } from './client-log.ts';
-import type { Dice } from './random.ts';
 
 export interface LoadParts {
   readonly url: string;
   readonly client: Client;
   readonly directory: Directory;
   readonly log: ClientLog;
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly connections: number;
 }
 export interface Load {

@@ -4,11 +4,11 @@
  * its own, so that its waits are the server's and not those of busy attackers. Started by attacks.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../../ops/demo/random.ts';
 import type { Directory } from '../support/directory.ts';
 import { createClient, NoAnswer } from '../support/http-client.ts';
 import { createLog } from './client-log.ts';
 import { click, type LoadParts, postStats } from './load.ts';
-import { createDice } from './random.ts';
 
 /** What the process is started with. */
 export interface Ordinary {
@@ -25,7 +25,7 @@ const [words = '{}'] = process.argv.slice(2);
 const { url, directory, nextId, life, seed } = JSON.parse(words) as Ordinary;
 const log = { ...createLog(), nextId, life };
 const client = createClient(1);
-const parts: LoadParts = { url, client, directory, log, dice: createDice(seed), connections: 1 };
+const parts: LoadParts = { url, client, directory, log, dice: createRandom(seed), connections: 1 };
 let stopped = false;
 process.on('message', () => {
   stopped = true;

@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { type Directory, directoryOf, fillDirectory, type Sizes, tokenOf } from '../support/directory.ts';
 import { type Answer, type Client, createClient } from '../support/http-client.ts';
@@ -22,7 +23,6 @@ import { settings } from './live.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
 import { withoutDoubtfulRefusals, withoutMerged } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
-import { createDice, type Dice } from './random.ts';
 
 export interface StackOptions {
   readonly redisUrls: readonly string[];
@@ -44,7 +44,7 @@ export interface Stack {
   readonly lives: readonly Life[];
   readonly directory: Directory;
   readonly log: ClientLog;
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly client: Client;
   /** The test's own look at both stores, beside the nodes. */
   readonly stores: Stores;
@@ -92,7 +92,7 @@ interface State {
   readonly folder: string;
   readonly stores: Stores;
   readonly directory: Directory;
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly log: ClientLog;
   readonly client: Client;
   readonly lives: Life[];
@@ -116,7 +116,7 @@ export const openStack = async (options: StackOptions): Promise<Stack> => {
     folder,
     stores,
     directory: directoryOf(sizes),
-    dice: createDice(options.seed),
+    dice: createRandom(options.seed),
     log: createLog(),
     client: createClient(24),
     lives: [],

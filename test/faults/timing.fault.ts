@@ -13,8 +13,8 @@ import * as assert from 'uvu/assert';
 import { formatToken } from '../../engine/rules/token.ts';
 import { createSessionCache, type SessionCache } from '../../http/auth/sessions.ts';
 import { systemClock } from '../../ops/clock.ts';
+import { createRandom } from '../../ops/demo/random.ts';
 import { mannWhitney } from '../support/mann-whitney.ts';
-import { createDice } from './random.ts';
 
 const test = suite('timing of refused tokens');
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
@@ -55,7 +55,7 @@ type Find = (token: string) => Promise<unknown> | unknown;
 
 /** The chance that both kinds of tokens take equally long to be refused. */
 const chanceOf = async (find: Find, run: number): Promise<number> => {
-  const random = createDice(seed + run);
+  const random = createRandom(seed + run);
   const near = Array.from({ length: 2 * (samples + warmUp) }, () => random.below(2) === 0);
   // All made before any is timed, and times kept apart from what they are of: either would leave its traces.
   const tokens = near.map((isNear) => tokenLike(isNear ? secret : decoy));

@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
-import type { PermissionSource, StoredSession, SessionSource } from '../../http/auth/ports.ts';
+import type { PermissionSource, SessionSource, StoredSession } from '../../http/auth/ports.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
 import type { App } from '../../http/route.ts';

@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../ops/config.ts';
+import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { type Running, start } from '../../ops/rollcall.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { inspect } from '../faults/at-rest.ts';
@@ -18,7 +19,6 @@ import { demandClean } from '../faults/figures.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally, type Verdict } from '../faults/judge.ts';
 import { settings } from '../faults/live.ts';
 import { type Load, type LoadParts, look, startLoad } from '../faults/load.ts';
-import { createDice, type Dice } from '../faults/random.ts';
 import { type Directory, fillDirectory, type Sizes } from '../support/directory.ts';
 import { createClient } from '../support/http-client.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
@@ -63,7 +63,7 @@ export const printLine = (figures: string): void => console.log(`\nfigures: ${fi
 interface FleetState {
   readonly nodes: Running[];
   readonly directory: Directory;
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly log: ClientLog;
   readonly client: ReturnType<typeof createClient>;
   readonly stores: Stores;
@@ -86,7 +86,7 @@ export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
   const state: FleetState = {
     nodes: [],
     directory: await fillDirectory(stores.sql, sizes),
-    dice: createDice(options.seed),
+    dice: createRandom(options.seed),
     log: createLog(),
     client: createClient(24),
     stores,

@@ -7,34 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../engine/ports.ts';
-
-/** Draws from one seed. All draws of a simulation come from here, in one order. */
-export interface Random {
-  /** A number in [0, 1). */
-  next(): number;
-  /** A whole number in [from, to]. */
-  between(from: number, to: number): number;
-  chance(probability: number): boolean;
-  pick<T>(choices: readonly T[]): T;
-}
-
-/** Mulberry32: small, quick, and good enough to choose faults. */
-export const createRandom = (seed: number): Random => {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
-  const between = (from: number, to: number): number => from + Math.floor(next() * (to - from + 1));
-  return {
-    next,
-    between,
-    chance: (probability) => next() < probability,
-    pick: (choices) => choices[between(0, choices.length - 1)] as (typeof choices)[number],
-  };
-};
+import { createRandom, type Random } from '../../ops/demo/random.ts';
 
 interface Event {
   readonly atMs: number;
@@ -44,6 +17,7 @@ interface Event {
 }
 
 export interface Driver {
+  /** All draws of a simulation come from here, in one order. */
   readonly random: Random;
   /** Virtual ms since the simulation began. */
   nowMs(): number;

@@ -61,7 +61,7 @@ const drawFate = ({ driver, profile }: Wire): Fate => {
   const { random } = driver;
   const chosen = profile();
   const delay = (): number =>
-    random.between(0, random.chance(chosen.slow) ? chosen.slowMaxMs : chosen.delayMaxMs);
+    random.integer(0, random.chance(chosen.slow) ? chosen.slowMaxMs : chosen.delayMaxMs);
   const thereMs = delay();
   const backMs = delay();
   const again = random.chance(chosen.again);
@@ -111,7 +111,7 @@ export const overWire = <Reply>(
       }
     };
     const { thereMs, backMs } = fate;
-    const againMs = driver.random.between(1, 3_000);
+    const againMs = driver.random.integer(1, 3_000);
     if (fate.kind === 'refused') {
       tell(thereMs + backMs, () =>
         reject(new StorageError(verb, { outcome: 'not_applied', reason: 'busy' })),
@@ -120,7 +120,7 @@ export const overWire = <Reply>(
       tell(thereMs + backMs, unknown);
     } else if (fate.kind === 'late') {
       tell(thereMs, unknown);
-      void execute(thereMs + driver.random.between(1, 3_000));
+      void execute(thereMs + driver.random.integer(1, 3_000));
     } else {
       void execute(thereMs, {
         ok: (reply) => {

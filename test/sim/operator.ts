@@ -57,7 +57,7 @@ const edit = async (world: World, target: Target): Promise<void> => {
   const listing = world.ledger.listings.get(address);
   if (listing === undefined) return;
   const { ref, facts } = listing;
-  const premiumUntilMs = random.chance(0.7) ? nowMs + random.between(500, 4_000) : 0;
+  const premiumUntilMs = random.chance(0.7) ? nowMs + random.integer(500, 4_000) : 0;
   if (change === 'premium') world.ledger.edit(ref, { premiumUntilMs });
   else if (change === 'ban') world.ledger.edit(ref, { voteBanned: !facts.voteBanned });
   else world.ledger.edit(ref, { listed: !facts.listed });
@@ -78,7 +78,7 @@ const voidVotes = async (world: World, target: Target): Promise<void> => {
 };
 
 const reset = async (world: World): Promise<void> => {
-  const agoMs = world.driver.random.between(0, 800);
+  const agoMs = world.driver.random.integer(0, 800);
   const atMs = world.driver.nowMs() + world.plan.epochMs - agoMs;
   world.ledger.reset({ scope: 'all', atMs, reason: 'monthly_reset' });
   world.driver.note(`monthly reset, ${agoMs} ms ago`);
@@ -93,7 +93,7 @@ const remove = async (world: World, target: Target): Promise<void> => {
   if (listing === undefined) return;
   world.ledger.remove(listing.ref);
   const delivered = insist(world, async (node) => node.engine?.deliverAdjustments(target.kind, target.id));
-  await world.driver.pause(world.driver.random.between(0, 1_500));
+  await world.driver.pause(world.driver.random.integer(0, 1_500));
   if (world.ledger.listings.has(address)) return;
   if (world.driver.random.chance(0.8)) {
     world.driver.note(`${address} is listed again`);
@@ -106,13 +106,13 @@ const crashAndBoot = async (world: World): Promise<void> => {
   const node = anyNode(world);
   if (node === null) return;
   crash(world, node);
-  await world.driver.pause(world.driver.random.between(10, 1_500));
+  await world.driver.pause(world.driver.random.integer(10, 1_500));
   await boot(world, node);
 };
 
 const jump = async (world: World): Promise<void> => {
   const node = anyNode(world);
-  const byMs = world.driver.random.between(-6_000, 6_000);
+  const byMs = world.driver.random.integer(-6_000, 6_000);
   node?.clock.jump(byMs);
   world.driver.note(`the clock of ${node?.boot} jumps by ${byMs}`);
 };
@@ -121,7 +121,7 @@ const jump = async (world: World): Promise<void> => {
 const rollBack = async (world: World): Promise<void> => {
   const losses = world.losses.length;
   const snapshot = snapshotHot(world);
-  await world.driver.pause(world.driver.random.between(1, 1_200));
+  await world.driver.pause(world.driver.random.integer(1, 1_200));
   if (!world.healed && losses === world.losses.length) restoreHot(world, snapshot);
 };
 
@@ -132,7 +132,7 @@ export const runOperators = async (world: World): Promise<void> => {
   const all: Promise<void>[] = [];
   const schedule = (name: string, times: number, act: () => Promise<void>): void => {
     for (let time = 0; time < times; time++) {
-      const delayMs = random.between(50, spanMs);
+      const delayMs = random.integer(50, spanMs);
       all.push(
         driver.pause(delayMs).then(() => {
           count(world, name);

@@ -5,7 +5,7 @@
  * calm: their results must be exact.
  */
 import type { CommitRules } from '../../engine/entity/items.ts';
-import type { Random } from './clock.ts';
+import type { Random } from '../../ops/demo/random.ts';
 import { calm, type FaultProfile } from './faults.ts';
 
 export interface Plan {
@@ -61,23 +61,23 @@ const drawProfile = (random: Random, heat: number): FaultProfile => {
 
 /** Some wall times near the edges of a weekend, most anywhere. */
 const drawEpoch = (random: Random): number => {
-  const day = monday + random.between(0, 20) * dayMs;
-  return random.chance(0.5) ? day - random.between(0, 4_000) : day + random.between(0, dayMs);
+  const day = monday + random.integer(0, 20) * dayMs;
+  return random.chance(0.5) ? day - random.integer(0, 4_000) : day + random.integer(0, dayMs);
 };
 
 export const drawPlan = (random: Random): Plan => {
   const isCalm = random.chance(0.12);
   const heat = isCalm ? 0 : random.pick([0.3, 1, 1, 1.6]);
   const times = (probability: number, most: number): number =>
-    !isCalm && random.chance(probability) ? random.between(1, most) : 0;
+    !isCalm && random.chance(probability) ? random.integer(1, most) : 0;
   const emptied = times(0.12, 1);
   // A removal just before the store is lost, during a slow read of its row, may be undone, because its only
   // trace in the hot store is lost too. So a plan has only one of the two.
   const removals = emptied > 0 ? 0 : times(0.3, 3);
   return {
     nodes: random.pick([1, 1, 2, 2, 3]),
-    clients: random.between(4, 9),
-    opsPerClient: random.between(10, 26),
+    clients: random.integer(4, 9),
+    opsPerClient: random.integer(10, 26),
     hot: isCalm ? calm : drawProfile(random, heat),
     ledger: isCalm ? calm : drawProfile(random, heat),
     crashes: times(0.45, 3),

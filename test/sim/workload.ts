@@ -270,14 +270,14 @@ export const runClient = async (work: Workload, home: number): Promise<void> => 
   const { random } = driver;
   work.running += 1;
   for (let left = plan.opsPerClient; left > 0; left--) {
-    await driver.pause(random.chance(0.3) ? 0 : random.between(1, 200));
+    await driver.pause(random.chance(0.3) ? 0 : random.integer(1, 200));
     const up = world.nodes.filter((node) => node.ready);
     if (up.length === 0) continue;
-    const node = up[random.chance(0.5) ? home % up.length : random.between(0, up.length - 1)] as SimNode;
+    const node = up[random.chance(0.5) ? home % up.length : random.integer(0, up.length - 1)] as SimNode;
     const kind = random.pick(kinds);
     const target = random.pick(kind === 'stats' ? targets.slice(0, 2) : targets);
     const user = random.pick(users);
-    const times = random.chance(0.15) ? random.between(2, 4) : 1;
+    const times = random.chance(0.15) ? random.integer(2, 4) : 1;
     const all: Promise<void>[] = [];
     for (let time = 0; time < times; time++) {
       const other = random.chance(0.5) ? node : random.pick(up);

@@ -14,9 +14,8 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   bench: ['engine', 'http', 'storage', 'ops', 'bench'],
   test: ['engine', 'http', 'storage', 'ops', 'bench', 'test'],
 };
-/** What of the engine other layers see: its door, its types, its pure rules, and its bounded memory. */
-const engineDoor =
-  /^engine\/((engine|ports|ids|errors|limits|meters|two-generation-cache)\.ts|entity\/|rules\/)/;
+/** What of the engine other layers see: its door, its types, its pure rules, and its small tools. */
+const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters)\.ts|entity\/|rules\/|tools\/)/;
 /** The rules of one entity know nothing of the parts that use them. */
 const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
 /** Pure computation only. */

@@ -10,8 +10,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { StorageError, type StorageReason } from '../../../engine/errors.ts';
+import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
+import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 import type { UnknownNames } from '../unknown.ts';
-import { createBatchLoader } from './batch-loader.ts';
 
 /** One page of a list and the number of all rows in the list. The same object while the snapshot lasts. */
 export interface CachedList<Rows> {
@@ -186,20 +187,40 @@ const useExpiredOrThrow = <Row>(row: Row | undefined, error: unknown): Row => {
   return row;
 };
 
+/** Rows in one statement: few enough that the statement stays short. */
+const idsMax = 100;
+
+/**
+ * Reads rows by id, one statement at a time: popular profiles expire at about the same time, and a statement
+ * for each of them would be most of the work of reading.
+ */
+const createRowLoader = <Row extends Cacheable>(
+  readMany: (ids: readonly string[]) => Promise<readonly Row[]>,
+): ((id: string) => Promise<Row | null>) =>
+  createBatchLoader({
+    loadMany: async (ids: readonly string[]): Promise<readonly (Row | null)[]> => {
+      const rows = new Map((await readMany(ids)).map((row) => [row.id, row]));
+      return ids.map((id) => rows.get(id) ?? null);
+    },
+    keysMax: idsMax,
+    batchesMax: 1,
+    schedule: (task) => task(),
+  });
+
 /** Creates a row cache. A failed load rejects only when no row of that entity is cached, however old. */
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
-  const loading = new Map<string, Promise<Row | null>>();
-  const loadInBatch = readMany === undefined ? null : createBatchLoader(readMany);
+  const loading = createSingleFlight<Row | null>();
+  const loadInBatch = readMany === undefined ? null : createRowLoader(readMany);
   let drops = 0;
   const refresh = (id: string): void => {
-    if (loadInBatch === null || loading.has(id)) return;
+    if (loadInBatch === null || loading.get(id) !== undefined) return;
     start(id, () => loadInBatch(id)).catch(() => {
       // The row expires, and the next request reports the failure.
     });
   };
   const rows = createRows<Row>(options, { nowMs, refresh });
-  unknown?.whenForgotten(() => loading.clear());
+  unknown?.whenForgotten(loading.detachAll);
 
   const fill = async (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
     const dropsBefore = drops;
@@ -213,13 +234,8 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     if (row === null) rows.delete(rows.find(name, true)?.id ?? '');
     return row !== null && drops === dropsBefore ? rows.store(row, startedMs) : row;
   };
-  const start = (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
-    const filling = fill(name, load).finally(() => {
-      if (loading.get(name) === filling) loading.delete(name);
-    });
-    loading.set(name, filling);
-    return filling;
-  };
+  const start = (name: string, load: () => Promise<Row | null>): Promise<Row | null> =>
+    loading.share(name, () => fill(name, load));
   return {
     get: (idOrVanity, load) => {
       const row = rows.find(idOrVanity);
@@ -234,13 +250,13 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     drop: (id) => {
       drops += 1;
       rows.delete(id);
-      loading.clear();
+      loading.detachAll();
       unknown?.forgetAll();
     },
     invalidateAll: () => {
       drops += 1;
       rows.expireAll();
-      loading.clear();
+      loading.detachAll();
       unknown?.forgetAll();
     },
   };

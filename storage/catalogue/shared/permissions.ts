@@ -7,6 +7,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
 
+/** Who owns an entity, and what one user may do with it. */
 export interface EntityAccess {
   /** The team that owns the entity, or is it; `null` for none. */
   readonly teamId: string | null;

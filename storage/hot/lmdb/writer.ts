@@ -9,7 +9,10 @@
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import { createTwoGenerationCache, type TwoGenerationCache } from '../../../engine/two-generation-cache.ts';
+import {
+  createTwoGenerationCache,
+  type TwoGenerationCache,
+} from '../../../engine/tools/two-generation-cache.ts';
 import { type StoredSlot, unpackSlot } from './codec.ts';
 import { toSlotKey } from './keys.ts';
 import type { ShardMirror, Tables } from './tables.ts';

@@ -18,8 +18,8 @@ const describeSync = (appendOnly: string | undefined, sync: string | undefined):
     return 'in the memory of Redis only: appendonly is off, a crash loses everything since its last snapshot';
   if (sync === 'always') return synced;
   if (sync === 'everysec') return `${everySecond}: a crash loses later changes (appendfsync everysec)`;
-  const synced = 'written by Redis, synced whenever its system decides';
-  return `${synced}: a crash may lose the newest changes (appendfsync no)`;
+  const system = 'written by Redis, synced whenever its system decides';
+  return `${system}: a crash may lose the newest changes (appendfsync no)`;
 };
 
 const readSettings = async (primary: Redis): Promise<string> => {

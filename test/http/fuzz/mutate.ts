@@ -4,7 +4,7 @@
  * Every mutation is a pure function of a request and the random source, so a seed and a number repeat a
  * request. Used by run.ts.
  */
-import type { Dice } from '../../faults/random.ts';
+import type { Random } from '../../../ops/demo/random.ts';
 
 export interface Sent {
   readonly method: string;
@@ -14,7 +14,7 @@ export interface Sent {
   readonly body?: string;
 }
 
-type Mutation = (sent: Sent, random: Dice) => Sent;
+type Mutation = (sent: Sent, random: Random) => Sent;
 
 /** Values that often break programs. */
 const nastyValues: readonly unknown[] = [
@@ -223,7 +223,7 @@ const mutations: readonly Mutation[] = [
 ];
 
 /** Mutates a request in one to three places; one request in five stays valid. */
-export const mutate = (sent: Sent, random: Dice): Sent => {
+export const mutate = (sent: Sent, random: Random): Sent => {
   let spoilt = sent;
   const times = random.below(5) === 0 ? 0 : 1 + random.below(3);
   for (let index = 0; index < times; index += 1) spoilt = random.pick(mutations)(spoilt, random);

@@ -8,7 +8,7 @@
 import { Agent, request as send } from 'node:http';
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { routes } from '../../../http/routes/table.ts';
-import { createDice, type Dice } from '../../faults/random.ts';
+import { createRandom, type Random } from '../../../ops/demo/random.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, type People, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
@@ -50,7 +50,7 @@ const gather = async (world: World): Promise<Crowd> => {
   return { people, tokens: Object.fromEntries(pairs) as Record<TokenKind, string> };
 };
 
-const compose = (crowd: Crowd, random: Dice): Sent => {
+const compose = (crowd: Crowd, random: Random): Sent => {
   const route = random.pick(routes);
   const taken = expected[route.name]?.kinds ?? [];
   const kind = taken.length === 0 || random.below(8) === 0 ? random.pick(kinds) : random.pick(taken);
@@ -107,7 +107,7 @@ const faultOf = (sent: Sent, reply: Reply): string => {
 
 const askOne = async (
   world: World,
-  { agent, crowd, dice: random }: { agent: Agent; crowd: Crowd; dice: Dice },
+  { agent, crowd, dice: random }: { agent: Agent; crowd: Crowd; dice: Random },
 ): Promise<{ status: number; fault: string }> => {
   const sent = compose(crowd, random);
   try {
@@ -131,7 +131,7 @@ export const fuzz = async (
   const crowds = await Promise.all(Array.from({ length: crowdsAtOnce }, () => gather(world)));
   let left = options.requests;
   const worker = async (number: number): Promise<void> => {
-    const random = createDice(options.seed * 31 + number);
+    const random = createRandom(options.seed * 31 + number);
     const place = number % crowdsAtOnce;
     for (; left > 0; left -= 1) {
       if (random.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);

@@ -5,7 +5,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLimiter, defaultLimits, RateLimitedError } from '../../../http/limits/limiter.ts';
+import { DomainError } from '../../../engine/errors.ts';
+import { createLimiter, defaultLimits } from '../../../http/limits/limiter.ts';
 
 const test = suite('limiter');
 
@@ -26,8 +27,9 @@ test('a 429 carries every header and a Retry-After', () => {
     limiter.take('login', 'a', 1_500);
     assert.unreachable();
   } catch (error) {
-    assert.instance(error, RateLimitedError);
-    const limited = error as RateLimitedError;
+    assert.instance(error, DomainError);
+    const limited = error as DomainError;
+    assert.is(limited.code, 'rate_limited');
     assert.is(limited.retryAfterSeconds, 12);
     assert.is(
       limited.headers,

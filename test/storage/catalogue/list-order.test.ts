@@ -4,9 +4,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../ops/demo/random.ts';
 import { createListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
-import { createDice } from '../../faults/random.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
 import { editList, plainList, walkList } from './list-order.ts';
 
@@ -25,7 +25,7 @@ test.after(() => directory.close());
 
 test('after any edits, the pages of all nodes equal the list of a plain statement', async () => {
   const { sql } = directory;
-  const random = createDice(seed);
+  const random = createRandom(seed);
   const nodes = [createListOrders(sql, options), createListOrders(sql, options)];
   for (let round = 0; round < 15; round++) {
     for (const list of lists) {
@@ -43,7 +43,7 @@ test('after any edits, the pages of all nodes equal the list of a plain statemen
 
 test('pages of one order skip and repeat no row while the list changes, or the order is over', async () => {
   const { sql } = directory;
-  const random = createDice(seed + 1);
+  const random = createRandom(seed + 1);
   const orders = createListOrders(sql, options);
   let whole = 0;
   for (let round = 0; round < 20; round++) {

@@ -4,21 +4,22 @@
  *
  * Used by the tests of list orders on the embedded store and on a Postgres server.
  */
+
+import type { Random } from '../../../ops/demo/random.ts';
 import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import type { Dice } from '../../faults/random.ts';
 import { addBot, addPack, addServer } from './directory.ts';
 
 /** So few that many rows share one. */
 const timestamps = 6;
 let createdRows = 0;
 
-const drawTimestamp = (random: Dice): Date => new Date(Date.UTC(2026, 0, 1 + random.below(timestamps)));
+const drawTimestamp = (random: Random): Date => new Date(Date.UTC(2026, 0, 1 + random.below(timestamps)));
 const types = ['pending', 'approved', 'certified', 'denied'];
 
 /** Makes one edit: a row is added, deleted, listed or unlisted. */
-export const editList = async (sql: Sql, list: ListName, random: Dice): Promise<void> => {
+export const editList = async (sql: Sql, list: ListName, random: Random): Promise<void> => {
   const id = `x${++createdRows}`;
   const created_at = drawTimestamp(random);
   const type = types[random.below(types.length)] as string;

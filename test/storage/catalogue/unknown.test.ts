@@ -8,8 +8,8 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import { createRowCache } from '../../../storage/catalogue/shared/cache.ts';
 import {
   createLookUp,
-  createUnknownNames,
   createNamesOfKind,
+  createUnknownNames,
   unknownMs,
 } from '../../../storage/catalogue/unknown.ts';
 import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';

@@ -5,12 +5,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import { createRandom } from '../../../ops/demo/random.ts';
 import {
   createVoterOrders,
   purgeVoterOrders,
   type VoterOrders,
 } from '../../../storage/catalogue/votes/voter-order.ts';
-import { createDice } from '../../faults/random.ts';
 import { addBot, addUser, type Directory, openDirectory } from './directory.ts';
 import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
 
@@ -48,7 +48,7 @@ const readAllPages = async (orders: VoterOrders, ref: EntityRef): Promise<readon
 
 test('after any votes, voids and resets, page 1 equals that of a plain statement', async () => {
   const { sql } = directory;
-  const random = createDice(seed);
+  const random = createRandom(seed);
   const nodes = [createVoterOrders(sql, options), createVoterOrders(sql, options)];
   const ref = await addNewBot();
   for (let round = 0; round < 40; round++) {
@@ -95,7 +95,7 @@ for (const [amount, fewVotesMax] of [
     const before = await plainVoters(sql, ref);
 
     const pages = [...(await orders.page(ref, 1))];
-    await addVotes(sql, ref, { random: createDice(seed), votes: 20 });
+    await addVotes(sql, ref, { random: createRandom(seed), votes: 20 });
     pages.push(...(await orders.page(ref, 2)), ...(await orders.page(ref, 3)));
 
     assert.equal(pages, before);

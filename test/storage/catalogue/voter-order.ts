@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { EntityRef } from '../../../engine/ids.ts';
+import type { Random } from '../../../ops/demo/random.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import type { Dice } from '../../faults/random.ts';
 
 /** So few that many votes share one. */
 const timestamps = 40;
@@ -19,7 +19,7 @@ const firstMs = Date.UTC(2026, 2, 1);
 export const addVotes = (
   sql: Sql,
   ref: EntityRef,
-  { random, votes }: { readonly random: Dice; readonly votes: number },
+  { random, votes }: { readonly random: Random; readonly votes: number },
 ): Promise<unknown> => {
   const rows = Array.from({ length: votes }, () => ({
     itag: randomUUID(),
@@ -39,7 +39,7 @@ export const addVotes = (
 };
 
 /** Adds votes, makes one void, or makes many void by a reset. */
-export const changeVotes = async (sql: Sql, ref: EntityRef, random: Dice): Promise<void> => {
+export const changeVotes = async (sql: Sql, ref: EntityRef, random: Random): Promise<void> => {
   const kind = random.below(20);
   if (kind < 12) await addVotes(sql, ref, { random, votes: 1 + random.below(6) });
   else if (kind < 19) {

@@ -11,6 +11,7 @@ import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
 import { computeShard, createEntityRef, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { FlushReceipt } from '../../../engine/ports.ts';
+import { createRandom } from '../../../ops/demo/random.ts';
 import type { HotModel } from '../../model/hot-model.ts';
 
 const hourMs = 3_600_000;
@@ -80,17 +81,6 @@ interface World {
   readonly cast: CastVote[];
   itags: number;
 }
-
-/** A small known generator (mulberry32): reproducible, and independent of any library's version. */
-const randomOf = (seed: number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
 
 const upTo = (world: World, bound: number): number => Math.floor(world.random() * bound);
 const chance = (world: World, share: number): boolean => world.random() < share;
@@ -259,7 +249,7 @@ const anyClear = (world: World): Operation => {
 
 /** The operations of one seed. `next` must be asked after the last one was applied to the model. */
 export const generate = (seed: number, model: HotModel): Generator => {
-  const world: World = { model, random: randomOf(seed), sent: new Map(), cast: [], itags: 0 };
+  const world: World = { model, random: createRandom(seed).next, sent: new Map(), cast: [], itags: 0 };
   let first = true;
   const raise = (shards: readonly Shard[]): Operation => ({
     verb: 'publish',

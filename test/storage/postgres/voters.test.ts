@@ -4,10 +4,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/votes/voter-order.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
-import { createDice } from '../../faults/random.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { addVotes, changeVotes, plainVoters } from '../catalogue/voter-order.ts';
@@ -31,9 +31,9 @@ test('orders that are built, dropped and read during votes miss no voter and kee
   for (let round = 0; round < 6; round++) {
     const ref = await addBot(sql, `bot${round}`);
     const nodes = [3, 3, 3].map((segmentVoters) => createVoterOrders(sql, { segmentVoters, fewVotesMax: 0 }));
-    await addVotes(sql, ref, { random: createDice(seed + round), votes: 80 });
+    await addVotes(sql, ref, { random: createRandom(seed + round), votes: 80 });
     const writers = [0, 1, 2, 3].map(async (writer) => {
-      const random = createDice(1_000 * seed + 10 * round + writer);
+      const random = createRandom(1_000 * seed + 10 * round + writer);
       for (let change = 0; change < 15; change++) await changeVotes(sql, ref, random);
     });
     const readers = nodes.map(async (orders) => {

@@ -10,6 +10,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';
+import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { OutboundOutcome } from '../telemetry/outbound-meters.ts';
 import type { FetchResult } from './fetch-json.ts';
 
@@ -19,7 +20,7 @@ export type LookupResult<Value> =
   | { readonly kind: 'unknown'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string };
 
-export interface CircuitBreakerOptions<Value> {
+export interface ServiceLookupOptions<Value> {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   /** Sends one request; settles within `timeLimitMs`. */
   readonly query: (key: string) => Promise<FetchResult<Value>>;
@@ -37,22 +38,28 @@ export interface CircuitBreakerOptions<Value> {
 }
 
 /** Resolves within the time limit; at once when the answer is cached or the circuit is open. */
-export type CircuitBreaker<Value> = (key: string) => Promise<LookupResult<Value>>;
+export type ServiceLookup<Value> = (key: string) => Promise<LookupResult<Value>>;
 
-interface CircuitState<Value> extends CircuitBreakerOptions<Value> {
+interface CircuitState<Value> extends ServiceLookupOptions<Value> {
   readonly cached: LRUCache<string, LookupResult<Value>>;
-  readonly inFlight: Map<string, Promise<LookupResult<Value>>>;
+  readonly inFlight: SingleFlight<LookupResult<Value>>;
   failures: number;
   openUntilMs: number;
 }
 
-/** Creates the breaker of one service. It owns the cache, so create one per process. */
-export const createCircuitBreaker = <Value>(options: CircuitBreakerOptions<Value>): CircuitBreaker<Value> => {
+/** Creates the look-up at one service. It owns the cache, so create one per process. */
+export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>): ServiceLookup<Value> => {
   const cached = new LRUCache<string, LookupResult<Value>>({
     max: options.cacheEntriesMax,
     ttl: options.cacheMs,
   });
-  const state: CircuitState<Value> = { ...options, cached, inFlight: new Map(), failures: 0, openUntilMs: 0 };
+  const state: CircuitState<Value> = {
+    ...options,
+    cached,
+    inFlight: createSingleFlight(),
+    failures: 0,
+    openUntilMs: 0,
+  };
   return (key) => {
     const cachedResult = state.cached.get(key);
     if (cachedResult !== undefined) return Promise.resolve(cachedResult);
@@ -75,12 +82,11 @@ const startQuery = <Value>(state: CircuitState<Value>, key: string): Promise<Loo
   if (nowMs < state.openUntilMs) {
     return rejectQuery(state, 'failed several times and is not called for a while');
   }
-  if (state.inFlight.size >= state.inFlightMax) return rejectQuery(state, 'has too many requests in flight');
+  if (state.inFlight.count() >= state.inFlightMax)
+    return rejectQuery(state, 'has too many requests in flight');
   // Half-open: until this request is answered, all others fail at once.
   if (state.failures >= state.failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
-  const query = runQuery(state, key).finally(() => state.inFlight.delete(key));
-  state.inFlight.set(key, query);
-  return query;
+  return state.inFlight.share(key, () => runQuery(state, key));
 };
 
 const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {

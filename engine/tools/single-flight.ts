@@ -1,0 +1,33 @@
+/**
+ * Shares one call per key among all that need its result at the same time.
+ *
+ * A call that failed is shared by those that waited for it, and by no later one. Keeps no results: a cache in
+ * front of it does. Pure. Used by the session cache and the look-ups of http, and by the catalogue's caches.
+ */
+export interface SingleFlight<Value> {
+  /** The call under way for `key`; without one, the call that `start` begins. */
+  share(key: string, start: () => Promise<Value>): Promise<Value>;
+  /** The call under way for `key`. */
+  get(key: string): Promise<Value> | undefined;
+  /** Number of calls under way. */
+  count(): number;
+  /** Calls that are under way now are not shared with later callers: what they read may be old. */
+  detachAll(): void;
+}
+
+export const createSingleFlight = <Value>(): SingleFlight<Value> => {
+  const flights = new Map<string, Promise<Value>>();
+  const begin = (key: string, start: () => Promise<Value>): Promise<Value> => {
+    const flight = start().finally(() => {
+      if (flights.get(key) === flight) flights.delete(key);
+    });
+    flights.set(key, flight);
+    return flight;
+  };
+  return {
+    share: (key, start) => flights.get(key) ?? begin(key, start),
+    get: (key) => flights.get(key),
+    count: () => flights.size,
+    detachAll: () => flights.clear(),
+  };
+};
