@@ -116,7 +116,7 @@ test('compare needs two results of this suite', () => {
   const other = file('other.json', '{"version":1}');
 
   assert.throws(() => runCompare([other]), /needs two files/);
-  assert.throws(() => runCompare([other, other]), /no result of this suite/);
+  assert.throws(() => runCompare([other, other]), /not a result of this suite/);
   assert.throws(() => runCompare([join(folder, 'missing.json'), other]), /cannot be read/);
 });
 

@@ -161,7 +161,7 @@ export const verbsOfPorts = async (folders: CrashFolders) => {
   const { hot, sql, close } = await openAtRest(folders.fresh);
   const verbsOf = (port: object): string[] =>
     Object.entries(port).flatMap(([name, value]) =>
-      typeof value === 'function' && name !== 'laneOf' ? [name] : [],
+      typeof value === 'function' && name !== 'toCommitQueue' ? [name] : [],
     );
   const verbs = { hot: verbsOf(hot).sort(), ledger: verbsOf(createLedger(sql)).sort() };
   await close();
