@@ -14,6 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
+import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { SessionSource, StoredSession } from './ports.ts';
 
 export interface SessionCache {
@@ -56,7 +57,7 @@ interface SessionCacheState extends SessionCacheOptions {
   /** Token to the monotonic time until which it is rejected without a look-up. */
   readonly rejected: LRUCache<string, number>;
   /** Look-ups in flight, by token: simultaneous requests share one. */
-  readonly inFlight: Map<string, Promise<StoredSession | null>>;
+  readonly inFlight: SingleFlight<StoredSession | null>;
   /** Raised by every `forget`: a look-up from an earlier epoch is not cached. */
   epoch: number;
 }
@@ -150,9 +151,7 @@ const findSession = (
   if (isFresh && !isExpired(state, cached.record)) return cached.record;
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
   if ((state.rejected.get(token) ?? 0) > steadyMs) return null;
-  const lookup = state.inFlight.get(token) ?? lookUpSession(state, token);
-  if (!state.inFlight.has(token)) state.inFlight.set(token, lookup);
-  return lookup;
+  return state.inFlight.share(token, () => lookUpSession(state, token));
 };
 
 const dropMatching = (state: SessionCacheState, matches: (record: StoredSession) => boolean): void => {
@@ -179,7 +178,7 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
     cached: new LRUCache({ max: options.entriesMax, dispose: (entry) => tokens.delete(entry.hash) }),
     tokens,
     rejected: new LRUCache({ max: rejectedTokensMax }),
-    inFlight: new Map(),
+    inFlight: createSingleFlight(),
     epoch: 0,
   };
   return {
