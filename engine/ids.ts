@@ -46,7 +46,7 @@ const plainId = /^[A-Za-z0-9_-]*$/;
 export const toAddress = (kind: EntityKind, id: string): EntityAddress =>
   `${kindLetters[kind]}:${plainId.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
 
-/** FNV-1a over the address with a final mix; never changes (see the header). */
+/** Computes the shard by a mixed FNV-1a hash of the address. Must never change (see the header). */
 export const computeShard = (address: EntityAddress): Shard => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < address.length; index++) {

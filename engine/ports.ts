@@ -122,9 +122,9 @@ export interface HotWriter {
    */
   toCommitQueue(shard: Shard): number;
   /**
-   * Commits at most one batch per shard, all of one commit queue; replies come in the order of the batches.
-   * A batch with sequence number 0 is a query: it changes nothing and its reply is a `duplicate` with the
-   * producer's `lastSequence`. Hot when it resolves.
+   * Commits batches of one commit queue, at most one per shard. When they are hot, resolves to one reply per
+   * batch, in the same order. A batch with sequence number 0 changes nothing; it reads the number of the last
+   * batch that the store has of the producer (a `duplicate` reply with `lastSequence`).
    */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
 }
@@ -203,7 +203,7 @@ export interface Adjustment {
   readonly id: number;
   readonly item: AdjustItem | ForgetItem;
 }
-/** One flush round, in one transaction. Entities and votes come sorted by the ledger itself. */
+/** What one flush writes, in one transaction. In any order: the ledger sorts entities and votes itself. */
 export interface FlushRound extends Backlog {}
 
 /** Reads of the ledger that activating an entity needs. */

@@ -43,7 +43,7 @@ export interface Command<Result> extends Target {
   joinPending?(actor: Actor, attempt: Attempt<Result>): boolean;
   /** The turn left the output gate; `toResult` or `onFailed` may follow. */
   onLeft?(actor: Actor): void;
-  /** The turn got no decision, or one that restarts the attempt. */
+  /** The turn failed, or the store did not know the entity; then the attempt starts again. */
   onFailed?(failure: TurnFailure): void;
 }
 

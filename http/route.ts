@@ -23,7 +23,7 @@ import type { BodyLimits } from './request/body.ts';
 export interface App {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
-  /** To drop a revoked session from the cache, or all sessions of a deleted entity. */
+  /** Removes a revoked session, or all sessions of a deleted entity, from the session cache. */
   readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
   readonly clock: Clock;
   /** `null` when no login provider is configured. */

@@ -18,7 +18,7 @@ const createKeys = async (): Promise<string> => {
   return JSON.stringify(webPush.generateVAPIDKeys());
 };
 
-/** The address that push services may write to. They require one, so there is a default. */
+/** How push services can contact the operator. They require a contact, so there is a default. */
 const toContact = ({ pushContact, publicUrl }: Config): string => {
   if (pushContact !== '') return pushContact;
   return publicUrl.startsWith('https:') ? publicUrl : 'mailto:operator@rollcall.invalid';

@@ -111,7 +111,7 @@ const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
     : error;
 
 interface LossReport {
-  /** `''` until `report` is called. */
+  /** Why the node lost its database; `''` while it has not. */
   reason: string;
   readonly reported: Promise<string>;
   report(reason: string): void;
@@ -258,7 +258,7 @@ const toAddresses = (config: Config, port: number, adminPort: number): ServerAdd
   adminUrl: formatAddress(config.adminHost, adminPort),
 });
 
-/** Rejects before anything is written when a port is in use. Workers share the public port, so it may be. */
+/** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
 const assertPortsFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
   const adminFault = await findPortFault(adminHost, adminPort);
   if (adminFault !== null) throw adminFault;

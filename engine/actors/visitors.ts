@@ -26,7 +26,10 @@ const padKey = (secret: Uint8Array, pad: number, roomBytes: number): Buffer => {
   return block;
 };
 
-/** `computeVisitor` as two plain hashes with keys padded once, without OpenSSL objects (5.7 → 2.0 µs). */
+/**
+ * Returns a faster function that computes the same as `computeVisitor` (2.0 instead of 5.7 µs): HMAC as two
+ * plain hashes. It pads the keys once and creates no OpenSSL objects.
+ */
 const createHasher = (secret: Uint8Array): ((clientAddress: string) => string) => {
   const inner = padKey(secret, 0x36, addressBytesMax);
   const outer = padKey(secret, 0x5c, digestBytes);

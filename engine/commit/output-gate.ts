@@ -149,7 +149,7 @@ const countPending = (gate: OutputGateState, change: number): void => {
   assert(gate.pendingCount >= 0, 'a pending turn leaves the gate once');
 };
 
-/** Queues lost work before the open turns; false once the gate has stopped. */
+/** Queues turns that resend lost items, ahead of the open turns. Returns false if the gate has stopped. */
 const resendLost = (gate: OutputGateState, shard: Shard, turns: readonly Turn[]): boolean => {
   if (gate.stopped) return false;
   const shardQueue = gate.shardQueues[shard] as ShardQueue;

@@ -257,7 +257,10 @@ export const expireTurn = (turn: Turn): boolean => {
   return false;
 };
 
-/** Takes out all turns that are not sealed, so that the caller can fail them. Lost ones resend themselves. */
+/**
+ * Removes and returns all turns that are not sealed, so that the caller can fail them. A turn that resends a
+ * lost item is not lost by that: its waiter, the retransmit buffer, submits it again later.
+ */
 export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
   const waiting = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');
   shardQueue.lost = [];

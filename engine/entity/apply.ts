@@ -87,7 +87,7 @@ const overflow: Decision = Object.freeze({ kind: 'overflow' });
 
 const keepSlot = (slot: Slot | null, decision: Decision): ItemOutcome => ({ decision, slot, effects: none });
 
-/** The slot with a changed state, which gets the batch's version. */
+/** Returns the slot with the new state, whose version becomes that of the batch. */
 const stampState = (slot: CurrentSlot, state: HotState, context: ApplyContext): CurrentSlot => ({
   ...slot,
   state: { ...state, version: context.version },

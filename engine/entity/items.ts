@@ -20,7 +20,10 @@ export interface ShardPosition {
   readonly generation: number;
   readonly version: number;
 }
-/** A position with the chain hash of the history up to it, which reveals versions that were used twice. */
+/**
+ * A position and the chain hash of all batches up to it. Equal positions with different chain hashes show
+ * that a store lost data and used the version a second time.
+ */
 export interface ShardVersion {
   readonly generation: number;
   readonly version: number;

@@ -18,7 +18,7 @@ import type { VoteWindow, VoteWindows } from './windows.ts';
 export const lastVoteFlags = ['cast', 'released', 'held'] as const;
 export type LastVoteFlag = (typeof lastVoteFlags)[number];
 
-/** An accepted request to vote, however many votes it granted. */
+/** A user's last accepted request to vote on an entity. One request may count as several votes. */
 export interface LastVote {
   readonly atMs: number;
   readonly flag: LastVoteFlag;

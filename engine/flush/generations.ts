@@ -74,8 +74,8 @@ export const reconcileGenerations = async (
   ledger: GenerationLedger,
   reflush: boolean,
 ): Promise<readonly Shard[]> => {
-  // In this order, because a generation is in the ledger before it is published: a node that starts at the
-  // same time cannot make the ledger look as if it had never seen a generation.
+  // The hot store must be read first. A node that starts at the same time writes a generation to the ledger
+  // and then publishes it. So whatever generation is read here, the ledger, which is read later, has it too.
   const hotGenerations = await hot.readGenerations();
   const ledgerGenerations = await ledger.readGenerations();
   const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);

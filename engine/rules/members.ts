@@ -58,7 +58,10 @@ const listGranted = (members: readonly Member[], actor: TeamActor): readonly str
   return members.find(({ userId }) => userId === actor.id)?.permissions ?? [];
 };
 
-/** The first of `needed` that the actor may not use; `null` if they may use all. */
+/**
+ * Returns the first of `needed` that the acting user or team does not have, or that the limits of their
+ * session exclude; `null` if they may use all.
+ */
 export const findMissing = (
   members: readonly Member[],
   actor: TeamActor,

@@ -69,7 +69,7 @@ const toFixedFields = (profile: BotProfile): Omit<Bot, VolatileField> => ({
   vote_banned: profile.vote_banned,
 });
 
-/** The serialised profile up to the bot's presence, and the fields that change by time. */
+/** A bot's profile: the JSON of the fields that only an edit changes, and the fields that can expire. */
 export interface BotParts {
   /** `{…,"user":{…,"status":` */
   readonly head: string;
@@ -103,8 +103,9 @@ export interface TimedState {
 }
 
 /**
- * The text of a bot without its clicks and unique clicks, and how long it is valid. The parts are built with
- * `join`: a string built with `+` stays a tree of its parts, and every reply would walk through that tree.
+ * The JSON of a bot in three parts, and how long it is valid. A reply inserts the clicks and unique clicks
+ * between the parts. They are built with `join`, because V8 stores a string built with `+` as a tree, and
+ * every reply would walk through that tree.
  */
 export interface BotTemplate {
   readonly before: string;

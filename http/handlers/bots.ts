@@ -102,7 +102,10 @@ export interface VisitCount {
 const noCount: VisitCount = { what: 'nothing', address: '' };
 const inviteCount: VisitCount = { what: 'invite', address: '' };
 
-/** Decides what a visit counts. Call it before any `await`: the address is lost when the client leaves. */
+/**
+ * Decides which counter a visit increments. Call it before any `await`: the client's address cannot be read
+ * any more once the client has disconnected.
+ */
 export const toVisitCount = (visit: PageVisit): VisitCount => {
   const { target } = visit.query;
   if (visit.head || (target !== 'page' && target !== 'invite')) return noCount;

@@ -27,7 +27,10 @@ export const parseTeamTargets = (name: string, list: string | undefined): readon
   return teamTargets.filter((target) => names.includes(target));
 };
 
-/** The kinds of `GET /teams/{id}`. Throws `validation_failed`, which lists all kinds, if none is given. */
+/**
+ * Parses the parameter `targets` of `GET /teams/{id}`: which kinds of data to return. Throws
+ * `validation_failed` if it is empty; the message lists all kinds.
+ */
 export const parseRequiredTargets = (query: { readonly targets: string }): readonly TeamTarget[] => {
   if (query.targets !== '') return parseTeamTargets('targets', query.targets);
   const requirement = `must name the kinds to return, separated by commas: ${teamTargets.join(', ')}`;
@@ -51,7 +54,7 @@ const toFixedFields = (profile: TeamProfile): FixedTeamFields => ({
   vote_banned: profile.vote_banned,
 });
 
-/** The serialised fixed fields without the closing brace, by cached row. */
+/** For each cached profile, the JSON of the fields that only an edit changes, without the closing brace. */
 const cachedHeads = new WeakMap<TeamProfile, string>();
 const getTeamHead = (profile: TeamProfile): string => {
   const head = cachedHeads.get(profile) ?? JSON.stringify(toFixedFields(profile)).slice(0, -1);

@@ -105,7 +105,7 @@ export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>
   return replyOk(reply);
 };
 
-/** Returns the entity's reference once its acknowledged votes are in the ledger. Rejects with `not_found`. */
+/** Waits until the entity's acknowledged votes are in SQL; returns its reference. May throw `not_found`. */
 const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
   const { ref } = await app.engine.read(kind, id);
   await app.engine.waitForFlush(kind, id);

@@ -26,7 +26,10 @@ export interface RateDecision {
   readonly resetMs: number;
 }
 
-/** Decides one request at `nowMs` for a key whose last TAT is `lastTatMs` (0 for none). */
+/**
+ * Decides one request at `nowMs` for a key whose stored theoretical arrival time (TAT) is `lastTatMs`; 0 if
+ * none is stored.
+ */
 export const decideRate = (policy: LimitPolicy, lastTatMs: number, nowMs: number): RateDecision => {
   const toleranceMs = policy.burst * policy.intervalMs;
   const startMs = Math.max(lastTatMs, nowMs);

@@ -64,7 +64,7 @@ const replaceByReference = (node: unknown, depth: number): unknown => {
   return name === undefined ? expand(node, depth) : { $ref: `#/components/schemas/${name}` };
 };
 
-/** Returns the schema with references in place of named schemas; a reference when it is named itself. */
+/** Replaces each named schema in `schema` by a reference; `schema` too, if it is a named schema itself. */
 export const toReferencedSchema = (schema: TSchema): unknown => replaceByReference(schema, 0);
 
 /** Builds `components.schemas`: every named schema once, with references to the others. */

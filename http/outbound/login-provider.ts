@@ -28,7 +28,7 @@ export interface LoginProviderOptions {
   readonly scopes: readonly string[];
   readonly endpoints: LoginEndpoints;
   readonly profile: ProfileMapping;
-  /** For all requests of one exchange together. */
+  /** Limit for all requests of one code exchange together. */
   readonly timeLimitMs: number;
   readonly clock: Clock;
   /** Reports to the operator why an exchange failed. Never contains a code, token or secret. */

@@ -69,7 +69,7 @@ export interface PushClient {
 }
 
 const timeLimitMsDefault = 5_000;
-/** Shorter than a request's deadline, because a handler waits for it. */
+/** Limit for looking up an endpoint's host. Below a request's deadline, because a handler waits for it. */
 const resolveMsMax = 1_500;
 
 export const createPushClient = (options: PushOptions): PushClient => {

@@ -48,7 +48,7 @@ export const findStringEnd = (text: string, start: number): number => {
   return text.length;
 };
 
-/** The fewest characters that a member (`"":0,`) and a value (`0,`) take, rounded down. */
+/** Lower bounds of the characters of an object's field (`"":0,`) and of a value in an array (`0,`). */
 const memberCharacters = 4;
 const valueCharacters = 2;
 

@@ -13,7 +13,7 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Networks of trusted proxies, parsed once. */
 export type TrustedProxies = readonly [IpAddress, number][];
 
-/** Most hops read, from the right; further ones are ignored. */
+/** Most addresses read from `X-Forwarded-For`, from its right end; further ones are ignored. */
 const hopsMax = 32;
 
 /** Parses `10.0.0.0/8`, `::1` and the like. Throws an `Error` with a message for the operator. */

@@ -23,7 +23,7 @@ export class RequestHeaders {
   chunked = false;
   /** Why the end of the body cannot be trusted, as a message; `''` when it can. */
   framingFault = '';
-  /** At most one: the parser rejects a second. */
+  /** The `Host` header. The parser rejects a request with two of them. */
   host = '';
   requestId = '';
   ifNoneMatch = '';

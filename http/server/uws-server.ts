@@ -81,7 +81,7 @@ const createRequestId = (server: ServerState): string => {
   return server.requestIdStart + (requestIdEndings[ending] as string);
 };
 
-/** Costs half of `isUtf8` and a `Buffer` over the same bytes (57 ns for a stats post). */
+/** Checks and decodes in one call, in half the time of `isUtf8` and a `Buffer` (57 ns per stats post). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `null` when the bytes are not UTF-8. */

@@ -158,7 +158,7 @@ export const themes: readonly Theme[] = [
   },
 ];
 
-/** Splits texts into words: shorter to read than a list. */
+/** Splits texts into words, because lines of words are easier to read than a list of quoted words. */
 const splitWords = (...texts: readonly string[]): readonly string[] => texts.join(' ').split(' ');
 
 export const nouns = splitWords(

@@ -70,7 +70,7 @@ const makeVotesOn = (
     const day = random.integer(1, days);
     if (used.has(`${author} ${day}`)) continue;
     used.add(`${author} ${day}`);
-    // Within one third of the day, so that votes of two consecutive days are 16 hours apart.
+    // In the last 8 hours of the day, so that votes on consecutive days are at least 16 hours apart.
     const atMs = nowMs - day * dayMs - random.integer(1, dayMs / 3);
     votes.push({
       kind: 'vote',

@@ -75,7 +75,7 @@ const sendToBrowser = async (
       continue;
     }
     const outcome = await parts.client.send(toDelivery(message, signal));
-    // The stop of this node interrupted the request: no failure. The message is due again after its lease.
+    // The request was interrupted because this node stops. The message is due again when its lease ends.
     if (outcome.kind === 'retry' && signal.aborted) return;
     await recordOutcome(parts, message, outcome);
     if (outcome.kind === 'gone' || outcome.kind === 'retry') return;

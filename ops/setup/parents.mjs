@@ -20,7 +20,7 @@ const readProcess = (pid) => {
   }
 };
 
-// Read at load time, because an installation may run before the watch begins.
+// Read while this module loads: an installation may run before the watch begins, and npm may end meanwhile.
 const parent = process.ppid;
 const shell = readProcess(parent);
 // A shell that runs a single command often replaces itself by it; then npm itself is the parent.

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../../', import.meta.url);
 const folder = fileURLToPath(new URL('node_modules/.rollcall/stripped/', root));
 
-/** Returns the cached text, `null` when there is none for this source. */
+/** Returns the source without types from the cache; `null` if the cache has no valid entry for it. */
 const readCached = (file, source) => {
   try {
     const content = readFileSync(file, 'utf8');

@@ -24,7 +24,7 @@ export interface UnknownNames {
   beginLookUp(name: string): () => void;
   /** Call when a name may have been created: after a commit, before the caller gets its answer. */
   forgetAll(): void;
-  /** Adds a listener of `forgetAll`: lookups in flight then must not be shared with later requests. */
+  /** Calls `listener` at each `forgetAll`, so that later requests do not share lookups begun before it. */
   whenForgotten(listener: () => void): void;
 }
 
@@ -57,7 +57,7 @@ export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownN
   beginLookUp: (name) => unknown.beginLookUp(`${kind} ${name}`),
 });
 
-/** Looks up one name. */
+/** Finds in SQL what has the name: an id, a vanity code or a URL. */
 export type LookUp<Result> = (name: string) => Promise<Result>;
 
 /**

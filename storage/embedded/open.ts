@@ -339,7 +339,7 @@ const startTimers = (chores: MaintenanceTasks, options: LedgerStoreOptions): (()
       running = true;
       task()
         .catch((error: unknown) => {
-          // The watch tells of damage, and not four times a minute.
+          // Damage is reported by `watchDamage`, once a minute; upkeep would report it four times.
           if (toStorageError(words, error).reason !== 'damaged') options.onWarning?.(words, error);
         })
         .finally(() => {

@@ -52,7 +52,7 @@ const initialise = async (): Promise<boolean> => {
   return true;
 };
 
-/** A short log: it is part of every snapshot. */
+/** Keeps the database's write-ahead log short, because every snapshot contains it. */
 const settings = ['-c', 'min_wal_size=32MB'];
 
 const openDatabase = async (): Promise<PGlite> => {

@@ -17,7 +17,10 @@ const listTables = (sql: Sql) => sql<Table[]>`
     where indrelid = pg_class.oid and indisprimary), '') as key
   from pg_class where relkind = 'r' and relpersistence = 'p'`;
 
-/** Reads every row of every table, by itself and by its primary key. Rejects at the first damage. */
+/**
+ * Reads every row of every table twice: by a scan of the table, and through the index of its primary key.
+ * Rejects at the first damage.
+ */
 export const readAll = async (sql: Sql): Promise<void> => {
   for (const { name, key } of await listTables(sql)) {
     await sql.unsafe(`select count(*) from ${name}`);

@@ -43,7 +43,7 @@ export const listSnapshots = (snapshots: string): readonly string[] =>
 const readManifest = (folder: string): SnapshotManifest =>
   JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as SnapshotManifest;
 
-/** Whether one of the snapshots was taken of a database that has met the hot store. */
+/** Whether a finished snapshot has generations: its database was in use together with a hot store. */
 export const isProtected = (snapshots: string): boolean =>
   listSnapshots(snapshots).some((name) => readManifest(join(snapshots, name)).generations === true);
 

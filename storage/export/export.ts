@@ -20,8 +20,9 @@ export type Sink = (text: string) => Promise<void>;
 const pageRowsDefault = 500;
 
 /**
- * Sends the export to `sink` in chunks of whole lines. Resolves to the number of lines. Writes between two
- * pages may show; pass a transaction or use `exportSnapshot` where that matters.
+ * Sends the export to `sink` in chunks of whole lines. Resolves to the number of lines. A change made
+ * during the export may be in some pages and not in others; for a consistent export, pass a transaction or
+ * use `exportSnapshot`.
  */
 export const exportDirectory = async (
   sql: Queryable,

@@ -69,7 +69,7 @@ export const planBatch = async (sql: Transaction, records: readonly DirectoryEnt
 
 const keyOf = (kind: AnyKind, id: string): string => `${kind}:${id}`;
 
-/** Returns the id of an entity record; the field's name depends on the kind. */
+/** Returns the id in a record of an entity. Each kind of entity has it in a field of another name. */
 export const getRecordId = (record: EntityRecord): string => {
   if (record.kind === 'bot') return record.bot_id;
   if (record.kind === 'server') return record.server_id;

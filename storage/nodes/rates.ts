@@ -1,11 +1,11 @@
 /**
  * Rate limits over all nodes: the generic cell rate algorithm (GCRA), one number per key, decided in Redis.
  *
- * The clock of Redis decides, and keys expire by themselves, so no sweep is needed. A booking further ahead
- * than possible was made before that clock was set back, and counts as a full one. The arithmetic equals that
- * of `http/limits/gcra.ts`; a test compares the two. Rejects with a `StorageError` when Redis is away or
- * slow; the HTTP side then limits per node. Called for rare and expensive operations only, never on the hot
- * path.
+ * The clock of Redis decides, and keys expire by themselves, so no sweep is needed. If a stored number is
+ * further in the future than the algorithm allows, that clock was set back since; it then counts as a burst
+ * that is used up. The arithmetic equals that of `http/limits/gcra.ts`; a test compares the two. Rejects
+ * with a `StorageError` when Redis is away or slow; the HTTP side then limits per node. Called for rare and
+ * expensive operations only, never on the hot path.
  */
 import type { RedisCommands } from './commands.ts';
 

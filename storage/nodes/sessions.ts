@@ -302,8 +302,9 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
   try {
     await state.pubsub.publish({ kind: 'session', hash, id });
     const removed = await state.sessions.remove(target, id);
-    // Needed only after a Redis flush in between, whose reader read SQL before the delete. If Redis is away,
-    // the tombstone is written when it returns; no connected node has the session by then.
+    // Redis may have lost the first tombstone meanwhile; then a node may have cached the session from SQL
+    // before the delete. If Redis is away now, `repeatNotices` writes the tombstone when it returns, and no
+    // connected node has a copy of the session by then.
     await writeCommittedNotice(state, hash, 'revoked').catch(() => undefined);
     return removed;
   } catch (failure) {

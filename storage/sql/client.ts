@@ -67,7 +67,7 @@ export const connectPool = (url: string, options: ConnectOptions = {}): Pool => 
   return createAdmittedPool(withSafeTransactions(connect(url, connections, options)), connections);
 };
 
-/** Work that may wait in one queue; memory would suffice for many more. */
+/** Statements and transactions that may wait in one queue; further ones are refused. Memory allows more. */
 export const waitingMax = 1_000;
 /** Unanswered statements per connection: enough that the server never waits for this process. */
 const pipelineMax = 4;

@@ -59,7 +59,7 @@ export type ShopOutcome =
   | { readonly kind: 'done' }
   /** The ids referred to that do not exist. */
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
-  /** The ids of the rows that refer to it. */
+  /** The row was not deleted, because the rows with these ids refer to it. */
   | { readonly kind: 'in_use'; readonly by: readonly string[] }
   /** `full`: the limit on rows of this table is reached. */
   | { readonly kind: 'not_found' | 'code_taken' | 'full' };

@@ -31,7 +31,7 @@ export interface ListOrder {
   readIds(offset: number, rowsMax: number): Promise<readonly string[]>;
   /** Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. */
   readRandomIds(rowsMax: number): Promise<readonly string[]>;
-  /** Whether a segment had changed when its ids were read: read the next order. */
+  /** True after a read found a changed segment: this order is outdated, read the list again. */
   isOver(): boolean;
 }
 export interface ListOrders {

@@ -71,7 +71,7 @@ const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<Sign
     return 'signed_in';
   });
 
-/** How long a used code or state is stored; both expire much sooner. */
+/** How long used codes and states are stored: much longer than they are valid, so a second use is found. */
 const usesRetainedMs = 24 * 3_600_000;
 const purgedAtOnceMax = 5_000;
 

@@ -181,7 +181,7 @@ const recordUnknown = <Row>(
   };
 };
 
-/** Returns the expired row if there still is one, else throws the error. */
+/** After a failed read of SQL: returns the expired row if the cache still has it, else throws the error. */
 const useExpiredOrThrow = <Row>(row: Row | undefined, error: unknown): Row => {
   if (row === undefined) throw error;
   return row;

@@ -36,7 +36,7 @@ export type TeamRefusal =
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
-/** Every change is ledger when it resolves. */
+/** Edits teams. Each promise resolves when SQL has committed the change (*ledger*). */
 export interface TeamEdits {
   /** The user becomes owner, data holder and mentionable. They must own fewer than `ownedMax` teams. */
   create(userId: string, fields: TeamFields, ownedMax: number): Promise<TeamCreation>;

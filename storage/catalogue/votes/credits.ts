@@ -65,7 +65,7 @@ export const listTiers = (sql: Queryable, kind: CreditKind | null = null): Promi
     ${kind === null ? sql`` : sql`where target_type = ${kind}`}
     order by position, target_type, id`;
 
-/** Converts a tier for the rules of engine/rules/credits.ts. */
+/** Converts a row of SQL to a tier as engine/rules/credits.ts computes with it. */
 export const toTierRule = (row: TierRow): CreditTier => ({
   votes: BigInt(row.votes),
   cents: BigInt(row.cents),

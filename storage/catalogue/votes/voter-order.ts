@@ -136,9 +136,9 @@ const readShortList = async (
 };
 
 /**
- * Creates the order; from its commit on, triggers record changed voters. Writers of votes hold this lock
- * shared, so every writer that did not see the order has committed before, and the first recount reads its
- * votes.
+ * Creates the list of an entity's voters in order. Once this is committed, triggers record each change of a
+ * voter. Every transaction that writes votes holds the same lock in shared mode. So a transaction that did
+ * not see the new list has ended before this one, and the first recount reads its votes.
  */
 const beginOrder = async (sql: Sql, ref: EntityRef): Promise<void> => {
   await sql.begin(async (transaction) => {

@@ -31,7 +31,7 @@ export interface VotePair {
   readonly ref: EntityRef;
 }
 
-/** Valid votes of one user on one entity in one reply: years of voting without a reset. */
+/** Most valid votes of one user on one entity in a reply. Reached only after years without a reset. */
 const validVotesMax = 2_000;
 /** Voters read by one statement while the whole list is streamed. */
 const votersPerStep = 1_000;

@@ -87,8 +87,8 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
 };
 
 /**
- * Reads the mirror from disk. Its time grows with the number of shards and producers, not with that of
- * entities.
+ * Reads from disk what memory mirrors: the state and the producers of each shard. The time this takes grows
+ * with the number of shards and producers, not with that of entities.
  */
 export const readMirror = (tables: Tables): ShardMirror[] => {
   const mirror = Array.from({ length: shardCount }, (_, index): ShardMirror => {
