@@ -266,7 +266,7 @@ test('a 500 does not reveal its cause, which is logged with the request id', asy
   assert.not.match(answer.text, /passwd|secret/);
   const line = world.logged.at(-1) as { request_id: string; row: string; err: Error };
   assert.is(line.request_id, answer.headers.get('x-request-id'));
-  assert.is(line.row, 'getThing');
+  assert.is(line.route, 'getThing');
   assert.match(line.err.message, /passwd/);
 });
 
