@@ -4,7 +4,7 @@
  * Requests are built before a round starts, so that the load generator only copies bytes while it measures.
  * Deterministic in its seed. Opens no socket. Used by the suite and the load generators.
  */
-import type { Directory } from '../servers/directory.ts';
+import type { Directory } from './directory.ts';
 
 export interface LoadRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
