@@ -130,7 +130,7 @@ const raceNotes = ({ races }: Result): string[] =>
     ? []
     : Object.entries(races.through).map(
         ([server, count]) =>
-          `Of ${formatGrouped(races.atOnce)} simultaneous votes of one user for one bot, ${server} accepted ` +
+          `Of ${formatGrouped(races.atOnce)} simultaneous votes of a user for one bot, ${server} accepted ` +
           `${count}${count === 1 ? '' : '; one would be correct'}.`,
       );
 
@@ -152,7 +152,8 @@ export const buildNotes = (result: Result): string[] => {
     ...raceNotes(result),
     ...result.idle.map(
       ({ server, connections, bytesPerConnection }) =>
-        `${server} with ${formatGrouped(connections)} idle connections: ${formatGrouped(bytesPerConnection)} bytes each.`,
+        `${server} with ${formatGrouped(connections)} idle connections: ` +
+        `${formatGrouped(bytesPerConnection)} bytes each.`,
     ),
     ...lagNotes(result),
     ...(servers.some(({ bottleneck }) => bottleneck === 'generator')
