@@ -2,7 +2,7 @@
  * Parses the arguments of `npm run bench -- …` into options, or throws a message that says what to correct.
  */
 import { parseArgs } from 'node:util';
-import { type Placement, placements } from './measure/places.ts';
+import { type Placement, placements } from './machine/places.ts';
 import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 
 export interface Options {

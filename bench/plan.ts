@@ -6,7 +6,7 @@
  * by the suite.
  */
 import type { Options } from './arguments.ts';
-import type { Placement } from './measure/places.ts';
+import type { Placement } from './machine/places.ts';
 import { findScenario } from './scenarios/all.ts';
 import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
 import { votesPerConnectionAndSecond } from './scenarios/vote.ts';

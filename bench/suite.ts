@@ -8,10 +8,10 @@
 import type { Options } from './arguments.ts';
 import { openLoad } from './load/load.ts';
 import type { Load } from './load/order.ts';
+import { describeMachine } from './machine/machine.ts';
+import { canPlace, type Placement } from './machine/places.ts';
 import { measureIdle } from './measure/idle.ts';
-import { describeMachine } from './measure/machine.ts';
 import { watchMoments } from './measure/moments.ts';
-import { canPlace, type Placement } from './measure/places.ts';
 import { measureRound, type Target } from './measure/round.ts';
 import { countAcceptedVotes } from './peers/check.ts';
 import {
@@ -36,12 +36,12 @@ import {
   toScenarioFigures,
 } from './report/result.ts';
 import { findScenario } from './scenarios/all.ts';
+import { createDirectory, type Directory } from './scenarios/directory.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
 import { type Contestants, type ServerName, serverNames, startContestants } from './servers/contestants.ts';
-import { createDirectory, type Directory } from './servers/directory.ts';
 import type { ServerProcess } from './servers/process.ts';
 import { changedSettings, createFolder } from './servers/rollcall.ts';
-import { openStores, type Stores } from './stores/stores.ts';
+import { openStores, type Stores } from './servers/stores.ts';
 
 const racesAtOnce = 1_000;
 const idleConnections = 10_000;

@@ -9,11 +9,11 @@ import { readFileSync } from 'node:fs';
 import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
 import { openAutocannon } from './load/autocannon.ts';
 import type { Load } from './load/order.ts';
-import { describeMachine } from './measure/machine.ts';
+import { describeMachine } from './machine/machine.ts';
 import type { Live } from './report/live.ts';
 import { type Result, type Sample, toScenarioFigures } from './report/result.ts';
+import type { Directory, Holder } from './scenarios/directory.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
-import type { Directory, Holder } from './servers/directory.ts';
 
 const isHolder = (value: unknown): value is Holder =>
   typeof value === 'object' &&

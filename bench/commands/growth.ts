@@ -12,7 +12,7 @@ import { ArgumentError } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
 import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
 import { buildGrowthTable, renderGrowthHtml } from '../growth/report.ts';
-import { describeMachine, type Machine } from '../measure/machine.ts';
+import { describeMachine, type Machine } from '../machine/machine.ts';
 import type { Live } from '../report/live.ts';
 import { alignColumns } from '../report/text.ts';
 

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ArgumentError, parseCount } from '../arguments.ts';
-import { createDirectory, toImportLines } from '../servers/directory.ts';
+import { createDirectory, toImportLines } from '../scenarios/directory.ts';
 
 const usage = `Usage: npm run bench -- tokens FOLDER [--bots N] [--users N]
 

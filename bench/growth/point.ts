@@ -8,15 +8,15 @@ import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';
 import { openLoad } from '../load/load.ts';
 import type { LoadResult } from '../load/order.ts';
-import { readProcessUs } from '../measure/cpu.ts';
+import { readProcessUs } from '../machine/cpu.ts';
 import { parseMetric, readMetrics } from '../measure/moments.ts';
 import type { Live } from '../report/live.ts';
 import { computeSpread, type Spread } from '../report/statistics.ts';
+import { createDirectory, type Directory, type Holder } from '../scenarios/directory.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
-import { createDirectory, type Directory, type Holder } from '../servers/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
-import { openStores, type Stores } from '../stores/stores.ts';
+import { openStores, type Stores } from '../servers/stores.ts';
 import { fillBots, toGrownId } from './fill.ts';
 import { type FlushFigures, measureFlush } from './flush.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The growth report: a table and charts over the number of entities. Pure.
  */
-import type { Machine } from '../measure/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { axis, below, drawChart } from '../report/charts.ts';
 import { renderPage, renderTable } from '../report/html.ts';
 import type { Spread } from '../report/statistics.ts';

@@ -7,8 +7,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { placeProcess } from '../measure/places.ts';
-import type { Directory } from '../servers/directory.ts';
+import { placeProcess } from '../machine/places.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import type { Load, LoadResult, Order, Report, Watch } from './order.ts';
 
 export const openAutocannon = (directory: Directory): Load => {

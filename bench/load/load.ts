@@ -6,7 +6,7 @@
  * the growth command and tests.
  */
 import { findScenario } from '../scenarios/all.ts';
-import type { Directory } from '../servers/directory.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import { openAutocannon } from './autocannon.ts';
 import type { Load } from './order.ts';
 import { isWrkInstalled, openWrk } from './wrk.ts';

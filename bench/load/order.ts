@@ -1,7 +1,7 @@
 /**
  * The messages between the suite and a load generator. Plain data only.
  */
-import type { Placement } from '../measure/places.ts';
+import type { Placement } from '../machine/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 
 /** One round against one server. */

@@ -7,8 +7,8 @@
 import { performance } from 'node:perf_hooks';
 import { build } from 'hdr-histogram-js';
 import { findScenario } from '../scenarios/all.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
-import type { Directory } from '../servers/directory.ts';
 import { driveReconnecting } from './churn.ts';
 import { type Drive, driveAutocannon } from './drive.ts';
 import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } from './order.ts';

@@ -11,11 +11,11 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readCpuTime } from '../measure/cpu.ts';
-import { listCores } from '../measure/places.ts';
+import { readCpuTime } from '../machine/cpu.ts';
+import { listCores } from '../machine/places.ts';
 import { findScenario } from '../scenarios/all.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
-import type { Directory } from '../servers/directory.ts';
 import { killOnExit } from '../servers/process.ts';
 import { type Load, type LoadResult, type Order, percentiles, sliceSeconds, type Watch } from './order.ts';
 

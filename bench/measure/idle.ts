@@ -6,10 +6,10 @@
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readResidentBytes } from '../machine/cpu.ts';
 import type { Idle } from '../report/result.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { readResidentBytes } from './cpu.ts';
 
 const waveSize = 500;
 const settleMs = 300;

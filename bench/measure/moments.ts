@@ -5,9 +5,10 @@
  * A sample costs the server about a millisecond. One request at a time: the next one waits for the answer to
  * the last. Called by the suite.
  */
+
+import { readResidentBytes } from '../machine/cpu.ts';
 import type { Moment } from '../report/result.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { readResidentBytes } from './cpu.ts';
 
 const everyMs = 1_000;
 

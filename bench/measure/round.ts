@@ -5,13 +5,13 @@
  * Called by the suite, one round at a time.
  */
 import type { Load } from '../load/order.ts';
+import { type CpuTime, readCpuTime, readResidentBytes } from '../machine/cpu.ts';
+import { type Placement, placeProcess } from '../machine/places.ts';
 import type { Sample } from '../report/result.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import type { Stores } from '../stores/stores.ts';
-import { type CpuTime, readCpuTime, readResidentBytes } from './cpu.ts';
-import { type Placement, placeProcess } from './places.ts';
+import type { Stores } from '../servers/stores.ts';
 
 export interface Target {
   readonly scenario: LoadScenarioName;

@@ -4,7 +4,7 @@
  *
  * Sends public HTTP requests only; leaves one post and one vote behind. Called by the suite and by tests.
  */
-import type { Directory, Holder } from '../servers/directory.ts';
+import type { Directory, Holder } from '../scenarios/directory.ts';
 
 export type Skill = 'stats' | 'read' | 'page' | 'vote';
 

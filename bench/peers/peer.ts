@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { Directory } from '../servers/directory.ts';
+import type { Directory } from '../scenarios/directory.ts';
 
 /** Where the store is and what to fill it with. */
 export const readPeerSettings = (): { readonly store: string; readonly directory: Directory } => ({

@@ -3,7 +3,7 @@
  * request to SQL. Called by fastify-sql.ts and express-sql.ts.
  */
 import postgres from 'postgres';
-import type { Directory } from '../servers/directory.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import { createProfile, hashToken } from './peer.ts';
 
 const connectionsMax = 20;

@@ -8,8 +8,8 @@
  */
 import type { LoadResult } from '../load/order.ts';
 import { percentiles } from '../load/order.ts';
-import type { Machine } from '../measure/machine.ts';
-import type { Placement } from '../measure/places.ts';
+import type { Machine } from '../machine/machine.ts';
+import type { Placement } from '../machine/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import { type Bottleneck, findBottleneck, judgeCpuRatio, judgeRateRatio } from './ratio-rules.ts';

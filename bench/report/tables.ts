@@ -130,8 +130,7 @@ const raceNotes = ({ races }: Result): string[] =>
     ? []
     : Object.entries(races.through).map(
         ([server, count]) =>
-          `Of ${formatGrouped(races.atOnce)} simultaneous votes of one user for one bot, ` +
-          `${server} accepted ` +
+          `Of ${formatGrouped(races.atOnce)} simultaneous votes of a user for one bot, ${server} accepted ` +
           `${count}${count === 1 ? '' : '; one would be correct'}.`,
       );
 

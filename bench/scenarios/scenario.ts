@@ -5,7 +5,7 @@
  * Deterministic in its seed. Opens no socket. Used by the suite and the load generators.
  */
 import { createRandom } from '../../ops/demo/random.ts';
-import type { Directory } from '../servers/directory.ts';
+import type { Directory } from './directory.ts';
 
 export interface LoadRequest {
   readonly method: 'GET' | 'POST' | 'PUT';

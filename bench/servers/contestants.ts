@@ -7,11 +7,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFailedClaims, type Skill } from '../peers/check.ts';
+import type { Directory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
-import type { Stores } from '../stores/stores.ts';
-import type { Directory } from './directory.ts';
 import { type ServerProcess, startServer } from './process.ts';
 import { type Folder, startBare, startRollcall } from './rollcall.ts';
+import type { Stores } from './stores.ts';
 
 export type ServerName = 'rollcall' | 'bare' | PeerName;
 /** In the order of reports. */

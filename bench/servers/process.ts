@@ -8,7 +8,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags, preloaded } from '../../ops/setup/launch.mjs';
-import { hasProc } from '../measure/cpu.ts';
+import { hasProc } from '../machine/cpu.ts';
 
 export interface ServerProcess {
   readonly child: ChildProcess;

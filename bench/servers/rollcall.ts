@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Directory, toImportLines } from './directory.ts';
+import { type Directory, toImportLines } from '../scenarios/directory.ts';
 import { runProgram, type ServerProcess, startServer } from './process.ts';
 
 const settings = {

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { type LoadName, openLoad } from '../../bench/load/load.ts';
 import type { Load, LoadResult, Order, Watch } from '../../bench/load/order.ts';
 import { isWrkInstalled } from '../../bench/load/wrk.ts';
-import { createDirectory } from '../../bench/servers/directory.ts';
+import { createDirectory } from '../../bench/scenarios/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 

@@ -5,11 +5,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { countAcceptedVotes, findFailedClaims } from '../../bench/peers/check.ts';
+import { createDirectory } from '../../bench/scenarios/directory.ts';
 import { startPeer } from '../../bench/servers/contestants.ts';
-import { createDirectory } from '../../bench/servers/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { createFolder, startBare } from '../../bench/servers/rollcall.ts';
-import { openStores, type Stores } from '../../bench/stores/stores.ts';
+import { openStores, type Stores } from '../../bench/servers/stores.ts';
 
 const test = suite('bench peers');
 const directory = createDirectory({ bots: 20, users: 10 });

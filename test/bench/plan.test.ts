@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
-import { pickLastCore, placements } from '../../bench/measure/places.ts';
+import { pickLastCore, placements } from '../../bench/machine/places.ts';
 import {
   planSeconds,
   planTurns,
@@ -15,7 +15,7 @@ import {
   warmUp,
 } from '../../bench/plan.ts';
 import { findScenario } from '../../bench/scenarios/all.ts';
-import { createDirectory } from '../../bench/servers/directory.ts';
+import { createDirectory } from '../../bench/scenarios/directory.ts';
 
 const test = suite('bench plan');
 const quick = parseArguments(['--quick']);

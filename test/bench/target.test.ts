@@ -10,7 +10,7 @@ import { parseArguments } from '../../bench/arguments.ts';
 import { renderHtml } from '../../bench/report/html.ts';
 import { createLive } from '../../bench/report/live.ts';
 import { renderText } from '../../bench/report/text.ts';
-import { createDirectory } from '../../bench/servers/directory.ts';
+import { createDirectory } from '../../bench/scenarios/directory.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 import { runTarget } from '../../bench/target.ts';

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findFreePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
 import { createHostScreen } from '../../http/auth/admin-hosts.ts';
 import { checkConfiguration, type Haproxy, startHaproxy } from '../support/haproxy.ts';

@@ -9,7 +9,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findFreePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/shared/free-port.ts';
 import { routes } from '../../http/routes/table.ts';
 import { type Nginx, startNginx } from '../support/nginx.ts';
 import { openWorld, type World } from '../world.ts';

@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { findFreePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/shared/free-port.ts';
 import { openStores } from '../../storage/open.ts';
 import { type Directory, fillDirectory, tokenOf } from '../support/directory.ts';
 import { startHaproxy } from '../support/haproxy.ts';

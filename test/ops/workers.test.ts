@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findFreePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/shared/free-port.ts';
 import { type ConfigError, readConfig } from '../../ops/config.ts';
 import { openStores } from '../../storage/open.ts';
 import { postShown, statsBody } from '../faults/load.ts';

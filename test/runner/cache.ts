@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sharedVariable } from '../../bench/stores/shared.ts';
+import { sharedVariable } from '../../bench/shared/shared-folder.ts';
 
 /** Makes the folder and tells it to the files started from now on. */
 export const shareCache = (): void => {

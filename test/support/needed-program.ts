@@ -2,4 +2,4 @@
  * Programs that tests need, found or installed. Lives with the benches, which need the same ones and may not
  * import tests. Called by tests.
  */
-export * from '../../bench/stores/needed-program.ts';
+export * from '../../bench/shared/needed-program.ts';

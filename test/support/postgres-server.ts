@@ -2,4 +2,4 @@
  * A Postgres of a test's own. Lives with the benches, which start the same servers and may not
  * import tests. Called by tests.
  */
-export * from '../../bench/stores/postgres-server.ts';
+export * from '../../bench/shared/postgres-server.ts';

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { findFreePort } from '../../bench/stores/free-port.ts';
+import { findFreePort } from '../../bench/shared/free-port.ts';
 import { type RedisOptions, type RedisServer, startRedis } from './redis-server.ts';
 
 const slotCount = 16_384;

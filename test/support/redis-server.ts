@@ -2,4 +2,4 @@
  * A Redis of a test's own. Lives with the benches, which start the same servers and may not
  * import tests. Called by tests.
  */
-export * from '../../bench/stores/redis-server.ts';
+export * from '../../bench/shared/redis-server.ts';

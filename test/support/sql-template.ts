@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { constants, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { getSharedFolder, makeOnce } from '../../bench/stores/shared.ts';
+import { getSharedFolder, makeOnce } from '../../bench/shared/shared-folder.ts';
 import { markClosed } from '../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import { migrate } from '../../storage/sql/migrate.ts';

@@ -264,7 +264,7 @@ test('a 500 does not reveal its cause, which is logged with the request id', asy
   const answer = await ask(world, 'GET', '/things/broken');
 
   assert.not.match(answer.text, /passwd|secret/);
-  const line = world.logged.at(-1) as { request_id: string; row: string; err: Error };
+  const line = world.logged.at(-1) as { request_id: string; route: string; err: Error };
   assert.is(line.request_id, answer.headers.get('x-request-id'));
   assert.is(line.route, 'getThing');
   assert.match(line.err.message, /passwd/);

@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
-import { getSharedFolder, makeOnce } from './shared.ts';
+import { getSharedFolder, makeOnce } from './shared-folder.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';

@@ -4,9 +4,9 @@
  *
  * The suite starts them on free ports and ends them; no other server of the machine is touched.
  */
-import { readProcessUs, readTreeUs } from '../measure/cpu.ts';
-import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import { readProcessUs, readTreeUs } from '../machine/cpu.ts';
+import { type PostgresServer, startPostgres } from '../shared/postgres-server.ts';
+import { type RedisServer, startRedis } from '../shared/redis-server.ts';
 
 export interface Stores {
   readonly kind: 'redis' | 'embedded';

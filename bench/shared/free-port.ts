@@ -11,7 +11,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getSharedFolder } from './shared.ts';
+import { getSharedFolder } from './shared-folder.ts';
 
 const lowest = 10_000;
 const highest = 30_000;
