@@ -84,8 +84,8 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
     ...buildHealthRoutes({
       metrics: options.metrics,
-      draining: options.isDraining,
-      troubles: options.listWarnings ?? (() => []),
+      isDraining: options.isDraining,
+      listWarnings: options.listWarnings ?? (() => []),
     }),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
   ];
@@ -105,7 +105,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     isDraining: () => false,
     isLeaving: () => false,
     cors: sameOriginOnly,
-    screen: ({ headers }) => screenHost(headers.host),
+    checkHost: ({ headers }) => screenHost(headers.host),
     guard: createOperatorGuard(options.operatorToken),
   };
   const server = createHttpServer({

@@ -35,8 +35,8 @@ export interface FacadeOptions {
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[];
   readonly deadlines?: DeadlineTimes;
-  /** Called with the monotonic time of every request, as a sign that the process runs. */
-  readonly runs?: (steadyMs: number) => void;
+  /** Called for every request with its monotonic time (ms): the process runs. */
+  readonly reportRunning?: (steadyMs: number) => void;
   /** Whether several workers share the port. */
   readonly shared?: boolean;
 }
@@ -91,7 +91,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     bodyBytesMax: options.app.settings.bodyBytesMax,
     isDraining: () => server.draining,
     isLeaving: () => state.leaving || server.draining,
-    ...(options.runs && { runs: options.runs }),
+    ...(options.reportRunning && { reportRunning: options.reportRunning }),
     cors: publicCors,
   };
   const server = createHttpServer({

@@ -54,7 +54,7 @@ export const createPublic = (
     logger: createRateLimitedLog(logger, systemClock),
     limits: toLimitSettings(config),
     ...(clusterContext.rates && { rates: clusterContext.rates }),
-    ...(clusterContext.runs && { runs: clusterContext.runs }),
+    ...(clusterContext.runs && { reportRunning: clusterContext.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
   });

@@ -3,8 +3,8 @@
  *
  * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, it opens the embedded
  * stores in the data folder: LMDB for counters and PGlite for SQL, behind one lock that is taken first and
- * released last, so two processes never have the folder open. Only the chosen adapter is loaded, which keeps
- * starts short. Called by the composition root and the command line.
+ * released last, so two processes never open the folder at once. Only the chosen adapter is loaded, for a
+ * fast start. Called by the composition root and the command line.
  */
 import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
@@ -29,48 +29,48 @@ export interface StoresOptions {
   /** Wall time in ms, the hot store's clock. */
   readonly clock: () => number;
   /** Receives failures of background work (snapshots, upkeep), for the log. */
-  readonly onWarning: (words: string, error: unknown) => void;
+  readonly onWarning: (message: string, error: unknown) => void;
   /** An embedded store has ended, and only a new process can open it again. Called at most once. */
-  readonly onLost?: (words: string, error: unknown) => void;
+  readonly onLost?: (message: string, error: unknown) => void;
 }
 
 export interface Stores extends Pool {
   readonly hot: HotStore;
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
-  /** The functions that decide inside a shared hot store, `null` when it is embedded. */
+  /** The function libraries that run in a shared hot store, `null` when it is embedded. */
   readonly libraries: RedisLibraries | null;
-  /** Wall times of the servers of a shared hot store, `null` when it is embedded. */
+  /** Reads the wall times (ms) of a shared hot store's servers, `null` when it is embedded. */
   readonly storeClocks: (() => Promise<readonly number[]>) | null;
-  /** What the servers of a shared hot store say of their memory, `null` when it is embedded. */
+  /** Reads the memory settings of a shared hot store's servers, `null` when it is embedded. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
-  /** SQL came back from an older copy: the engine must send it all totals again. */
+  /** SQL may be an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
-  /** Records that the resend is certain: the hot store has a generation of which SQL has no totals. */
+  /** Records that all totals are certain to be sent again: the next opening does not request it. */
   markReflushed(): void;
   /**
-   * Takes a snapshot of the embedded SQL in the background, unless there is one that the hot store can be
-   * continued from: for the end of a first start.
+   * Takes a snapshot of the embedded SQL in the background, unless one exists that the hot store can continue
+   * from. Called at the end of a start.
    */
   protect(): void;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
-  /** Current warnings for `/readyz`: stores that are away or weaker than they should be. */
+  /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
   listWarnings(): readonly string[];
-  /** Closes both; the embedded SQL with a last snapshot, and frees the folder. Idempotent. */
+  /** Closes both stores; takes a last snapshot of embedded SQL and unlocks the folder. Idempotent. */
   close(): Promise<void>;
 }
 
-const bothOrNone =
-  'REDIS_URL and DATABASE_URL go together: set both to run on Redis and Postgres, or none to run on the ' +
+const bothOrNeither =
+  'REDIS_URL and DATABASE_URL go together: set both to run on Redis and Postgres, or neither to run on the ' +
   'embedded stores in DATA_DIR.';
 
-/** Opens the stores the settings name. Rejects with words for the operator, leaving nothing open. */
+/** Opens the stores the settings name. Rejects with an `Error` for the operator, and leaves nothing open. */
 export const openStores = (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const servers = [config.redisUrl.length > 0, config.databaseUrl !== ''];
-  if (servers.every((named) => !named)) return openEmbedded(config, options);
-  if (servers.every((named) => named)) return openServers(config, options);
-  return Promise.reject(new Error(bothOrNone));
+  const settings = [config.redisUrl.length > 0, config.databaseUrl !== ''];
+  if (settings.every((isSet) => !isSet)) return openEmbedded(config, options);
+  if (settings.every((isSet) => isSet)) return openServers(config, options);
+  return Promise.reject(new Error(bothOrNeither));
 };
 
 /** The durability text of a Redis that keeps every confirmed write. */
@@ -103,8 +103,8 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       protect: () => {},
       notes: warnings,
       listWarnings: () => {
-        const trouble = server.getLastError();
-        return trouble === null ? warnings : [...warnings, trouble];
+        const lastError = server.getLastError();
+        return lastError === null ? warnings : [...warnings, lastError];
       },
       close: async () => {
         await hot.close();
@@ -118,24 +118,26 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
 };
 
 /** Throws if the hot store has counters, because a new database would not match them. Closes the store. */
-const assertNothingCounted = async (hot: HotStore, lost: string): Promise<void> => {
+const assertNothingCounted = async (hot: HotStore, lossDescription: string): Promise<void> => {
   const generations = await hot.readGenerations();
   await hot.close();
   if (generations.every((generation) => generation === 0)) return;
   throw new StorageError('open', {
     outcome: 'not_applied',
     reason: 'unreachable',
-    detail: `There is neither a database nor a snapshot of one in DATA_DIR. ${lost}`,
+    detail: `There is neither a database nor a snapshot of one in DATA_DIR. ${lossDescription}`,
   });
 };
 
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const { isBereft, describeLoss: lostWords, openLedgerStore } = await import('./embedded/open.ts');
+  const { describeLoss, hasOnlyCounters, openLedgerStore } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const lock = await lockDataDirectory(config.dataDir);
   const openHot = () => openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
   try {
-    if (isBereft(config.dataDir)) await assertNothingCounted(await openHot(), lostWords(config.dataDir));
+    if (hasOnlyCounters(config.dataDir)) {
+      await assertNothingCounted(await openHot(), describeLoss(config.dataDir));
+    }
     const ledger = await openLedgerStore({
       dataDirectory: config.dataDir,
       snapshotEveryMs: config.snapshotIntervalMinutes * 60_000,
@@ -157,7 +159,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         markReflushed: ledger.markCaughtUp,
         protect: ledger.protect,
         notes,
-        listWarnings: () => [ledger.getLastError()].filter((words) => words !== null),
+        listWarnings: () => [ledger.getLastError()].filter((warning) => warning !== null),
         close: async () => {
           await hot.close();
           await ledger.close();

@@ -42,11 +42,11 @@ export interface DispatchContext {
   readonly isDraining: () => boolean;
   /** True when the node still works but is about to stop: every response closes its connection. */
   readonly isLeaving: () => boolean;
-  /** Called first, with the monotonic time of every request, as a sign that the process runs. */
-  readonly runs?: (steadyMs: number) => void;
+  /** Called first for every request, with its monotonic time (ms): the process runs. */
+  readonly reportRunning?: (steadyMs: number) => void;
   readonly cors: Cors;
-  /** Runs before route matching, on every path. Throws a `DomainError`. */
-  readonly screen?: (exchange: Pick<Exchange, 'headers'>) => void;
+  /** Checks the `Host` header before route matching, on every path. Throws a `DomainError`. */
+  readonly checkHost?: (exchange: Pick<Exchange, 'headers'>) => void;
   /** Runs after route matching: the admin listener's operator check. Throws a `DomainError`. */
   readonly guard?: (route: AnyRoute, call: GuardedCall) => void;
 }

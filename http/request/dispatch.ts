@@ -203,7 +203,7 @@ const openCall = (call: Call): void => {
   const { context, exchange } = call;
   const { headers } = exchange;
   if (headers.framingFault !== '') throw new DomainError('malformed_request', headers.framingFault);
-  context.screen?.(exchange);
+  context.checkHost?.(exchange);
   if (context.isDraining()) {
     throw new DomainError(
       'draining',
@@ -277,7 +277,7 @@ const callEvents: CallEvents = { onBody: resumeCall, onExpired: expireCall, onCl
 /** Answers one exchange, now or later. Never throws. */
 export const dispatch = (context: DispatchContext, exchange: Exchange): void => {
   const call = new Call(context, exchange, callEvents);
-  context.runs?.(call.startedMs);
+  context.reportRunning?.(call.startedMs);
   exchange.setOwner(call);
   try {
     openCall(call);

@@ -1,41 +1,41 @@
 /**
  * Packs a folder of database files into one file, checks a pack, and unpacks it; syncs folders.
  *
- * One file and not a copy of the folder: a thousand small files cost a thousand syncs, and as many again when
- * they are removed. `packFolder` runs in the PGlite thread while no statement runs; syncing and checking come
- * later, elsewhere. Called by the PGlite worker, snapshot.ts and open.ts.
+ * A pack is one file, because a copy of a thousand small files costs a thousand syncs, and as many again when
+ * it is removed. `packFolder` runs in the PGlite thread while no statement runs; the main thread syncs and
+ * checks the pack later. Called by pglite-worker.ts, snapshot.ts and open.ts.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
-/** What lies in a pack, in its order. */
+/** The folders and files of a pack; the files in the order of their bytes. */
 export interface PackContents {
   readonly folders: readonly string[];
   readonly files: readonly { readonly path: string; readonly bytes: number; readonly crc: number }[];
 }
 
 const chunkBytes = 1024 * 1024;
-/** Files in work at once: the disk commits their syncs together. */
+/** Files synced at once: the disk commits their syncs together. */
 const filesAtOnce = 32;
 
 /** Paths of all files below `folder`, relative and sorted, and of all folders, parents first. */
 export const listFolder = (folder: string): { files: string[]; folders: string[] } => {
-  const found = { files: [] as string[], folders: [''] };
-  for (let index = 0; index < found.folders.length; index++) {
-    const parent = found.folders[index] ?? '';
+  const listing = { files: [] as string[], folders: [''] };
+  for (let index = 0; index < listing.folders.length; index++) {
+    const parent = listing.folders[index] ?? '';
     for (const entry of readdirSync(join(folder, parent), { withFileTypes: true })) {
       const path = join(parent, entry.name);
-      if (entry.isDirectory()) found.folders.push(path);
-      else if (entry.isFile()) found.files.push(path);
+      if (entry.isDirectory()) listing.folders.push(path);
+      else if (entry.isFile()) listing.files.push(path);
     }
   }
-  found.files.sort();
-  return found;
+  listing.files.sort();
+  return listing;
 };
 
-/** Appends one file to an open pack. */
+/** Appends one file to an open pack, through the buffer `chunk`. Returns its length and checksum. */
 const appendFile = (pack: number, path: string, chunk: Buffer): { bytes: number; crc: number } => {
   const source = openSync(path, 'r');
   try {
@@ -54,7 +54,7 @@ const appendFile = (pack: number, path: string, chunk: Buffer): { bytes: number;
   }
 };
 
-/** Writes all files of `folder` into the new file `into`. Not synced. */
+/** Writes all files of `folder` into the new file `into`. Not durable: the caller syncs it. */
 export const packFolder = (folder: string, into: string): PackContents => {
   const { files, folders } = listFolder(folder);
   const pack = openSync(into, 'wx', 0o600);
@@ -69,7 +69,7 @@ export const packFolder = (folder: string, into: string): PackContents => {
   }
 };
 
-/** Reads the pack from begin to end, handing out parts. Throws at the first difference from its contents. */
+/** Reads the pack and passes each part to `each`. Rejects at the first file that is cut off or changed. */
 const readPack = async (
   pack: string,
   contents: PackContents,
@@ -95,11 +95,11 @@ const readPack = async (
   }
 };
 
-/** Rejects with words when the pack is not as it was written. */
+/** Rejects with an `Error` that names the file if the pack differs from what was written. */
 export const checkPack = (pack: string, contents: PackContents): Promise<void> =>
   readPack(pack, contents, async () => {});
 
-/** Writes the files of a pack below the new folder `into`. Rejects when the pack is damaged. Not synced. */
+/** Unpacks into the new folder `into`. Rejects if the pack is damaged. Not durable: the caller syncs. */
 export const unpack = async (pack: string, contents: PackContents, into: string): Promise<void> => {
   for (const folder of contents.folders) mkdirSync(join(into, folder), { recursive: true, mode: 0o700 });
   for (const { path } of contents.files) closeSync(openSync(join(into, path), 'wx', 0o600));
@@ -117,7 +117,7 @@ export const unpack = async (pack: string, contents: PackContents, into: string)
   }
 };
 
-/** Makes one file, or the names in one folder, durable. Windows cannot sync folders and does not need it. */
+/** Makes one file, or the names in one folder, durable. Windows cannot sync folders and need not. */
 export const syncPath = async (path: string, isFolder: boolean): Promise<void> => {
   if (isFolder && process.platform === 'win32') return;
   const handle = await open(path, isFolder ? 'r' : 'r+');
@@ -131,11 +131,11 @@ export const syncPath = async (path: string, isFolder: boolean): Promise<void> =
 /** Makes all files and folders below `folder`, and its own name, durable. */
 export const syncFolder = async (folder: string): Promise<void> => {
   const { files, folders } = listFolder(folder);
-  const waiting = files.values();
-  const work = async (): Promise<void> => {
-    for (const path of waiting) await syncPath(join(folder, path), false);
+  const remaining = files.values();
+  const syncRemaining = async (): Promise<void> => {
+    for (const path of remaining) await syncPath(join(folder, path), false);
   };
-  await Promise.all(Array.from({ length: filesAtOnce }, work));
+  await Promise.all(Array.from({ length: filesAtOnce }, syncRemaining));
   for (const path of folders) await syncPath(join(folder, path), true);
   await syncPath(dirname(folder), true);
 };

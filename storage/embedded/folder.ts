@@ -1,9 +1,9 @@
 /**
  * Creates the data folder, or throws a message for the operator that says why it cannot be used.
  *
- * One step at a time: the recursive `mkdir` of Node never returns when a parent is a link to nowhere (a disk
- * that is not mounted). Never changes a folder that is there. Called by lock.ts before anything else, and
- * by ops/operator-token.ts.
+ * Creates one folder at a time: Node's recursive `mkdir` never returns when a parent is a dangling link (a
+ * disk that is not mounted). Never changes an existing folder. Called first of all by lock.ts, and by
+ * ops/operator-token.ts.
  */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -26,7 +26,7 @@ const createUnusableError = (directory: string, error: unknown): Error => {
   );
 };
 
-/** The folders that are missing, the outermost first. */
+/** Lists the folders of the path that do not exist, the outermost first. */
 const listMissingFolders = (directory: string): readonly string[] => {
   const missing: string[] = [];
   let folder = resolve(directory);
@@ -44,7 +44,10 @@ const assertFolder = (directory: string): void => {
   accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
 };
 
-/** Afterwards the folder is there, and only its owner may enter it if it was made here. Throws words. */
+/**
+ * Creates the folder and its missing parents, for their owner only. Throws an `Error` for the operator if the
+ * folder cannot be used.
+ */
 export const makeDataFolder = (directory: string): void => {
   try {
     for (const folder of listMissingFolders(directory)) mkdirSync(folder, { mode: 0o700 });

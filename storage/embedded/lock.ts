@@ -1,10 +1,10 @@
 /**
- * One process per data folder: a lock file that names its owner.
+ * Locks the data folder for one process, with a lock file that names its owner.
  *
- * The file holds pid, start time of that pid, boot and pid namespace, and its owner touches it every 2 s. An
- * owner of the same boot and namespace is alive exactly if that pid runs with that start time, so a kill -9
- * leaves nothing in the way. Any other owner (another container, another machine on a shared disk) is taken
- * for alive while the file is fresh. Called first of all by the composition root.
+ * The file holds the owner's pid, start time, boot and pid namespace; the owner touches it every 2 s. An
+ * owner of this boot and namespace is alive exactly if its pid runs with that start time, so the lock of a
+ * killed process does not block the next one. Any other owner (another container, another machine on a shared
+ * disk) counts as alive while the file is fresh. Called first by storage/open.ts and backup/embedded.ts.
  */
 import {
   linkSync,
@@ -22,11 +22,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDataFolder } from './folder.ts';
 
 export interface DataLock {
-  /** Gives the folder free. Idempotent. */
+  /** Unlocks the folder. Idempotent. */
   release(): void;
 }
 
-/** The folder belongs to a running process, or cannot be locked; the message is for the operator. */
+/** Another process uses the folder, or it cannot be locked; the message is for the operator. */
 export class DataLocked extends Error {
   constructor(message: string) {
     super(message);
@@ -36,7 +36,7 @@ export class DataLocked extends Error {
 
 interface LockOwner {
   readonly pid: number;
-  /** In the system's own unit; `''` where it cannot be read. */
+  /** In the unit of the system (Linux: ticks since boot); `''` where it cannot be read. */
   readonly startedAt: string;
   readonly boot: string;
   readonly namespace: string;
@@ -55,14 +55,14 @@ const readOr = (fallback: string, read: () => string): string => {
   }
 };
 
-/** Field 22 of Linux' stat line: ticks since boot. The name in field 2 may hold spaces. */
+/** Field 22 of Linux' `/proc/<pid>/stat`: ticks since boot. The name in field 2 may contain spaces. */
 const readStartTime = (pid: number): string =>
   readOr('', () => {
-    const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   });
 
-/** Names this run of the operating system; `''` where the system does not tell. */
+/** The id of this run of the operating system; `''` where the system has none. */
 export const readBootId = (): string =>
   readOr('', () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
 
@@ -99,7 +99,7 @@ const readAgeMs = (path: string): number => {
   }
 };
 
-/** `null` when only time can tell: the owner's pids mean nothing here. */
+/** Whether the owner runs; `null` if unknown, because its pid belongs to another host or namespace. */
 const isAlive = (owner: LockOwner): boolean | null => {
   const me = describeSelf();
   if (owner.host === me.host && owner.boot !== me.boot) return false;
@@ -108,22 +108,22 @@ const isAlive = (owner: LockOwner): boolean | null => {
 };
 
 const createLockedError = (directory: string, path: string, owner: LockOwner | null): DataLocked => {
-  const who = owner ? `process ${owner.pid} on ${owner.host}` : 'another process';
+  const ownerName = owner ? `process ${owner.pid} on ${owner.host}` : 'another process';
   return new DataLocked(
-    `The data folder ${directory} is in use by ${who}. Two processes on one folder would destroy it. ` +
+    `The data folder ${directory} is in use by ${ownerName}. Two processes on one folder would destroy it. ` +
       `Stop that process, or give this one another folder with DATA_DIR. If you are sure that no such ` +
       `process runs, delete ${path} and start again.`,
   );
 };
 
-/** Whether the lock may be taken over. Waits out a freshness that only time can refute. */
+/** Whether the lock may be taken over. For an unknown owner it waits to see if the file is touched. */
 const isStale = async (path: string, owner: LockOwner | null): Promise<boolean> => {
   const alive = owner ? isAlive(owner) : null;
   if (alive !== null) return !alive;
-  const first = findModifiedMs(path);
+  const modifiedMs = findModifiedMs(path);
   while (readAgeMs(path) <= freshMs) {
     await sleep(pollEveryMs);
-    if (findModifiedMs(path) !== first) return false;
+    if (findModifiedMs(path) !== modifiedMs) return false;
   }
   return true;
 };
@@ -136,7 +136,7 @@ const findModifiedMs = (path: string): number | null => {
   }
 };
 
-/** Moves a stale lock away. False when somebody else had taken it over in the meantime. */
+/** Removes a stale lock. Returns false, and puts the lock back, if another process took it over first. */
 const moveAway = (path: string, stale: LockOwner | null, aside: string): boolean => {
   try {
     renameSync(path, aside);
@@ -144,39 +144,40 @@ const moveAway = (path: string, stale: LockOwner | null, aside: string): boolean
     return true;
   }
   const moved = readOwner(aside);
-  const same = JSON.stringify(moved) === JSON.stringify(stale);
-  if (!same) linkSync(aside, path);
+  const isSame = JSON.stringify(moved) === JSON.stringify(stale);
+  if (!isSame) linkSync(aside, path);
   rmSync(aside, { force: true });
-  return same;
+  return isSame;
 };
 
-const keep = (path: string, mine: string): DataLock => {
+/** Touches the lock file on a timer while its content is `ownText`. */
+const maintainLock = (path: string, ownText: string): DataLock => {
   const timer = setInterval(() => {
     const now = new Date();
-    if (readOr('', () => readFileSync(path, 'utf8')) === mine) utimesSync(path, now, now);
+    if (readOr('', () => readFileSync(path, 'utf8')) === ownText) utimesSync(path, now, now);
   }, touchEveryMs);
   timer.unref();
   return {
     release() {
       clearInterval(timer);
-      if (readOr('', () => readFileSync(path, 'utf8')) === mine) rmSync(path, { force: true });
+      if (readOr('', () => readFileSync(path, 'utf8')) === ownText) rmSync(path, { force: true });
     },
   };
 };
 
 /**
- * Locks the folder for this process, making it when there is none. Rejects with `DataLocked` when it is in
- * use; decides at once for owners on this machine, within 10 s for others.
+ * Locks the folder for this process, and creates it if missing. Rejects with `DataLocked` if another process
+ * uses it: at once for an owner on this machine, within 10 s for others.
  */
 export const lockDataDirectory = async (directory: string): Promise<DataLock> => {
   makeDataFolder(directory);
   const path = join(directory, 'lock');
   const draft = join(directory, `lock.${process.pid}.${process.hrtime.bigint()}`);
-  const mine = JSON.stringify(describeSelf());
-  writeFileSync(draft, mine, { mode: 0o600 });
+  const ownText = JSON.stringify(describeSelf());
+  writeFileSync(draft, ownText, { mode: 0o600 });
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
-      if (tryLink(draft, path)) return keep(path, mine);
+      if (tryLink(draft, path)) return maintainLock(path, ownText);
       const owner = readOwner(path);
       if (!(await isStale(path, owner))) throw createLockedError(directory, path, owner);
       if (!moveAway(path, owner, `${draft}.stale`)) throw createLockedError(directory, path, readOwner(path));
@@ -187,7 +188,7 @@ export const lockDataDirectory = async (directory: string): Promise<DataLock> =>
   }
 };
 
-/** Linking a finished file is atomic: the lock is never seen half written. */
+/** Links the finished draft as the lock, which is atomic. False if a lock exists. */
 const tryLink = (draft: string, path: string): boolean => {
   try {
     linkSync(draft, path);

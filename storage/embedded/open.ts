@@ -1,13 +1,13 @@
 /**
- * Opens the embedded database of a data folder, whole or restored, and looks after it until it is closed.
+ * Opens the embedded database of a data folder, restores it if needed, and maintains it until it is closed.
  *
- * Owns `sql/` (the database), `snapshots/` and `sql.state.json` (how it was left) below the data folder. It
- * survives kill -9 by itself. After a power cut it may be torn: when it does not open, or when it was not
- * closed before the machine started anew and a full reading finds damage, the newest sound snapshot is put in
- * its place. Damage that is met later stops the snapshots, so that those before it stay, and is written
- * down until another database is in place. That the database may be older than the hot store is written down
- * before, and stays so until the caller says that it is not any more. Nothing is ever deleted that is not a
- * copy. The data folder is locked by the caller before.
+ * Owns `sql/` (the database), `snapshots/` and `sql.state.json` (how the last process left the database).
+ * The database survives kill -9. A power cut may tear it: if it does not open, or if the machine restarted
+ * while it was open and reading every row finds damage, the newest intact snapshot replaces it. Damage found
+ * later stops the snapshots, so the intact ones stay, and is recorded until another database is in place.
+ * The state file records that the database may be older than the hot store before such a database is used,
+ * until the caller calls `markCaughtUp`. Only old snapshots and drafts are ever deleted. The caller locks the
+ * data folder first.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { syncFolder } from './copy.ts';
 import { readBootId } from './lock.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
 import { readAll } from './read-all.ts';
-import { isProtected, listSnapshots, putBack, type SnapshotPaths, takeSnapshot } from './snapshot.ts';
+import { isProtected, listSnapshots, restoreSnapshot, type SnapshotPaths, takeSnapshot } from './snapshot.ts';
 import { createUpkeep } from './upkeep.ts';
 
 export interface LedgerStoreOptions {
@@ -31,31 +31,31 @@ export interface LedgerStoreOptions {
   readonly snapshotEveryMs?: number;
   /** Default 15 s. */
   readonly upkeepEveryMs?: number;
-  /** Failures of snapshots and upkeep: words for the log. */
-  readonly onWarning?: (words: string, error: unknown) => void;
-  /** The database thread ended: no statement will ever succeed again here. Default: `onWarning`. */
-  readonly onLost?: ((words: string, error: unknown) => void) | undefined;
+  /** Receives failures of snapshots and upkeep, and damage, for the log. */
+  readonly onWarning?: (message: string, error: unknown) => void;
+  /** The database thread ended: every later statement in this process fails. Default: `onWarning`. */
+  readonly onLost?: ((message: string, error: unknown) => void) | undefined;
 }
 
 export interface LedgerStore extends Pool {
   /**
-   * The database is older than the hot store: the engine must be started with all its entities marked dirty
-   * (`reflush`), so that totals are written anew. Every opening says so until `markCaughtUp`.
+   * The database may be older than the hot store: the engine must start with all its entities marked dirty
+   * (`reflush`), so that all totals are written again. Stays true at every opening until `markCaughtUp`.
    */
   readonly restored: boolean;
-  /** Whether there is anything in it that the hot store's counters could belong to. */
+  /** Whether the database has listings or generations that the hot store's counters can belong to. */
   readonly holdsDirectory: boolean;
   /** What the operator should know about this opening; empty when all is well. */
   readonly notes: readonly string[];
-  /** The totals will be written anew, whatever happens now: the next opening need not say `restored`. */
+  /** Records that all totals are certain to be written again: the next opening is not `restored`. */
   markCaughtUp(): void;
-  /** Takes a snapshot now; statements pause while files are copied. Resolves to its name. */
+  /** Takes a durable snapshot; statements wait while files are copied. Resolves to its name. */
   takeSnapshot(): Promise<string>;
-  /** Takes one in the background unless there is one that the hot store can be continued from. */
+  /** Takes a snapshot in the background, unless one exists that the hot store can continue from. */
   protect(): void;
-  /** Words for the operator when the database is damaged, else `null`. */
+  /** Describes the damage of the database for the operator; `null` for none. */
   getLastError(): string | null;
-  /** Takes a last snapshot, closes, and marks the folder as closed if that went well. Idempotent. */
+  /** Takes a last snapshot, closes, and marks the folder as closed if both succeed. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -64,12 +64,12 @@ interface FolderPaths extends SnapshotPaths {
 }
 type LastEnd = 'closed' | 'killed' | 'machine_restarted';
 
-/** What is known of the folder while nobody has it open. */
+/** What the state file says when the folder is opened. */
 interface FolderState {
-  readonly left: LastEnd;
-  /** It may be older than the hot store, and nobody has written the totals anew. */
+  readonly lastEnd: LastEnd;
+  /** The database may be older than the hot store, and not all totals were written again. */
   readonly older: boolean;
-  /** What was met of damage, `''` for nothing. */
+  /** Describes the damage found so far; `''` for none. */
   readonly damage: string;
 }
 
@@ -80,24 +80,24 @@ const toFolderPaths = (dataDirectory: string): FolderPaths => ({
 });
 
 const readFolderState = (paths: FolderPaths): FolderState => {
-  const unknown = { left: 'machine_restarted', older: false, damage: '' } as const;
-  if (!existsSync(paths.state)) return existsSync(paths.live) ? unknown : { ...unknown, left: 'closed' };
+  const unknown = { lastEnd: 'machine_restarted', older: false, damage: '' } as const;
+  if (!existsSync(paths.state)) return existsSync(paths.live) ? unknown : { ...unknown, lastEnd: 'closed' };
   try {
     const state = JSON.parse(readFileSync(paths.state, 'utf8')) as FolderStateFile & {
       readonly boot: string;
     };
     const older = state.older === true;
     const damage = state.damage ?? '';
-    if (!state.open) return { left: 'closed', older, damage };
-    // Nobody has read all of one that was being mended.
-    const known = !older && state.boot !== '' && state.boot === readBootId();
-    return { left: known ? 'killed' : 'machine_restarted', older, damage };
+    if (!state.open) return { lastEnd: 'closed', older, damage };
+    // Not every row of an older database was read: its start ended early.
+    const wasChecked = !older && state.boot !== '' && state.boot === readBootId();
+    return { lastEnd: wasChecked ? 'killed' : 'machine_restarted', older, damage };
   } catch {
     return unknown;
   }
 };
 
-/** What `sql.state.json` says. Files of earlier versions lack the last two. */
+/** The content of `sql.state.json`. Files of earlier versions lack `older` and `damage`. */
 interface FolderStateFile {
   open: boolean;
   older?: boolean;
@@ -107,13 +107,13 @@ interface FolderStateFile {
 const writeFolderState = (paths: FolderPaths, state: Readonly<FolderStateFile>): void =>
   writeFileSync(paths.state, JSON.stringify({ ...state, boot: readBootId() }), { mode: 0o600, flush: true });
 
-/** Says of a database that was put in place whole that nothing is to be mended. */
+/** Marks a database that was put in place intact as closed: the next opening repairs nothing. */
 export const markClosed = (dataDirectory: string): void =>
   writeFolderState(toFolderPaths(dataDirectory), { open: false, older: false });
 
 const openAndCheck = async (
   paths: FolderPaths,
-  left: LastEnd,
+  lastEnd: LastEnd,
   options: LedgerStoreOptions,
 ): Promise<EmbeddedSql> => {
   const embedded = await openEmbeddedSql({
@@ -122,7 +122,7 @@ const openAndCheck = async (
   });
   try {
     await embedded.sql`select count(*) from pg_class`;
-    if (left === 'machine_restarted') await readAll(embedded.sql);
+    if (lastEnd === 'machine_restarted') await readAll(embedded.sql);
     return embedded;
   } catch (error) {
     await embedded.close();
@@ -130,10 +130,10 @@ const openAndCheck = async (
   }
 };
 
-/** Numbers of listings and edits that were given out and are forgotten here are known to the hot store. */
-const skipGiven = async (sql: Sql): Promise<void> => {
-  const [found] = await sql`select to_regclass('incarnations') is not null as made`;
-  if (found?.made) await beginTimeline(sql);
+/** Skips incarnations and revisions that the hot store knows and an older database has forgotten. */
+const skipIssuedNumbers = async (sql: Sql): Promise<void> => {
+  const [table] = await sql`select to_regclass('incarnations') is not null as exists`;
+  if (table?.exists) await beginTimeline(sql);
 };
 
 interface OpenedSql {
@@ -150,53 +150,53 @@ const openOrRestore = async (paths: FolderPaths, options: LedgerStoreOptions): P
   if (missing && listSnapshots(paths.snapshots).length > 0) {
     return restore(paths, options, 'the folder is missing');
   }
-  const { left, older, damage } = readFolderState(paths);
+  const { lastEnd, older, damage } = readFolderState(paths);
   try {
-    const embedded = await openAndCheck(paths, left, options);
+    const embedded = await openAndCheck(paths, lastEnd, options);
     if (missing) return { embedded, restored: false, notes: [], damage: '' };
-    if (left !== 'machine_restarted' && !older) return { embedded, restored: false, notes: [], damage };
-    // Perhaps not as new as it was: the database does not sync.
-    await skipGiven(embedded.sql);
-    return { embedded, restored: true, notes: [older ? unfinishedWords : restartedWords], damage };
+    if (lastEnd !== 'machine_restarted' && !older) return { embedded, restored: false, notes: [], damage };
+    // PGlite does not sync: the last transactions may be missing.
+    await skipIssuedNumbers(embedded.sql);
+    return { embedded, restored: true, notes: [older ? unfinishedNote : restartedNote], damage };
   } catch (error) {
     if (missing) throw error;
     return restore(paths, options, toMessage(error));
   }
 };
 
-const restartedWords =
-  'The machine stopped while the database was open; every row was read and found whole. Counters are ' +
-  'written anew from the hot store.';
-const unfinishedWords =
-  'A start before this one found the database older than the hot store and ended before it could mend ' +
-  'that. Counters are written anew from the hot store.';
+const restartedNote =
+  'The machine stopped while the database was open; every row was read and none is damaged. Counters are ' +
+  'written again from the hot store.';
+const unfinishedNote =
+  'An earlier start found the database older than the hot store and ended before it had repaired that. ' +
+  'Counters are written again from the hot store.';
 
-const isThere = async (sql: Sql, table: string): Promise<boolean> => {
-  const [found] = await sql<{ made: boolean }[]>`select to_regclass(${table}) is not null as made`;
-  if (!found?.made) return false;
+const hasRows = async (sql: Sql, table: string): Promise<boolean> => {
+  const [lookup] = await sql<{ exists: boolean }[]>`select to_regclass(${table}) is not null as exists`;
+  if (!lookup?.exists) return false;
   const [row] = await sql<{ filled: boolean }[]>`select exists (select from ${sql(table)}) as filled`;
   return row?.filled === true;
 };
 
-/** A copy without listings and generations is from before there was a directory. */
+/** A database without listings and generations was copied before the first import. */
 const holdsDirectory = async (sql: Sql): Promise<boolean> =>
-  (await isThere(sql, 'totals')) || (await isThere(sql, 'generations'));
+  (await hasRows(sql, 'totals')) || (await hasRows(sql, 'generations'));
 
-/** Tries snapshots from the newest. Throws words for the operator when none helps. */
+/** Tries the snapshots, newest first. Throws a message for the operator when none can be used. */
 const restore = async (paths: FolderPaths, options: LedgerStoreOptions, why: string): Promise<OpenedSql> => {
   const tried: string[] = [];
-  // Before it lies in its place: whoever opens it next has to know.
+  // Recorded before the snapshot is in place: if this start dies, the next one must know.
   writeFolderState(paths, { open: true, older: true });
   for (const name of listSnapshots(paths.snapshots)) {
     try {
-      const aside = await putBack(paths, name);
+      const aside = await restoreSnapshot(paths, name);
       const embedded = await openAndCheck(paths, 'machine_restarted', options);
-      await skipGiven(embedded.sql);
-      const kept = aside ? ` The broken folder was kept as ${aside}.` : '';
+      await skipIssuedNumbers(embedded.sql);
+      const movedAside = aside ? ` The broken folder is now ${aside}.` : '';
       const notes = [
         `The database in ${paths.live} could not be used (${why}). The snapshot ${name} was put in ` +
-          'its place: edits and vote rows written since then are missing; counters are written anew from ' +
-          `the hot store.${kept}`,
+          'its place: edits and vote rows written since then are missing; counters are written again from ' +
+          `the hot store.${movedAside}`,
       ];
       return { embedded, restored: true, notes, damage: '' };
     } catch (error) {
@@ -213,32 +213,33 @@ const restore = async (paths: FolderPaths, options: LedgerStoreOptions, why: str
   });
 };
 
-/** What is lost with the database, what is not, and what to do. */
+/** Tells the operator what is lost with the database, what is not, and what to do. */
 export const describeLoss = (dataDirectory: string): string => {
   const hot = join(dataDirectory, 'hot');
-  const kept = existsSync(hot)
+  const countersLeft = existsSync(hot)
     ? `The counters (totals of stats, clicks and votes) are still in ${hot}. `
     : 'No counters are lost: there were none. ';
-  const way = existsSync(hot)
-    ? 'With a backup: restore it into a new DATA_DIR, put this folder "hot" in the place of the one there ' +
-      'and run "npm run ops -- reflush". Without one: import the directory into a new DATA_DIR; counters ' +
-      'then begin with what the import says. '
+  const advice = existsSync(hot)
+    ? 'With a backup: restore it into a new DATA_DIR, replace its folder "hot" by the one named ' +
+      'above and run "npm run ops -- reflush". Without one: import the directory into a new DATA_DIR; ' +
+      'counters then begin with what the import says. '
     : 'Restore a backup into a new DATA_DIR, or import the directory into one. ';
   return (
     'Lost, unless a backup has them, are listings, users, edits, sessions and the rows of votes. ' +
-    `${kept}Nothing was deleted. ${way}docs/operating.md, "When an embedded store fails", has the steps.`
+    `${countersLeft}Nothing was deleted. ${advice}` +
+    'docs/operating.md, "When an embedded store fails", has the steps.'
   );
 };
 
-/** Counters lie in the data folder, and neither a database nor a copy of one. */
-export const isBereft = (dataDirectory: string): boolean => {
+/** Whether the data folder has counters, but neither a database nor a snapshot. */
+export const hasOnlyCounters = (dataDirectory: string): boolean => {
   const { live, snapshots } = toFolderPaths(dataDirectory);
   return existsSync(join(dataDirectory, 'hot')) && !existsSync(live) && listSnapshots(snapshots).length === 0;
 };
 
 /**
- * Opens, restores when needed, starts the timers. Rejects with a `StorageError` whose words are for the
- * operator.
+ * Opens the database, restores it if needed, and starts the timers. Rejects with a `StorageError` whose
+ * message is for the operator.
  */
 export const openLedgerStore = async (options: LedgerStoreOptions): Promise<LedgerStore> => {
   const paths = toFolderPaths(options.dataDirectory);
@@ -248,21 +249,21 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   writeFolderState(paths, state);
   const damage = watchDamage({
     known: opened.damage,
-    report: (met, error) => options.onWarning?.(damagedWords(paths, met), error),
-    onLasting: (met) => {
-      state.damage = met;
+    report: (description, error) => options.onWarning?.(describeDamage(paths, description), error),
+    onLasting: (description) => {
+      state.damage = description;
       writeFolderState(paths, state);
     },
   });
   const sql = guardSql(embedded.sql, damage);
   const requestSql = guardSql(embedded.requestSql, damage);
-  const snapshot = snapshotsOf(paths, embedded);
-  const next = async (): Promise<unknown> => (damage.isLasting() ? null : snapshot());
-  const stopTimers = startTimers({ snapshot: next, upkeep: createUpkeep(sql) }, options);
+  const snapshot = createSnapshotQueue(paths, embedded);
+  const snapshotIfSound = async (): Promise<unknown> => (damage.isLasting() ? null : snapshot());
+  const stopTimers = startTimers({ snapshot: snapshotIfSound, upkeep: createUpkeep(sql) }, options);
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopTimers();
-    const last = damage.isLasting()
+    const failure = damage.isLasting()
       ? null
       : await snapshot().then(
           () => null,
@@ -270,7 +271,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
         );
     await embedded.close();
     await syncFolder(paths.live);
-    if (last !== null) options.onWarning?.('the last snapshot failed', last.error);
+    if (failure !== null) options.onWarning?.('the last snapshot failed', failure.error);
     else if (!damage.isLasting()) writeFolderState(paths, { ...state, open: false });
   };
   return {
@@ -289,7 +290,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
       if (damage.isLasting() || isProtected(paths.snapshots)) return;
       snapshot().catch((error: unknown) => options.onWarning?.('the first snapshot failed', error));
     },
-    getLastError: () => (damage.met() === '' ? null : damagedWords(paths, damage.met())),
+    getLastError: () => (damage.met() === '' ? null : describeDamage(paths, damage.met())),
     close: () => {
       closing ??= close();
       return closing;
@@ -297,31 +298,31 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   };
 };
 
-/** Gives what takes a snapshot, one at a time. */
-const snapshotsOf = (paths: FolderPaths, { sql, packInto }: EmbeddedSql): (() => Promise<string>) => {
+/** Returns a function that takes a snapshot; calls wait for one another. */
+const createSnapshotQueue = (paths: FolderPaths, { sql, packInto }: EmbeddedSql): (() => Promise<string>) => {
   let last: Promise<unknown> = Promise.resolve();
   return () => {
     const next = last.then(async () => {
       await sql`checkpoint`;
-      return takeSnapshot(paths, { packInto, generations: await isThere(sql, 'generations') });
+      return takeSnapshot(paths, { packInto, generations: await hasRows(sql, 'generations') });
     });
     last = next.catch(() => null);
     return next;
   };
 };
 
-const damagedWords = (paths: FolderPaths, met: string): string => {
+const describeDamage = (paths: FolderPaths, description: string): string => {
   const [newest] = listSnapshots(paths.snapshots);
-  const way =
+  const advice =
     newest === undefined
       ? 'There is no snapshot: stop the server and restore a backup (docs/operating.md, "When an embedded ' +
         'store fails").'
-      : `Soon: stop the server, move ${paths.live} away and start it again. The snapshot ${newest} then ` +
-        'takes its place: edits and rows of votes since then are missing, counters are written anew from ' +
-        'the hot store. If damage is met again, move that snapshot away as well, for the one before.';
+      : `Act soon: stop the server, move ${paths.live} away and start it again. The snapshot ${newest} ` +
+        'then takes its place: edits and rows of votes since then are missing, counters are written again ' +
+        'from the hot store. If damage appears again, move that snapshot away too, to use the one before it.';
   return (
-    `The embedded SQL is damaged (${met}): what needs that part is answered 503, the rest works, and no ` +
-    `snapshot is taken any more. ${way}`
+    `The embedded SQL is damaged (${description}): requests that need the damaged part are answered 503, ` +
+    `the rest works, and no more snapshots are taken. ${advice}`
   );
 };
 
@@ -330,17 +331,22 @@ interface MaintenanceTasks {
   readonly upkeep: () => Promise<void>;
 }
 
-/** Repeats both, each never twice at once. Returns what stops them. */
-const startTimers = (chores: MaintenanceTasks, options: LedgerStoreOptions): (() => void) => {
-  const every = (intervalMs: number, task: () => Promise<unknown>, words: string): NodeJS.Timeout => {
+/** Repeats both tasks; a task that still runs is not started again. Returns a function that stops them. */
+const startTimers = (tasks: MaintenanceTasks, options: LedgerStoreOptions): (() => void) => {
+  const every = (
+    intervalMs: number,
+    task: () => Promise<unknown>,
+    failureMessage: string,
+  ): NodeJS.Timeout => {
     let running = false;
     const timer = setInterval(() => {
       if (running) return;
       running = true;
       task()
         .catch((error: unknown) => {
-          // Damage is reported by `watchDamage`, once a minute; upkeep would report it four times.
-          if (toStorageError(words, error).reason !== 'damaged') options.onWarning?.(words, error);
+          // The damage watch reports damage, at most once a minute.
+          if (toStorageError(failureMessage, error).reason !== 'damaged')
+            options.onWarning?.(failureMessage, error);
         })
         .finally(() => {
           running = false;
@@ -349,8 +355,8 @@ const startTimers = (chores: MaintenanceTasks, options: LedgerStoreOptions): (()
     return timer.unref();
   };
   const timers = [
-    every(options.snapshotEveryMs ?? 600_000, chores.snapshot, 'a snapshot failed'),
-    every(options.upkeepEveryMs ?? 15_000, chores.upkeep, 'upkeep of the database failed'),
+    every(options.snapshotEveryMs ?? 600_000, tasks.snapshot, 'a snapshot failed'),
+    every(options.upkeepEveryMs ?? 15_000, tasks.upkeep, 'upkeep of the database failed'),
   ];
   return () => timers.forEach(clearInterval);
 };

@@ -1,10 +1,10 @@
 /**
  * The worker thread that runs PGlite behind its socket server. Started by pglite.ts only.
  *
- * PGlite is one backend: one session, one statement at a time, and a wasm module that blocks its thread,
- * hence the thread of its own. A failure inside the module (not an SQL error) leaves it unusable and would
- * leave the socket server's queue stuck for ever, so it ends the thread: clients see the connection close.
- * Messages in: `WorkerRequest`; messages out: `WorkerReply`.
+ * PGlite is one backend with one session: it runs one statement at a time, and its wasm module blocks its
+ * thread, so it needs a thread of its own. A failure inside the module (not an SQL error) makes it unusable
+ * and would block the socket server's queue for ever, so the thread ends and clients see the connection
+ * close. Messages in: `WorkerRequest`; messages out: `WorkerReply`.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,30 +33,30 @@ const { directory, socketPath } = workerData as WorkerSettings;
 
 const sendReply = (message: WorkerReply): void => port.postMessage(message);
 
-/** The wasm runtime throws plain objects with a message, too. */
+/** The wasm runtime also throws plain objects with a message. */
 const toMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 
 const fail = (operation: string, error: unknown): void =>
   sendReply({ kind: 'failed', operation, message: toMessage(error) });
 
-/** Makes a new folder beside its final place, so that a kill in between leaves nothing half made. */
+/** Creates the database under a draft name and renames it: a kill in between leaves no half database. */
 const initialise = async (): Promise<boolean> => {
   if (existsSync(directory)) return false;
-  const unfinished = `${directory}.new`;
-  rmSync(unfinished, { recursive: true, force: true });
-  const database = await PGlite.create(unfinished);
+  const draft = `${directory}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  const database = await PGlite.create(draft);
   await database.exec('checkpoint');
   await database.close();
-  renameSync(unfinished, directory);
+  renameSync(draft, directory);
   return true;
 };
 
-/** Keeps the database's write-ahead log short, because every snapshot contains it. */
+/** Keeps the write-ahead log short: it is part of every snapshot. */
 const settings = ['-c', 'min_wal_size=32MB'];
 
 const openDatabase = async (): Promise<PGlite> => {
-  // PGlite would make a new database in a folder that has lost this file.
+  // Without this file PGlite would create a new database in the folder.
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
   const database = await PGlite.create(directory, {
     startParams: [...PGlite.defaultStartParams, ...settings],
@@ -71,9 +71,9 @@ const openDatabase = async (): Promise<PGlite> => {
 };
 
 const listen = async (database: PGlite): Promise<PGLiteSocketServer> => {
-  const place = socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 };
-  // The client keeps one connection; the rest is room for its successor while the old one is still closing.
-  const server = new PGLiteSocketServer({ db: database, ...place, maxConnections: 4 });
+  const address = socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 };
+  // The client uses one connection; the others let it reconnect while an old connection still closes.
+  const server = new PGLiteSocketServer({ db: database, ...address, maxConnections: 4 });
   await server.start();
   return server;
 };

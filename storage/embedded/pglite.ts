@@ -1,11 +1,11 @@
 /**
  * Opens the embedded Postgres: a worker thread with PGlite, and the one `postgres` connection to it.
  *
- * One connection and no more: PGlite is a single session, and its socket server hands single protocol
- * messages of several clients to it, so that an error of one would make it skip messages of another.
- * Statements queue in the client instead; a transaction keeps the line until it ends, so inside `begin` use
- * only the transaction, and never wait there for something that needs a statement of its own.
- * The folder survives kill -9, not a power cut: see storage/embedded/.
+ * One connection at most: PGlite is a single session, and its socket server interleaves the protocol messages
+ * of several clients, so an error of one client would make PGlite skip messages of another.
+ * Statements queue in the client instead. A transaction occupies the connection until it ends: in `begin`,
+ * use only the transaction, and never wait for work that needs another statement. The folder survives kill -9
+ * but not a power cut, see open.ts.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -19,28 +19,25 @@ import type { PackContents } from './copy.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 
 export interface EmbeddedOptions {
-  /** The folder of the database alone. Made when it does not exist; its parent too. */
+  /** The folder of the database and nothing else. Created if missing, and its parents too. */
   readonly directory: string;
-  /** A first start on a slow disk takes seconds; after this it is called hung. Default 120,000. */
+  /** After this time the start has failed. A first start on a slow disk takes seconds. Default 120,000. */
   readonly openTimeoutMs?: number;
-  /** Called once when the thread ends without having been asked: every later statement fails. */
+  /** Called once if the thread ends without `close`: every later statement fails. */
   readonly onCrash?: (error: StorageError) => void;
 }
 export interface EmbeddedSql extends Pool {
-  /** Whether the folder was made by this call. */
+  /** Whether this call created the folder. */
   readonly initialised: boolean;
-  /**
-   * Packs the folder into a new file while no statement runs. The file is not synced. Resolves to what lies
-   * in it.
-   */
+  /** Packs the folder into a new file while no statement runs. Not durable: the caller syncs the file. */
   packInto(file: string): Promise<PackContents>;
-  /** Ends statements, then the database, which writes its last checkpoint. Idempotent. */
+  /** Ends the connection, then the database, which writes its last checkpoint. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A unix socket's path is limited to 104 bytes on some systems. */
+/** Some systems limit the path of a unix socket to 104 bytes. */
 const socketPathBytesMax = 100;
-/** A last checkpoint takes longer only on a broken disk. */
+/** Only on a broken disk does the last checkpoint take longer. */
 const closeTimeoutMs = 30_000;
 
 interface SocketAddress {
@@ -48,7 +45,7 @@ interface SocketAddress {
   readonly socketPath: string;
 }
 
-/** One name per database, so that a killed process leaves no folder that its successor does not take over. */
+/** The name depends on the database folder, so the next start reuses what a killed process left behind. */
 const makeSocketFolder = (directory: string): string => {
   const name = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
   const folder = join(tmpdir(), `rollcall-sql-${name}`);
@@ -57,7 +54,7 @@ const makeSocketFolder = (directory: string): string => {
     mkdirSync(folder, { mode: 0o700 });
     return folder;
   } catch {
-    // Somebody else's folder has that name.
+    // The folder belongs to another user.
     return mkdtempSync(join(tmpdir(), 'rollcall-sql-'));
   }
 };
@@ -74,14 +71,14 @@ const chooseAddress = (directory: string): SocketAddress => {
 const createUnreachableError = (operation: string, detail: string): StorageError =>
   new StorageError(operation, { outcome: 'unknown', reason: 'unreachable', detail });
 
-/** Resolves with the next reply of the wanted kind; rejects on a failure of that operation and on exit. */
+/** Resolves with the next reply of `kind`; rejects if `operation` fails, at exit, and after `timeoutMs`. */
 const readReply = <Kind extends WorkerReply['kind']>(
   worker: Worker,
-  wanted: { kind: Kind; operation: string; timeoutMs: number },
+  { kind, operation, timeoutMs }: { kind: Kind; operation: string; timeoutMs: number },
 ): Promise<Extract<WorkerReply, { kind: Kind }>> =>
   new Promise((fulfil, reject) => {
     let reason = '';
-    const settle = (act: () => void): void => {
+    const stopListening = (act: () => void): void => {
       clearTimeout(timer);
       worker.off('message', onMessage);
       worker.off('error', onError);
@@ -89,22 +86,21 @@ const readReply = <Kind extends WorkerReply['kind']>(
       act();
     };
     const onMessage = (message: WorkerReply): void => {
-      if (message.kind === wanted.kind) {
-        settle(() => fulfil(message as Extract<WorkerReply, { kind: Kind }>));
+      if (message.kind === kind) {
+        stopListening(() => fulfil(message as Extract<WorkerReply, { kind: Kind }>));
       } else if (message.kind === 'failed') {
         reason = message.message;
-        if (message.operation === wanted.operation)
-          settle(() => reject(createUnreachableError(wanted.operation, reason)));
+        if (message.operation === operation)
+          stopListening(() => reject(createUnreachableError(operation, reason)));
       }
     };
     const onError = (error: Error): void =>
-      settle(() => reject(createUnreachableError(wanted.operation, error.message)));
+      stopListening(() => reject(createUnreachableError(operation, error.message)));
     const onExit = (): void =>
-      settle(() => reject(createUnreachableError(wanted.operation, reason || 'the database thread ended')));
+      stopListening(() => reject(createUnreachableError(operation, reason || 'the database thread ended')));
     const timer = setTimeout(
-      () =>
-        settle(() => reject(createUnreachableError(wanted.operation, `no answer in ${wanted.timeoutMs} ms`))),
-      wanted.timeoutMs,
+      () => stopListening(() => reject(createUnreachableError(operation, `no answer in ${timeoutMs} ms`))),
+      timeoutMs,
     );
     worker.on('message', onMessage);
     worker.on('error', onError);
@@ -130,8 +126,8 @@ const startWorker = (settings: WorkerSettings): Worker =>
   new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: settings, name: 'pglite' });
 
 /**
- * Opens the folder, making it when there is none (seconds; later starts take about 0.3 s).
- * Rejects with a `StorageError` when it does not open; the folder is then left as it is.
+ * Opens the database, and creates it if missing (seconds; later starts take about 0.3 s).
+ * Rejects with a `StorageError` if it does not open, and leaves the folder as it is.
  */
 export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<EmbeddedSql> => {
   mkdirSync(dirname(options.directory), { recursive: true, mode: 0o700 });
@@ -183,7 +179,7 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   const close = async (): Promise<void> => {
     await pool.sql.end({ timeout: 5 });
     send({ kind: 'close' });
-    // A backend that lost its protocol spins for ever and hears nothing.
+    // A backend that lost track of the protocol loops for ever and reads no message.
     const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs);
     await ended;
     clearTimeout(timer);

@@ -1,12 +1,12 @@
 /**
- * Reads a whole database to detect damage: pages have checksums, and an index still lists rows that a
- * truncated file has lost. Called by open.ts after the machine stopped.
+ * Reads a whole database to detect damage: page checksums reveal changed pages, and an index reveals rows
+ * that a truncated file has lost. Called by open.ts if the machine stopped while the database was open.
  */
 import type { Sql } from '../sql/client.ts';
 
 interface Table {
   readonly name: string;
-  /** Columns of its primary key, as SQL writes them; empty when it has none. */
+  /** Columns of the primary key, quoted for SQL; `''` for none. */
   readonly key: string;
 }
 
@@ -17,10 +17,7 @@ const listTables = (sql: Sql) => sql<Table[]>`
     where indrelid = pg_class.oid and indisprimary), '') as key
   from pg_class where relkind = 'r' and relpersistence = 'p'`;
 
-/**
- * Reads every row of every table twice: by a scan of the table, and through the index of its primary key.
- * Rejects at the first damage.
- */
+/** Reads every row of every table twice: in table order and by primary key. Rejects at the first damage. */
 export const readAll = async (sql: Sql): Promise<void> => {
   for (const { name, key } of await listTables(sql)) {
     await sql.unsafe(`select count(*) from ${name}`);

@@ -1,10 +1,10 @@
 /**
  * Snapshots of the embedded database: takes them as synced packs with checksums, and restores them.
  *
- * PGlite never syncs, so after a power cut its folder may be torn; a snapshot is not. Each lies in a folder
- * of its own that gets its final name last, so an unfinished one is never taken for one. The newest two stay.
- * Restoring unpacks: a snapshot itself is never written to, and a broken folder is moved aside, never
- * deleted. Called by storage/embedded/open.ts.
+ * PGlite never syncs, so a power cut may tear its folder; a snapshot is synced. Each snapshot has its own
+ * folder, which gets its final name last: an unfinished snapshot is never used. The newest two stay.
+ * Restoring only reads the snapshot; it moves a broken database folder aside and never deletes it. Called by
+ * storage/embedded/open.ts.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
@@ -15,19 +15,19 @@ interface SnapshotManifest {
   readonly format: 1;
   readonly takenAt: string;
   readonly contents: PackContents;
-  /** Generations were given out in it: the hot store can be continued from it. Missing in older ones. */
+  /** The database holds generations: the hot store can continue from it. Missing in older snapshots. */
   readonly generations?: boolean;
 }
 
 export interface SnapshotPaths {
-  /** Folder that holds all snapshots. */
+  /** The folder of all snapshots. */
   readonly snapshots: string;
   /** The database's own folder. */
   readonly live: string;
 }
 
-const keepNewest = 2;
-const unfinished = '.new';
+const snapshotsMax = 2;
+const draftSuffix = '.new';
 const manifestName = 'manifest.json';
 const packName = 'files.pack';
 
@@ -35,7 +35,7 @@ const packName = 'files.pack';
 export const listSnapshots = (snapshots: string): readonly string[] =>
   existsSync(snapshots)
     ? readdirSync(snapshots)
-        .filter((name) => !name.endsWith(unfinished) && existsSync(join(snapshots, name, manifestName)))
+        .filter((name) => !name.endsWith(draftSuffix) && existsSync(join(snapshots, name, manifestName)))
         .sort()
         .reverse()
     : [];
@@ -43,7 +43,7 @@ export const listSnapshots = (snapshots: string): readonly string[] =>
 const readManifest = (folder: string): SnapshotManifest =>
   JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as SnapshotManifest;
 
-/** Whether a finished snapshot has generations: its database was in use together with a hot store. */
+/** Whether the hot store can continue from one of the snapshots. */
 export const isProtected = (snapshots: string): boolean =>
   listSnapshots(snapshots).some((name) => readManifest(join(snapshots, name)).generations === true);
 
@@ -57,31 +57,32 @@ const writeSynced = async (path: string, text: string): Promise<void> => {
   }
 };
 
-/** A name that sorts by time, and no two alike. */
+/** A unique name that sorts by time. */
 const createName = (): string => `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${process.pid}`;
 
 const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
-export interface Packing {
+export interface SnapshotSource {
+  /** Packs the quiesced database into a new file, not synced. */
   readonly packInto: (file: string) => Promise<PackContents>;
   /** Whether the database holds generations. */
   readonly generations: boolean;
 }
 
 /**
- * Takes a snapshot: `packInto` packs the quiesced database into a new file, which is synced and read again.
- * Durable when it resolves, to the snapshot's name; only then are older ones than the newest two removed.
+ * Takes a snapshot: packs the database, syncs the pack and checks it. Durable when it resolves, to the
+ * snapshot's name; removes all but the newest two snapshots last.
  */
 export const takeSnapshot = async (
   paths: SnapshotPaths,
-  { packInto, generations }: Packing,
+  { packInto, generations }: SnapshotSource,
 ): Promise<string> => {
   mkdirSync(paths.snapshots, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(paths.snapshots)) {
-    if (name.endsWith(unfinished)) await remove(join(paths.snapshots, name));
+    if (name.endsWith(draftSuffix)) await remove(join(paths.snapshots, name));
   }
   const name = createName();
-  const draft = join(paths.snapshots, name + unfinished);
+  const draft = join(paths.snapshots, name + draftSuffix);
   mkdirSync(draft, { mode: 0o700 });
   const pack = join(draft, packName);
   const contents = await packInto(pack);
@@ -92,20 +93,19 @@ export const takeSnapshot = async (
   await syncPath(draft, true);
   renameSync(draft, join(paths.snapshots, name));
   await syncPath(paths.snapshots, true);
-  for (const old of listSnapshots(paths.snapshots).slice(keepNewest))
-    await remove(join(paths.snapshots, old));
+  for (const outdated of listSnapshots(paths.snapshots).slice(snapshotsMax))
+    await remove(join(paths.snapshots, outdated));
   return name;
 };
 
 /**
- * Puts the snapshot's files in the database's place, synced. What was there is moved aside; resolves to
- * where, `''` when nothing was there. Rejects with words, and leaves all as it is, when the snapshot is
- * damaged.
+ * Replaces the database by the snapshot, durably. Moves the existing folder aside and resolves to its new
+ * path, `''` if there was none. Rejects with an `Error` and changes nothing if the snapshot is damaged.
  */
-export const putBack = async (paths: SnapshotPaths, name: string): Promise<string> => {
+export const restoreSnapshot = async (paths: SnapshotPaths, name: string): Promise<string> => {
   const folder = join(paths.snapshots, name);
   const manifest = readManifest(folder);
-  const draft = `${paths.live}${unfinished}`;
+  const draft = `${paths.live}${draftSuffix}`;
   await remove(draft);
   await unpack(join(folder, packName), manifest.contents, draft);
   await syncFolder(draft);

@@ -1,21 +1,19 @@
 /**
- * What a Postgres server does by itself and the embedded one does not: checkpoints, vacuum, fresh statistics.
+ * Runs the maintenance that a Postgres server does by itself and PGlite does not: checkpoint and vacuum.
  *
- * Without checkpoints the write-ahead log grows for ever, without vacuum the totals table does. Each step
- * holds up other statements while it runs, so tables are looked after one by one and only when it pays.
- * Called on a timer by storage/embedded/open.ts.
+ * Without checkpoints the write-ahead log grows for ever; without vacuum the totals table does. Other
+ * statements wait during each step, so one call vacuums at most one table, and only if it needs it. Called on
+ * a timer by storage/embedded/open.ts.
  */
 import type { Sql } from '../sql/client.ts';
 
-/** Log written since the last checkpoint after which another is due. */
+/** A checkpoint is due after this many bytes of write-ahead log. */
 const checkpointAfterBytes = 64 * 1024 * 1024;
-/** A table is due when this many rows, and a fifth of it, are dead or were changed. */
+/** A table is due once this many rows plus a fifth of its live rows are dead or changed. */
 const changedRowsMin = 10_000;
 const changedShare = 0.2;
 
-/**
- * Vacuums and analyses the tables that are due, the neediest first, one per call. Resolves to their names.
- */
+/** Vacuums and analyses the table with the most dead or changed rows, if it is due. */
 const vacuumNeediest = async (sql: Sql): Promise<void> => {
   const [due] = await sql<{ name: string }[]>`
     select relname as name from pg_stat_user_tables
@@ -24,7 +22,7 @@ const vacuumNeediest = async (sql: Sql): Promise<void> => {
   if (due) await sql`vacuum (analyze) ${sql(due.name)}`;
 };
 
-/** One step of upkeep; remembers the log's position between calls. */
+/** Returns a function that runs one step; it remembers the log position of the last checkpoint. */
 export const createUpkeep = (sql: Sql): (() => Promise<void>) => {
   let checkpointedAt = '0/0';
   return async () => {

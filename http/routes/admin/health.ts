@@ -28,9 +28,9 @@ const replyHealth = (httpStatus: number, status: string, notes: readonly string[
 
 export const buildHealthRoutes = (parts: {
   readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
-  readonly draining: () => boolean;
+  readonly isDraining: () => boolean;
   /** Current warnings for the operator; they do not make the node unready. */
-  readonly troubles: () => readonly string[];
+  readonly listWarnings: () => readonly string[];
 }): readonly AnyRoute[] => [
   defineRoute({
     ...base,
@@ -47,9 +47,9 @@ export const buildHealthRoutes = (parts: {
     summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
-      if (parts.draining()) return replyHealth(503, 'draining', []);
+      if (parts.isDraining()) return replyHealth(503, 'draining', []);
       const { ready, notes: engineNotes } = app.engine.readHealth();
-      const notes = [...engineNotes, ...parts.troubles()];
+      const notes = [...engineNotes, ...parts.listWarnings()];
       return ready ? replyHealth(200, 'ready', notes) : replyHealth(503, 'not ready', notes);
     },
   }),
