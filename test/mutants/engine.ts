@@ -4,17 +4,17 @@
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
  */
 import type { Mutant } from './mutant.ts';
-import { ringMutants } from './ring.ts';
+import { ringMutants } from './retransmit-buffer.ts';
 
 const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
 const history = 'engine/entity/history.ts';
 const flusher = 'engine/flush/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
-const gateTest = 'test/engine/gate.test.ts';
-const freshnessTest = 'test/engine/freshness.test.ts';
-const lossesTest = 'test/engine/gate-losses.test.ts';
-const flusherTest = 'test/engine/flusher.test.ts';
+const gateTest = 'test/engine/commit/output-gate.test.ts';
+const freshnessTest = 'test/engine/actors/staleness-poller.test.ts';
+const lossesTest = 'test/engine/commit/output-gate-losses.test.ts';
+const flusherTest = 'test/engine/flush/flusher.test.ts';
 const assertionsTest = 'test/engine/assertions.test.ts';
 const commandsTest = 'test/engine/commands.test.ts';
 const votesTest = 'test/engine/entity/votes.test.ts';
@@ -288,7 +288,7 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/actors/registry.ts',
     find: `    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));\n`,
     replace: `    const newest = activated;\n`,
-    killers: ['test/engine/registry.test.ts'],
+    killers: ['test/engine/actors/registry.test.ts'],
     why: 'an acknowledged change would be out of sight (I9)',
   },
 ];
@@ -337,7 +337,7 @@ const flusherMutants: readonly Mutant[] = [
     file: 'engine/flush/generations.ts',
     find: `    throw new StoresDisagree(ledgerLost);\n`,
     replace: `    hotGenerations.slice();\n`,
-    killers: ['test/engine/generations.test.ts'],
+    killers: ['test/engine/flush/generations.test.ts'],
     why: 'two directories would be mixed into one (I14)',
   },
   {
@@ -345,7 +345,7 @@ const flusherMutants: readonly Mutant[] = [
     file: 'engine/flush/delivery.ts',
     find: `    if (stuck.has(incarnation)) continue;\n`,
     replace: '',
-    killers: ['test/engine/delivery.test.ts'],
+    killers: ['test/engine/flush/delivery.test.ts'],
     why: 'adjustments would arrive out of order (I6)',
   },
 ];

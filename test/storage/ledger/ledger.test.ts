@@ -8,7 +8,7 @@ import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
-import { claimLineages } from './lineages.ts';
+import { claimLineages } from './timelines.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
 const test = suite('ledger');

@@ -9,7 +9,7 @@ const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
 const ring = 'engine/commit/retransmit-buffer.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
-const ringTest = 'test/engine/ring.test.ts';
+const ringTest = 'test/engine/commit/retransmit-buffer.test.ts';
 
 export const ringMutants: readonly Mutant[] = [
   {
