@@ -7,7 +7,7 @@
  *   npm run test:faults        only test/faults/*.fault.ts, one at a time, with long limits
  *
  * Ends with a line `N passed, N failed` (a check counts as one) and leaves nothing running. A failing step
- * does not keep the later ones from running: all failures are told in one go, in full, at the end.
+ * does not keep the later ones from running: all failures are printed in full at the end.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -20,7 +20,7 @@ const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 /**
  * Half of what an embedded Postgres costs that lives for seconds is V8 compiling its wasm a second time,
- * better. Here that begins some twenty times later; the faults run as everybody does.
+ * better. Here that begins some twenty times later; fault tests run with the defaults.
  */
 const briefWords = ['--wasm-tiering-budget=300000000'];
 

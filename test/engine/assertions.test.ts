@@ -24,7 +24,7 @@ import { renewGenerations } from '../../engine/flush/generations.ts';
 import { limits } from '../../engine/limits.ts';
 import { adoptReply } from '../../engine/turns.ts';
 import { rules } from '../sim/plan.ts';
-import { ref, withBot } from './gate-kit.ts';
+import { ref, withBot } from './commit/output-gate-kit.ts';
 import { clickOn, createKit, recordedTurn } from './kit.ts';
 
 const test = suite('assertions');

@@ -1,6 +1,6 @@
 /**
  * The folder `hot`, or the folder `sql`, of a data folder is put back as it was earlier while the other went
- * on: what docs/operating.md has an operator do then, and what it says he will find. Called by
+ * on. Follows the steps and checks the results that docs/operating.md gives the operator. Called by
  * ages-embedded.fault.ts.
  */
 import { cpSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Shared stores of which one is older than the other, as an operator may bring them back. Time limit: 1200 s.
+ * Shared stores of which one is older than the other, as after an operator's restore. Time limit: 1200 s.
  */
 import { suite } from 'uvu';
 import { runOlderRedis, runOlderSql, runOlderSqlAsIs } from './ages.ts';

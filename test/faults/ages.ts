@@ -1,6 +1,6 @@
 /**
  * Shared stores of which one is put back as it was earlier, by a copy of its files, while the other went on:
- * what docs/operating.md has an operator do then, and what it says he will find.
+ * the steps and the results that docs/operating.md gives the operator.
  *
  * Counting goes on before, in between and after. Called by ages.fault.ts; ages-embedded.ts does the same to
  * a data folder.

@@ -1,7 +1,7 @@
 /**
  * One node under attack, on either kind of stores, and the log of its ordinary clients. A node that does not
  * survive is replaced by another one on the same stores, so that the next attack finds one. At the end
- * stores and log are held against each other: what was acknowledged is there, once.
+ * stores and log are compared: every acknowledged change is there, once.
  *
  * Called by attacks.fault.ts.
  */

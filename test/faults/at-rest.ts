@@ -1,5 +1,5 @@
 /**
- * Looks at both stores of a data folder that no node has open, and holds them against each other and the log.
+ * Reads both stores of a data folder that no node has open, and compares them with each other and the log.
  *
  * Opens and closes the stores itself; changes nothing in them.
  */

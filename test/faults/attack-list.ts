@@ -1,7 +1,7 @@
 /**
  * What a stranger, or a stranger with one token, can do to a running server: one entry per attack. An entry
  * says what the attackers send, on how many connections, which answers they may get, and what else must
- * hold meanwhile; that an ordinary client is served as always must hold for every one.
+ * be true meanwhile; every attack must leave an ordinary client served as always.
  *
  * Each entry runs in a process of its own (attacker-main.ts) against each kind of stores
  * (attacks.fault.ts).

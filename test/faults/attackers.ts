@@ -1,5 +1,5 @@
 /**
- * The three ways of an attacker: one request after the other on many connections, many requests in one
+ * Three kinds of attack: one request after the other on many connections, many requests in one
  * write, and requests that never end. Each keeps its connections until the time is over and counts what
  * comes back.
  *

@@ -1,5 +1,5 @@
 /**
- * The client's log: what was asked, when, and what came back. The fault tests judge a store by it alone.
+ * The client's log: each request, its time, and its answer. The fault tests judge a store by it alone.
  *
  * Times are wall milliseconds of this machine with fractions, the same clock the node uses. Of an operation
  * with an unknown outcome the effect may come at any time until its node's life ends. Written by load.ts,

@@ -16,19 +16,19 @@ test.after(() => clocks?.close());
 const leftOut = (what: string): void =>
   console.log(`\nfigures: ${what} | left out: no compiler (gcc) to build a clock with`);
 
-test('that of one of two nodes', async () => {
+test('the clock of one of two nodes jumps', async () => {
   if (clocks === null) return leftOut('clock of a node');
   const figures = await runClockJumps(clocks, { whose: 'node', seed, offsetsMs: offsets });
   printFigures(`clock of a node (seed ${seed})`, figures);
 });
 
-test('that of Redis', async () => {
+test('the clock of Redis jumps', async () => {
   if (clocks === null) return leftOut('clock of Redis');
   const figures = await runClockJumps(clocks, { whose: 'redis', seed, offsetsMs: offsets });
   printFigures(`clock of Redis (seed ${seed})`, figures);
 });
 
-test('that of a node with its own stores', async () => {
+test('the clock of a node with its own stores jumps', async () => {
   if (clocks === null) return leftOut('clock of a machine');
   const template = await makeFaultTemplate();
   try {

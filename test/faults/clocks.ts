@@ -1,6 +1,6 @@
 /**
  * Wall clocks that jump: that of one of two nodes, that of Redis under them, and that of a node on the
- * embedded stores. Time passes as ever meanwhile; only what it is called changes.
+ * embedded stores. Real time passes normally; only the clocks' readings change.
  *
  * Where node and store do not agree, votes are refused and say why; all other counting goes on. So no wait is
  * longer than its window and none ends early, and no job runs before its time. The clocks are those of

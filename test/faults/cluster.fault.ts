@@ -29,7 +29,7 @@ const times = (count: number, ...faults: ClusterFault[]): readonly ClusterFault[
 test('a primary killed, ten times: nothing acknowledged is lost, nothing counts twice', () =>
   run('kill -9 of a Cluster primary', times(10, killed)));
 
-test('a primary killed whose replica was behind: what was lost with it is given back', () =>
+test('a primary killed whose replica was behind: nodes resend what was lost with it', () =>
   run('kill -9 of a Cluster primary, its replica behind', times(5, killedBehind)));
 
 test('a primary paused until it was replaced: nothing is lost, nothing counts twice', () =>

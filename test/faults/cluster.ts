@@ -1,6 +1,6 @@
 /**
  * Two nodes on a Redis Cluster of the test's own, and load, while faults come one after the other; then the
- * client's log and the stores are held against each other.
+ * client's log and the stores are compared.
  *
  * The faults are in `cluster-faults.ts` and `partition.ts`. Used with small counts in `npm test` and with the
  * promised ones in `npm run test:faults`.

@@ -1,11 +1,11 @@
 /**
- * The program with crash points: `CRASH_AT=name:n` ends the process by SIGKILL at the n-th passage of a named
- * point of crash-points.ts. Wires the same node as ops/main.ts, with both ports wrapped; nothing of the
- * product knows.
+ * The program with crash points: `CRASH_AT=name:n` ends the process by SIGKILL at the n-th passage of a
+ * named point of crash-points.ts. Wires the same node as ops/main.ts, with both ports wrapped; the product
+ * is unchanged.
  *
- * `POISON_USER=id` makes SQL refuse that user's votes for good, so that they are buried; `SLOW_COMMIT_MS=n`
- * makes the hot store that much slower, so that requests are certainly in flight. Started by crash.ts and
- * life.ts.
+ * `POISON_USER=id` makes SQL refuse that user's votes for good, so that they become dead letters;
+ * `SLOW_COMMIT_MS=n` makes the hot store that much slower, so that requests are certainly in flight. Started
+ * by crash.ts and life.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageError } from '../../engine/errors.ts';

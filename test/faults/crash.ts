@@ -3,7 +3,7 @@
  * must find everything as promised.
  *
  * Prepares two folders once and starts every point from a copy: one that no node has opened yet, and one that
- * has lived, with votes voided, a listing deleted and one edited in SQL of which the hot store has not heard.
+ * has lived, with votes voided, a listing deleted and one edited in SQL but not yet in the hot store.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

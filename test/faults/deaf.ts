@@ -1,6 +1,6 @@
 /**
- * Postgres away while the nodes lose touch with each other: tokens in use go on working by their copies in
- * Redis, and one that was revoked before does not.
+ * Postgres unavailable while the nodes receive no signals from each other: tokens in use keep working by
+ * their copies in Redis, and a revoked one does not.
  *
  * Only the listening connections are cut, again and again; counting and commands go on. Used by
  * postgres-away.fault.ts.

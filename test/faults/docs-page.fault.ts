@@ -1,6 +1,6 @@
 /**
- * The page at /docs in a real browser (headless Chromium): it opens, lists every operation, asks no other
- * address for anything, sends a request with a token that was typed in, and shows the answer.
+ * The page at /docs in a real browser (headless Chromium): it opens, lists every operation, contacts no other
+ * address, sends a request with a token that was typed in, and shows the answer.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ const openPage = async (place: string): Promise<{ page: Page; outside: string[] 
   return { page, outside };
 };
 
-test('it lists every operation, and asks nobody else for anything', async () => {
+test('it lists every operation, and contacts no other server', async () => {
   const { page, outside } = await openPage('');
   for (const section of new Set(routes.map((route) => route.section))) {
     const group = page.getByRole('button', { name: `Open Group - ${section}`, exact: true });

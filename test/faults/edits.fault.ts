@@ -15,12 +15,12 @@ test.before(async () => {
 });
 test.after(() => template.remove());
 
-test('beside another node: that one tells the hot store, and nothing is lost or doubled', async () => {
+test('beside another node: that one delivers the edit, and nothing is lost or doubled', async () => {
   const rounds = Array.from({ length: 5 }, () => points).flat();
   printFigures(`an edit's node dies (seed ${seed})`, await runEditsOnServers(seed, rounds));
 });
 
-test('alone: the next start tells the hot store, and nothing is lost or doubled', async () => {
+test('alone: the next start delivers the edit, and nothing is lost or doubled', async () => {
   printFigures(
     `an edit's node dies, embedded (seed ${seed})`,
     await runEditsEmbedded(planOn(template), pointsAlone),

@@ -1,8 +1,8 @@
 /**
- * A node dies between an edit's commit in SQL and telling the hot store of it: whoever flushes next does, the
- * other node or the next start. Counting goes by the facts that were told, so votes show whether they were.
+ * A node dies between an edit's commit in SQL and its delivery to the hot store: the next flusher delivers
+ * it, the other node or the next start. Votes are judged by delivered facts, so they show the delivery.
  *
- * The node is the program of crash-main.ts, which dies at named points around the telling. Called by
+ * The node is the program of crash-main.ts, which dies at named points around the delivery. Called by
  * edits.fault.ts.
  */
 import { rmSync } from 'node:fs';

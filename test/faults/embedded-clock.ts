@@ -1,7 +1,7 @@
 /**
- * The clock of a machine that jumps under one node with its own stores. There is no other clock to ask: what
- * it says counts, so waits end early by what it is set ahead, and a vote of the future holds nobody back.
- * What holds all the same: nothing is refused, lost or counted twice, a month's votes are reset once.
+ * The clock of a machine that jumps under one node with its own stores. There is no other clock to
+ * compare with, so waits end early by as much as it is set ahead, and a future vote causes no wait.
+ * Still guaranteed: nothing is refused, lost or counted twice, a month's votes are reset once.
  *
  * Used by clocks.fault.ts.
  */

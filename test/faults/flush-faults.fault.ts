@@ -1,5 +1,5 @@
 /**
- * A flusher held across new generations, rows that SQL refuses, a full outbox. Time limit: 900 s.
+ * A flusher paused across new generations, rows that SQL refuses, a full outbox. Time limit: 900 s.
  */
 import { suite } from 'uvu';
 import { printFigures } from './figures.ts';
@@ -8,7 +8,7 @@ import { seed } from './plans.ts';
 
 const test = suite('flushes of several nodes');
 
-test('held and late over new generations: no total falls in SQL, votes have their rows once', async () => {
+test('paused and late over new generations: no total falls in SQL, votes have their rows once', async () => {
   const holds = Array.from(
     { length: 10 },
     (_, index): Hold => ({ how: index % 2 === 0 ? 'stop' : 'delay', ms: index % 5 === 4 ? 10_000 : 2_400 }),
@@ -17,7 +17,7 @@ test('held and late over new generations: no total falls in SQL, votes have thei
   printFigures(`flusher of one of three nodes held (seed ${seed})`, figures);
 });
 
-test('rows that SQL can never take are buried, everything else is flushed', async () => {
+test('rows that SQL can never take become dead letters, everything else is flushed', async () => {
   printFigures(`poisoned rows (seed ${seed})`, await runFlushFault({ nodes: 2, seed }, poisonedRows));
 });
 

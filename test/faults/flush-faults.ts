@@ -1,6 +1,6 @@
 /**
- * What the flush of several nodes has to bear: one of them held in the middle while others go on under a
- * newer generation, rows that SQL can never take, and more votes waiting than may wait.
+ * Faults of the flush of several nodes: one of them paused in the middle while others go on under a
+ * newer generation, rows that SQL can never take, and more waiting votes than the limit.
  *
  * Everything is done to real servers and real nodes. Used by flush-faults.fault.ts.
  */

@@ -1,6 +1,6 @@
 /**
- * The verdict where Redis may come back without its newest part: nodes give that back, and tell how many
- * items they gave back and for how many votes a newer one of the same user stands.
+ * The verdict when Redis may return without its newest changes: nodes resend them, and report how many items
+ * they resent and how many votes a newer one of the same user replaced.
  *
  * So many pairs of votes are forgiven, see `merged-votes.ts`, and nothing else.
  */

@@ -1,5 +1,5 @@
 /**
- * The judge of the fault tests finds what it is there to find: planted losses, doubles, mixes and falls.
+ * The judge of the fault tests finds planted losses, doubles, mixes and falling totals.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -75,7 +75,7 @@ const judged = (log: ClientLog, rows: readonly VoteRows[] = []): Record<keyof Ve
 };
 const clean = { lost: 0, doubled: 0, mixed: 0, fell: 0 };
 
-test('fields of two posts are told from those of one, to the last digit', () => {
+test('fields of two posts are distinguished from those of one, to the last digit', () => {
   assert.is(postShown(statsBody(7)), 7);
   assert.is(postShown(statsBody(7).replace('"shards":8', '"shards":9')), null);
   assert.is(postShown(statsBody(7).replace('600000007', '600000008')), null);
@@ -99,7 +99,7 @@ test('an unknown post may be there or not', () => {
   }
 });
 
-test('what a reader saw and what is gone afterwards fell, even when nobody was told', () => {
+test('a value that a reader saw and that is gone afterwards is a fall, even if unacknowledged', () => {
   const log = logOf();
   log.stats.push(post(1, 100), post(2, 200, 'unknown'));
   see(log, 300, { post: 2 });
@@ -132,7 +132,7 @@ test('a click answered before an acknowledged write must be there, a later one n
   assert.is(judged(log).lost, 2, 'the click and the visitor');
 });
 
-test('a click that the store may have refused need not be there, one that was certainly settled must', () => {
+test('a click that the store may have refused need not be there, a certainly committed one must', () => {
   const log = logOf();
   log.withoutRoom.push({ fromMs: 300, toMs: 400 });
   click(log, 100);
@@ -181,14 +181,14 @@ test('a row for a vote that failed is found, one for an unknown vote is fine', (
   assert.equal(judged(log, [row(105)]), clean);
 });
 
-test('a refusal without a vote that holds its user back is found', () => {
+test('a refusal without an earlier vote that justifies it is found', () => {
   const log = logOf();
   log.votes.push({ ...vote(100, 'fail'), refused: true });
 
   assert.equal(judged(log), { ...clean, lost: 1 });
 });
 
-test('after a lost tail a refusal may stand on a vote whose client was told unknown, and on no other', () => {
+test('after a lost tail a refusal may rest on a vote of unknown outcome, and on no other', () => {
   for (const [outcome, lost] of [
     ['unknown', 0],
     ['fail', 1],

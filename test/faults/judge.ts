@@ -1,6 +1,6 @@
 /**
  * Judges a store by the client's log: what was acknowledged is there, nothing is there twice, nothing that a
- * reader saw was taken back. Pure; every fault found is a line of words under one of the names below.
+ * reader saw was taken back. Pure; every fault is one line of text under one of the names below.
  *
  * The rule behind all of it: an operation takes effect at one moment between its call and its return, and an
  * unknown one between its call and the end of its node's life, or never.

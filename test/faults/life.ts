@@ -1,6 +1,6 @@
 /**
- * Lives of a node that end well, or must not end: drained under load, paused by the system, and left in peace
- * by a second copy.
+ * Nodes that end cleanly, or must not end: drained under load, paused by the system, and undisturbed by a
+ * second copy.
  *
  * Each scenario gets its own copy of a data folder and proves at its end, at rest, that both stores and the
  * client's log agree.

@@ -36,7 +36,7 @@ test('while a write is under way both values may be read, but not the old one af
   assert.not(isLinearizable(register, [write, at(1, 2, { read: 1 }), at(3, 4, { read: 0 })]));
 });
 
-test('an unknown write may take effect late, or never, but not before it was asked for', () => {
+test('an unknown write may take effect late, or never, but not before its request', () => {
   const write = at(5, unknown, { write: 1 });
   assert.ok(isLinearizable(register, [write, at(20, 21, { read: 0 }), at(30, 31, { read: 1 })]));
   assert.ok(isLinearizable(register, [write, at(20, 21, { read: 0 })]));
@@ -44,7 +44,7 @@ test('an unknown write may take effect late, or never, but not before it was ask
   assert.not(isLinearizable(register, [write, at(20, 21, { read: 1 }), at(30, 31, { read: 0 })]));
 });
 
-test('of many overlapping operations an order is found', () => {
+test('an order of many overlapping operations is found', () => {
   const writes = Array.from({ length: 12 }, (_, index) => at(index, index + 6, { write: index }));
   assert.ok(isLinearizable(register, [...writes, at(30, 31, { read: 9 })]));
   assert.not(isLinearizable(register, [...writes, at(30, 31, { read: 2 })]));

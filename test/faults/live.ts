@@ -1,5 +1,5 @@
 /**
- * Holds a running node against the client's log, over HTTP alone, with no load on it: every bot's stats and
+ * Compares a running node with the client's log, over HTTP alone, with no load on it: every bot's stats and
  * clicks, the voters of every target, and one bot's votes against their rows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

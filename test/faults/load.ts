@@ -1,8 +1,9 @@
 /**
  * Load as real clients make it: many users and bots over several connections, every step written to the log.
  *
- * Each connection asks one thing after the other, chosen by seeded dice. It never repeats a request, so that
- * each line of the log is one request on the wire. A connection stops when its node is gone.
+ * Each connection sends one request after the other, chosen by a seeded random generator. It never repeats a
+ * request, so that each line of the log is one request on the wire. A connection stops when its node is
+ * gone.
  */
 
 import type { Random } from '../../ops/demo/random.ts';

@@ -1,6 +1,6 @@
 /**
- * The verdict where SQL was brought back older than the hot store: votes of the time in between count, and
- * hold their users back, but have no rows any more. Nothing else is forgiven. Pure.
+ * The verdict when SQL was restored older than the hot store: votes of the time in between count, and make
+ * their users wait, but have no rows. Nothing else is excused. Pure.
  */
 import type { ClientLog, Span, VoteOp } from './client-log.ts';
 

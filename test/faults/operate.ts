@@ -1,5 +1,5 @@
 /**
- * What an operator asks of a node of the stack, at its private listener. Called by the faults in which
+ * Requests of an operator to a node of the stack, at its private listener. Called by the faults in which
  * something is decided while stores or nodes are away.
  */
 import type { Answer } from '../support/http-client.ts';

@@ -1,5 +1,5 @@
 /**
- * One node together with one primary of a Redis Cluster, cut off from everybody else and joined again, in
+ * One node together with one primary of a Redis Cluster, cut off from all others and joined again, in
  * networks of the test's own (needs root; left out, and said so, without). Time limit: 1800 s.
  */
 import { fileURLToPath } from 'node:url';

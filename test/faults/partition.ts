@@ -1,6 +1,6 @@
 /**
- * One node together with one primary of a Redis Cluster is cut off from everybody else, under load, and
- * joined again: what the cut-off side acknowledged into the hole is given back from the node's memory.
+ * One node together with one primary of a Redis Cluster is cut off from all others, under load, and
+ * joined again: the node resends from memory what the cut-off side acknowledged and lost.
  *
  * The clients and Postgres reach both sides. Runs in a network of its own (`partition-main.ts`).
  */

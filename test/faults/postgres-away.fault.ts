@@ -27,12 +27,12 @@ test('stopped immediate 20 times under load: nothing is lost or doubled', async 
   printFigures(`Postgres stopped immediate (seed ${seed})`, await runPostgresFaults({ seed }, stops));
 });
 
-test('away for 100 s, longer than tokens are believed: counting goes on, all is flushed after', async () => {
+test('away for 100 s, longer than tokens are cached: counting goes on, all is flushed after', async () => {
   const figures = await runPostgresFaults({ seed }, [awayFor(100_000)]);
   printFigures(`Postgres away for 100 s (seed ${seed})`, figures);
 });
 
-test('away for 70 s and deaf for 2 s: tokens in use go on, a revoked one does not', async () => {
+test('away for 70 s, without signals for 2 s: tokens in use go on, a revoked one does not', async () => {
   const figures = await runPostgresFaults({ seed }, [awayAndDeaf(70_000)]);
   printFigures(`Postgres away for 70 s, deaf for 2 s (seed ${seed})`, figures);
 });

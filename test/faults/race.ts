@@ -1,6 +1,6 @@
 /**
- * Many simultaneous votes of one user on one entity: one is accepted, and all others hear the same; at rest
- * both stores have that one.
+ * Many simultaneous votes of one user on one entity: one is accepted, and all others get the same refusal;
+ * at rest both stores have that one.
  *
  * The connections are open and warm before each round, so that the requests arrive together; a cold pool
  * would hide the race.

@@ -13,7 +13,7 @@ test('Redis killed 20 times: nothing acknowledged is lost, nothing counts twice'
   printFigures(`kill -9 of Redis (seed ${seed})`, await runRedisFaults(seed, { kills: 20, refusals: [] }));
 });
 
-test('all words of refusal, three times: nothing was counted, and it goes on by itself', async () => {
+test('all kinds of refusal, three times: nothing was counted, and it goes on by itself', async () => {
   const all = [...refusals, ...refusals, ...refusals];
   printFigures(`words of Redis (seed ${seed})`, await runRedisFaults(seed, { kills: 0, refusals: all }));
 });

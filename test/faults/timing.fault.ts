@@ -1,5 +1,5 @@
 /**
- * How long it takes to refuse a token tells nothing about the tokens that are good (H14).
+ * How long it takes to refuse a token reveals nothing about valid tokens (H14).
  *
  * Tokens that begin like a good one are timed against tokens that begin like one that never was, 10,000 of
  * each in random order, in one process. (Against tokens that share nothing with each other, the processor's

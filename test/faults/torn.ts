@@ -1,6 +1,6 @@
 /**
  * A damaged SQL folder, as a power cut may leave it: the newest snapshot takes its place, and the totals are
- * written anew from the hot store. Vote rows younger than the snapshot are missing, as documented.
+ * rewritten from the hot store. Vote rows younger than the snapshot are missing, as documented.
  */
 import { globSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ test.before(async () => {
 });
 test.after(() => template.remove());
 
-test('the next one writes all totals anew, wherever the first one died', async () => {
+test('the next one rewrites all totals, wherever the first one died', async () => {
   let all = noFigures;
   for (const [index, point] of points.entries())
     all = addFigures(all, await runUnmended({ ...planOn(template), seed: seed + index }, point));

@@ -1,27 +1,27 @@
 /**
- * Guards of the engine, each with its patch: rules of one item, the gate, the flusher, the actors.
+ * Guards of the engine, each with its patch: rules of one item, the output gate, the flusher, the actors.
  *
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
  */
 import type { Mutant } from './mutant.ts';
-import { ringMutants } from './ring.ts';
+import { ringMutants } from './retransmit-buffer.ts';
 
 const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
 const history = 'engine/entity/history.ts';
 const flusher = 'engine/flush/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
-const gateTest = 'test/engine/gate.test.ts';
-const freshnessTest = 'test/engine/freshness.test.ts';
-const lossesTest = 'test/engine/gate-losses.test.ts';
-const flusherTest = 'test/engine/flusher.test.ts';
+const gateTest = 'test/engine/commit/output-gate.test.ts';
+const freshnessTest = 'test/engine/actors/staleness-poller.test.ts';
+const lossesTest = 'test/engine/commit/output-gate-losses.test.ts';
+const flusherTest = 'test/engine/flush/flusher.test.ts';
 const assertionsTest = 'test/engine/assertions.test.ts';
 const commandsTest = 'test/engine/commands.test.ts';
 const votesTest = 'test/engine/entity/votes.test.ts';
 
 const ruleMutants: readonly Mutant[] = [
   {
-    name: 'forget leaves no grave',
+    name: 'forget leaves no tombstone',
     file: apply,
     find: `slot: { incarnation: slot.incarnation, state: null },\n`,
     replace: `slot: null,\n`,
@@ -29,7 +29,7 @@ const ruleMutants: readonly Mutant[] = [
     why: 'a late batch would bring a deleted listing back (I12)',
   },
   {
-    name: 'the dead are written to',
+    name: 'items change deleted listings',
     file: apply,
     find: `  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
     replace: '',
@@ -37,14 +37,14 @@ const ruleMutants: readonly Mutant[] = [
     why: 'an item of an earlier listing would count for the next one (I12)',
   },
   {
-    name: 'init of what is already there',
+    name: 'init of an active entity',
     file: apply,
     find: `    case 'init':\n    case 'remember':\n      return keepSlot(slot, applied);`,
     replace:
       `    case 'init':\n      return applyInit(slot, item, context);\n` +
       `    case 'remember':\n      return keepSlot(slot, applied);`,
     killers: [applyTest],
-    why: 'the second node to activate an entity would take it back to its row (I1)',
+    why: 'the second node to activate an entity would reset it to its SQL row (I1)',
   },
   {
     name: 'init from a row newer than the shard',
@@ -52,7 +52,7 @@ const ruleMutants: readonly Mutant[] = [
     find: `  if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);\n`,
     replace: '',
     killers: [applyTest],
-    why: 'flushes of an emptied store would lose against the row for ever (I10)',
+    why: 'flushes of an emptied store would never override the SQL row (I10)',
   },
   {
     name: 'an adjustment applies twice',
@@ -68,7 +68,7 @@ const ruleMutants: readonly Mutant[] = [
     find: `  if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);\n`,
     replace: '',
     killers: [applyTest],
-    why: 'the one in between would be taken for done (I6)',
+    why: 'the skipped one would count as delivered (I6)',
   },
   {
     name: 'facts go back',
@@ -100,15 +100,15 @@ const ruleMutants: readonly Mutant[] = [
     find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
     replace: '',
     killers: [votesTest],
-    why: 'what a node with a slow clock took would hold its voter back for too short (I5)',
+    why: 'a vote taken by a node with a slow clock would make its voter wait too briefly (I5)',
   },
   {
-    name: 'held and released marks',
+    name: 'pinned and released vote records',
     file: 'engine/entity/votes.ts',
     find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
     replace: 'vote.atMs > 0',
     killers: [votesTest],
-    why: 'who was voided would wait on, and who redeemed would be free too early (I5)',
+    why: 'voters of void votes would still wait, and those who redeemed would wait too briefly (I5)',
   },
   {
     name: 'the cap of visitors',
@@ -124,7 +124,7 @@ const ruleMutants: readonly Mutant[] = [
     find: `    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);\n`,
     replace: `    count -= countChecks(downFromMs, downFromMs, rules.checkMs);\n`,
     killers: ['test/engine/entity/uptime.test.ts'],
-    why: 'bots would pay for our own silence',
+    why: 'bots would lose uptime for our own outages',
   },
   {
     name: 'limits of a minted session',
@@ -152,12 +152,12 @@ const gateMutants: readonly Mutant[] = [
     why: 'a batch that was applied would count again (I3)',
   },
   {
-    name: 'a refusal after an unknown outcome is believed',
+    name: 'a refusal after an unknown outcome is trusted',
     file: gate,
     find: `  if (!queue.outcomeUnknown) {\n    for`,
     replace: `  if (outcome === 'not_applied') {\n    for`,
     killers: [gateTest],
-    why: 'an earlier copy may still be applied under a number given away (I3)',
+    why: 'an earlier copy may still be applied under a reused number (I3)',
   },
   {
     name: 'a definite refusal uses the number up',
@@ -190,7 +190,7 @@ const gateMutants: readonly Mutant[] = [
     why: 'the same (I10, I14)',
   },
   {
-    name: 'a reply that does not fit its batch is taken over',
+    name: 'a reply that does not match its batch is adopted',
     file: gate,
     find: `  assertReplies(queue.sealed, replies);\n`,
     replace: '',
@@ -198,7 +198,7 @@ const gateMutants: readonly Mutant[] = [
     why: 'a decision would be given to the wrong client (I1, I2)',
   },
   {
-    name: 'a mode follows any other',
+    name: 'any change of mode is allowed',
     file: 'engine/commit/commit-queue.ts',
     find: `if (!modesAfter[queue.mode].includes(mode))`,
     replace: `if (!(mode in modesAfter))`,
@@ -211,7 +211,7 @@ const gateMutants: readonly Mutant[] = [
     find: `  gate.adopt(sealed.batch, reply, foreign);\n`,
     replace: `  queueMicrotask(() => gate.adopt(sealed.batch, reply, foreign));\n`,
     killers: [gateTest],
-    why: 'who was answered would not find his change (I9)',
+    why: 'a client would not find its acknowledged change (I9)',
   },
   {
     name: 'writes of other nodes go unnoticed',
@@ -222,12 +222,12 @@ const gateMutants: readonly Mutant[] = [
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
-    name: 'another past at an equal version goes unnoticed',
+    name: 'another chain hash at an equal version goes unnoticed',
     file: history,
     find: ` && now.chainHash !== known.chainHash\n`,
     replace: ` && now.chainHash < 0\n`,
     killers: [freshnessTest],
-    why: 'nodes would show for ever what was lost with the node that wrote it (I9)',
+    why: 'nodes would show lost changes for ever (I9)',
   },
   {
     name: 'a new generation at an equal version goes unnoticed',
@@ -235,15 +235,15 @@ const gateMutants: readonly Mutant[] = [
     find: `boolean => isBefore(known, now);`,
     replace: `boolean => now.version > known.version;`,
     killers: [freshnessTest],
-    why: 'a node would show for ever what a store lost and another node made good (I9)',
+    why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
   {
-    name: 'no deadline in the gate',
+    name: 'no deadline in the output gate',
     file: gate,
     find: `    countPending(gate, -gate.commitQueues.expireTurns(gate.clock.monotonicMs()));\n`,
     replace: '',
     killers: [gateTest],
-    why: 'while the store hangs nobody would be answered (I15)',
+    why: 'while the store hangs no request would be answered (I15)',
   },
   {
     name: 'the limit of pending turns',
@@ -265,7 +265,7 @@ const gateMutants: readonly Mutant[] = [
         actor.adopt(actor.generation, shown);
       }\n`,
     killers: [commandsTest],
-    why: 'a reader would see what a crash takes back (I2)',
+    why: 'a reader would see changes that a crash undoes (I2)',
   },
   {
     name: 'votes of one user all go out',
@@ -276,26 +276,26 @@ const gateMutants: readonly Mutant[] = [
     why: 'the votes behind one of unknown outcome could count after it (I5)',
   },
   {
-    name: 'the high mark of the outbox',
+    name: 'the limit of the outbox',
     file: 'engine/commands.ts',
     find: `  isOutboxFull(core)\n`,
     replace: `  isOutboxFull(core) && limits.outboxVotesHigh === 0\n`,
     killers: [commandsTest],
-    why: 'while SQL is away votes would fill the store (I15)',
+    why: 'while SQL is unavailable votes would fill the store (I15)',
   },
   {
-    name: 'a look that comes back late wins',
+    name: 'a late reply of a poll wins',
     file: 'engine/actors/registry.ts',
     find: `    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));\n`,
     replace: `    const newest = activated;\n`,
-    killers: ['test/engine/registry.test.ts'],
-    why: 'an acknowledged change would be out of sight (I9)',
+    killers: ['test/engine/actors/registry.test.ts'],
+    why: 'an acknowledged change would not be visible (I9)',
   },
 ];
 
 const flusherMutants: readonly Mutant[] = [
   {
-    name: 'a refused round is buried without halving',
+    name: 'a refused round becomes dead letters without bisection',
     file: flusher,
     find:
       `if (part.entities.length + part.votes.length > 1) stack.push(...splitInHalves(part));\n` +
@@ -305,7 +305,7 @@ const flusherMutants: readonly Mutant[] = [
     why: 'one bad row would take its whole round with it (I11)',
   },
   {
-    name: 'settled before it is in the ledger',
+    name: 'flushes are acknowledged before the ledger has them',
     file: flusher,
     find: `  await flushOrHalve(state, backlog);\n`,
     replace: `  await state.hot.markFlushed({
@@ -317,15 +317,15 @@ const flusherMutants: readonly Mutant[] = [
     why: 'a crash in between would lose votes (I11)',
   },
   {
-    name: 'who needs no early round waits for one',
+    name: 'reads that need no early flush wait for one',
     file: flusher,
     find: `  if (open.votes.length === 0) return;\n`,
     replace: '',
     killers: [flusherTest],
-    why: 'while SQL is away reads of old votes would all fail',
+    why: 'while SQL is unavailable reads of old votes would fail',
   },
   {
-    name: 'who needs an early round does not wait',
+    name: 'reads that need an early flush do not wait',
     file: flusher,
     find: `  if (open.votes.length === 0) return;\n`,
     replace: `  if (open.votes.length >= 0) return;\n`,
@@ -337,15 +337,15 @@ const flusherMutants: readonly Mutant[] = [
     file: 'engine/flush/generations.ts',
     find: `    throw new StoresDisagree(ledgerLost);\n`,
     replace: `    hotGenerations.slice();\n`,
-    killers: ['test/engine/generations.test.ts'],
+    killers: ['test/engine/flush/generations.test.ts'],
     why: 'two directories would be mixed into one (I14)',
   },
   {
-    name: 'what is stuck is overtaken',
+    name: 'stuck adjustments are overtaken',
     file: 'engine/flush/delivery.ts',
     find: `    if (stuck.has(incarnation)) continue;\n`,
     replace: '',
-    killers: ['test/engine/delivery.test.ts'],
+    killers: ['test/engine/flush/delivery.test.ts'],
     why: 'adjustments would arrive out of order (I6)',
   },
 ];

@@ -16,15 +16,15 @@ export const httpMutants: readonly Mutant[] = [
     find: `  app.sessions.forget(sessionId);\n`,
     replace: '',
     killers: ['test/http/routes/sessions.test.ts'],
-    why: 'a revoked token would live on for a minute (I17)',
+    why: 'a revoked token would work for a minute (I17)',
   },
   {
-    name: 'a look-up from before a revoke is kept',
+    name: 'a look-up from before a revoke is cached',
     file: 'http/auth/sessions.ts',
     find: `    if (epoch === state.epoch)\n`,
     replace: `    if (epoch <= state.epoch)\n`,
     killers: ['test/http/auth/sessions.test.ts'],
-    why: 'a slow read would revive a revoked token (I17)',
+    why: 'a slow read would restore a revoked token (I17)',
   },
   {
     name: 'a session outlives its expiry in the cache',
@@ -32,7 +32,7 @@ export const httpMutants: readonly Mutant[] = [
     find: `if (isFresh && !isExpired(state, cached.record)) return cached.record;`,
     replace: `if (isFresh) return cached.record;`,
     killers: ['test/http/auth/sessions.test.ts'],
-    why: 'it would live on for a minute',
+    why: 'an expired session would work for a minute',
   },
   {
     name: 'the kind that a header claims',
@@ -43,7 +43,7 @@ export const httpMutants: readonly Mutant[] = [
     why: 'a bot token sent as a user token would be taken',
   },
   {
-    name: 'the kinds that a row accepts',
+    name: 'the token kinds that a route accepts',
     file: authorise,
     find: `  if (!kinds.includes(session.kind)) {`,
     replace: `  if (kinds.length > 99) {`,
@@ -56,7 +56,7 @@ export const httpMutants: readonly Mutant[] = [
     find: `auth.kind === 'self' && rest.params[auth.user] !== session.id`,
     replace: `false`,
     killers: [dispatchTest, 'test/http/routes/votes.test.ts'],
-    why: 'anybody could vote as anybody',
+    why: 'any user could vote as any other',
   },
   {
     name: 'banned users',

@@ -5,10 +5,10 @@
  * so that the list follows the sources. Pure. Called by run.ts and patches.test.ts.
  */
 export interface Mutant {
-  /** What is off, in a few words; unique. */
+  /** What is switched off, in short; unique. */
   readonly name: string;
   readonly file: string;
-  /** Stands exactly once in the file. */
+  /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /** Test files of which at least one must fail, the likeliest first. */
@@ -17,7 +17,7 @@ export interface Mutant {
   readonly why: string;
 }
 
-/** The mutated text. Throws words when the patch does not match exactly once, or changes nothing. */
+/** Returns the mutated text. Throws if the patch does not match exactly once, or changes nothing. */
 export const applyPatch = ({ name, file, find, replace }: Mutant, text: string): string => {
   const [before, after, ...more] = text.split(find);
   const count = more.length + (after === undefined ? 0 : 1);

@@ -25,7 +25,7 @@ test('names are unique', () => {
   assert.is(new Set(mutants.map(({ name }) => name)).size, mutants.length);
 });
 
-test('a text that is missing, or stands twice, is told', () => {
+test('a text that is missing, or occurs twice, is an error', () => {
   const mutant = { name: 'one', file: 'f', find: 'a', replace: 'b', killers: [], why: '' };
   assert.is(applyPatch(mutant, 'cad'), 'cbd');
   assert.throws(() => applyPatch(mutant, 'bc'), /stands 0 times/);

@@ -1,5 +1,5 @@
 /**
- * Every mutant there is, in the order in which they run.
+ * All mutants, in the order in which they run.
  *
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */

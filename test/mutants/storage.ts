@@ -52,7 +52,7 @@ const hotMutants: readonly Mutant[] = [
     why: 'two votes in one batch would both pass (I5)',
   },
   {
-    name: 'settle clears what moved on',
+    name: 'a flush acknowledgement clears a newer version',
     file: backlog,
     find: `const unchanged = state.version === version &&`,
     replace: `const unchanged = state.version > 0 &&`,
@@ -60,15 +60,15 @@ const hotMutants: readonly Mutant[] = [
     why: 'what was counted during a flush would never reach SQL (I10)',
   },
   {
-    name: 'publish leaves old rows remembered',
+    name: 'publish keeps old entries in memory',
     file: backlog,
     find: `  writer.recent.slots.clear();\n  let start`,
     replace: `  let start`,
     killers: [hotTest],
-    why: 'what publish marked dirty would be marked twice, and one mark never be cleared (I10)',
+    why: 'an entity that publish marked dirty would be marked twice and cleared once (I10)',
   },
   {
-    name: 'settle clears what another generation flushed',
+    name: 'a flush acknowledgement of another generation clears entities',
     file: backlog,
     find: ` && writer.mirror[ref.shard]?.generation === generation;`,
     replace: `;`,
@@ -76,12 +76,12 @@ const hotMutants: readonly Mutant[] = [
     why: 'a version may be given twice, and SQL would keep what was lost (I10)',
   },
   {
-    name: 'settle clears a later listing',
+    name: 'a flush acknowledgement clears a later listing',
     file: backlog,
     find: `slot.state === null || slot.incarnation !== ref.incarnation || since === 0`,
     replace: `slot.state === null || since === 0`,
     killers: [hotTest],
-    why: 'the flush of a dead listing would mark the next one as flushed (I12)',
+    why: 'the flush of a deleted listing would mark the next one as flushed (I12)',
   },
   {
     name: 'a generation falls',
@@ -167,12 +167,12 @@ const otherMutants: readonly Mutant[] = [
     why: 'a demoted owner would take the team back by a token',
   },
   {
-    name: 'a session holds more than its minter',
+    name: 'a session grants more than its minter has',
     file: 'storage/catalogue/people/sessions.ts',
     find: `(cardinality(\${limits}) > 0 and`,
     replace: `(cardinality(\${limits}) >= 0 and`,
     killers: [reachTest],
-    why: 'a session without limits holds everything',
+    why: 'a session without limits grants everything',
   },
   {
     name: 'a server keeps its sessions in another team',

@@ -1,6 +1,6 @@
 /**
- * Shows how far the tests are: on a terminal one moving line below the finished files, elsewhere a plain line
- * per file and a sign of life now and then.
+ * Shows the progress of the tests: on a terminal one updating line below the finished files, elsewhere a
+ * plain line per file and a periodic progress line.
  */
 import type { Outcome } from './run-file.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Finds and ends processes that a test file left behind. Every child of a test inherits a mark in its
+ * Finds and ends processes that a test file left behind. Every child of a test inherits a marker in its
  * environment, so they are found even when they started a group or session of their own; Redis and Postgres
- * write over theirs, so children of marked ones count, too. Where there is no /proc, only the test's own
+ * overwrite theirs, so children of marked processes count, too. Where there is no /proc, only the test's own
  * process group is ended.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,18 +16,18 @@ interface Found {
   readonly marked: boolean;
 }
 
-/** Living processes that carry the mark, and all below them: pid and command line. */
+/** Running processes with the marker, and all their descendants: pid and command line. */
 export const familyOf = (mark: string): { pid: number; command: string }[] => {
   const all = processIds().map((pid) => look(pid, mark));
   const family = new Set(all.filter((one) => one.marked).map(({ pid }) => pid));
-  // What is added to a set that is walked is walked, too: this reaches grandchildren.
+  // Iterating over a set includes elements added meanwhile: this reaches grandchildren.
   for (const pid of family) for (const one of all) if (one.parent === pid) family.add(one.pid);
   return [...family].map((pid) => ({ pid, command: commandOf(pid) }));
 };
 
 const look = (pid: number, mark: string): Found => ({
   pid,
-  // A program's name stands before it, and may hold anything, blanks and parentheses included.
+  // The program's name precedes it and may contain anything, also blanks and parentheses.
   parent: Number(/.*\) \S (\d+)/s.exec(readProcessFile(pid, 'stat'))?.[1]),
   marked: readProcessFile(pid, 'environ').split('\0').includes(`${markVariable}=${mark}`),
 });
@@ -60,7 +60,7 @@ const processIds = (): number[] => {
     .map(Number);
 };
 
-/** Empty for processes that are gone by now, or somebody else's. */
+/** Empty for processes that have ended or belong to another user. */
 const readProcessFile = (pid: number, name: string): string => {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1');

@@ -1,7 +1,7 @@
 /**
- * Runs one test file as a process of its own, with a time limit, and sees to it that nothing of it is left.
+ * Runs one test file as a process of its own, with a time limit, and ensures that nothing of it remains.
  *
- * The file gets its own process group, its own temporary folder (TMPDIR), and a mark in its environment by
+ * The file gets its own process group, its own temporary folder (TMPDIR), and a marker in its environment by
  * which its children are found. Never throws for a bad test file: whatever happens becomes an outcome.
  */
 import { spawn } from 'node:child_process';
@@ -29,11 +29,11 @@ export interface Outcome {
 const running = new Map<string, number | undefined>();
 
 export interface Limits {
-  /** A file may ask for its own, with the words `time limit: <n> s` in its header. */
+  /** A file may set its own with `time limit: <n> s` in its header. */
   readonly seconds: number;
   /** After its tests ended, a process has this long to end by itself; after that, its children as well. */
   readonly graceMs?: number;
-  /** More words for Node, which programs that the test starts get, too. */
+  /** More arguments for Node; programs that the test starts inherit them. */
   readonly nodeWords?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export const runFile = async (file: string, limits: Limits): Promise<Outcome> =>
   const counts = countsOf(output);
   const problems = problemsOf(counts, ending, limit);
   const failures = failuresOf(counts, problems);
-  // Not one more failure: the tests that it kept from running are counted already.
+  // Not an extra failure: the tests that it prevented are already counted.
   if (counts !== null && hookThrew(counts, output)) {
     problems.push('a before, after or each hook threw, and the rest of the suite did not run');
   }
@@ -58,7 +58,7 @@ export const runFile = async (file: string, limits: Limits): Promise<Outcome> =>
   return { file, counts, problems, output, seconds, failures };
 };
 
-/** Ends every test under way. For an interrupted run. */
+/** Ends every running test, for an interrupted run. */
 export const endRunning = (): void => {
   for (const [mark, leader] of running) endAll(leader, mark);
 };

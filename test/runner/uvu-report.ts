@@ -2,7 +2,7 @@
  * Reads what a test file printed and decides what it means. Pure.
  *
  * uvu is quiet about four kinds of failure: a file whose suite never runs, `.only`, a hook that throws (the
- * rest of the suite is dropped without a word) and tests left out. Each of them is a failure here.
+ * rest of the suite is dropped silently) and tests left out. Each of them is a failure here.
  */
 export interface Counts {
   readonly total: number;
@@ -19,14 +19,14 @@ export interface Ending {
   readonly leftovers: readonly string[];
 }
 
-/** uvu's closing block, `null` when the file never came that far. */
+/** uvu's summary, `null` when the file did not reach it. */
 export const countsOf = (output: string): Counts | null => {
   const found = /^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/m.exec(output);
   if (!found) return null;
   return { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
 };
 
-/** What is wrong with a finished file, in words; empty when all is well. */
+/** Describes the problems of a finished file; empty when there are none. */
 export const problemsOf = (counts: Counts | null, ending: Ending, limitSeconds: number): string[] => {
   const problems: string[] = [];
   if (ending.stopped === 'time_limit') problems.push(`stopped after its time limit of ${limitSeconds} s`);
@@ -50,7 +50,7 @@ export const problemsOf = (counts: Counts | null, ending: Ending, limitSeconds: 
   return problems;
 };
 
-/** Tests that did not pass, and one more for each problem that no test stands for. */
+/** Failed tests, plus one for each problem without a test of its own. */
 export const failuresOf = (counts: Counts | null, problems: readonly string[]): number =>
   counts === null ? Math.max(1, problems.length) : counts.total - counts.passed + problems.length;
 

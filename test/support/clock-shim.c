@@ -1,8 +1,8 @@
 /*
- * Moves the wall clock of one process, for tests: preloaded, it adds an offset to what the C library says of
- * the time. The offset, 64 bits of milliseconds, lies in the file that CLOCK_OFFSET_FILE names and may be
- * changed at any moment; the monotonic clocks stay right. It asks the kernel itself and allocates nothing, so
- * it also works in a process whose allocator asks for the time. Built and used by shifted-clock.ts.
+ * Moves the wall clock of one process, for tests: preloaded, it adds an offset to the time that the C
+ * library returns. The offset, 64 bits of milliseconds, is in the file that CLOCK_OFFSET_FILE names; it may be
+ * changed at any moment; the monotonic clocks are unchanged. It calls the kernel directly and allocates
+ * nothing, so it also works in a process whose allocator reads the time. Built and used by shifted-clock.ts.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * A TCP proxy on loopback whose connections a test can cut or silence: what a broken cable looks like to a
  * client.
  *
- * Silenced, it takes what is sent and passes nothing on, in both directions, and says nothing of it; new
- * connections are accepted and stay silent too. Called by the tests of connections.
+ * When silenced, it accepts data and forwards nothing, in both directions, without an error; new connections
+ * are accepted and stay silent too. Called by the tests of connections.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -14,13 +14,13 @@ export interface CutProxy {
   /** Ends every connection with a reset. */
   cut(): void;
   silence(): void;
-  /** Holds every piece of data back for so long, in order; 0 ends it. */
+  /** Delays every chunk of data by so long, in order; 0 ends it. */
   delay(milliseconds: number): void;
-  /** Of the next answers so many bytes are passed on, then every connection is reset; 0 ends it. */
+  /** Forwards so many bytes of the next answers, then resets every connection; 0 ends it. */
   tear(bytes: number): void;
-  /** Answers go byte by byte. */
+  /** Forwards answers byte by byte. */
   drip(on: boolean): void;
-  /** Passes on again; what was silenced is reset, as after a partition. */
+  /** Forwards again; silenced connections are reset, as after a partition. */
   restore(): void;
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ const answer = (state: ProxyState, data: Buffer, client: Socket): void => {
   } else client.write(data);
 };
 
-/** A socket's data to the other one, each piece held back as long as the proxy says, in order. */
+/** Forwards data from one socket to the other, each chunk delayed as the proxy says, in order. */
 const passerOf = (state: ProxyState, other: Socket, answers: boolean): ((data: Buffer) => void) => {
   const pass = (data: Buffer): void => {
     if (state.silent || other.destroyed) return;

@@ -1,9 +1,9 @@
 /**
- * A small directory with a token for everybody in it, imported into a data folder that no node has opened
- * yet.
+ * A small directory with a token for every user and listing, imported into a data folder that no node
+ * has opened yet.
  *
  * Making the embedded database takes seconds, so a file makes one folder and every test starts from a copy.
- * Tokens follow from the ids, so nobody has to hand them around. Called by the fault tests.
+ * Tokens follow from the ids, so they need not be passed around. Called by the fault tests.
  */
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
@@ -34,7 +34,7 @@ export interface Directory {
   readonly targets: readonly Target[];
 }
 
-/** The token of anybody in any such directory. */
+/** The token of any user or listing in such a directory. */
 export const tokenOf = (kind: TokenKind, id: string): string =>
   formatToken({ kind, id }, createHash('sha256').update(`${kind} ${id}`).digest());
 
@@ -99,7 +99,7 @@ const sessionRecord = (kind: TokenKind, id: string): ImportRecord => ({
   expiry: '2099-01-01T00:00:00.000Z',
 });
 
-/** Records in an order in which everything named stands before what names it. */
+/** Records in dependency order: each after the records that it refers to. */
 const recordsOf = (directory: Directory): ImportRecord[] => {
   const { users, targets, bots } = directory;
   const owner = users[0] ?? '';
@@ -150,7 +150,7 @@ export const fillDirectory = async (sql: Sql, sizes: Sizes): Promise<Directory> 
   return directory;
 };
 
-/** A copy of a data folder that nobody has open. */
+/** A copy of a data folder that no process has open. */
 export const copyDataFolder = (from: string, into: string): string => {
   cpSync(from, into, { recursive: true });
   return into;

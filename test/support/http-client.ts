@@ -1,6 +1,6 @@
 /**
- * A plain HTTP client with kept connections, which tells apart what a fault test must tell apart: an answer,
- * a request that certainly never left, and one of which nobody knows.
+ * A plain HTTP client with persistent connections. It distinguishes three outcomes for fault tests: an
+ * answer, a request that certainly was not sent, and an unknown outcome.
  *
  * Never repeats a request. Called by the fault tests.
  */

@@ -1,6 +1,6 @@
 /**
- * Evaluates an expression inside a running node through its inspector: how a test does to a real process what
- * no request can do, without a switch for it in the product.
+ * Evaluates an expression inside a running node through its inspector, so that a test can cause in a real
+ * process what no request can, without a switch in the product.
  *
  * The node must be started with `inspected` in its environment. Called by the fault tests.
  */
@@ -20,16 +20,16 @@ export const evaluate = async (node: NodeProcess, expression: string): Promise<v
     socket.onopen = resolve;
     socket.onerror = () => reject(new Error(`no connection to ${address}`));
   });
-  // A process that ends takes the connection with it; one that is asked to end would wait for ours.
+  // A process that ends closes the connection; one that shuts down would wait for ours.
   socket.onerror = () => {};
   socket.onmessage = () => socket.close();
   socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
 };
 
-/** Holds the event loop of the process, and nothing else. */
+/** Blocks the event loop of the process. */
 export const blockFor = (milliseconds: number): string =>
   `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${milliseconds})`;
 
-/** Fills the memory of the process, a piece at every turn of its loop. */
+/** Fills the memory of the process, one chunk per iteration of its event loop. */
 export const eatMemory = `globalThis.eaten = [];
   setInterval(() => { for (let i = 0; i < 20; i++) eaten.push(new Array(50_000).fill(i + 0.5)); }, 1)`;

@@ -2,7 +2,7 @@
  * Network namespaces for tests of partitions: a program in a network of its own, and in that one an island,
  * a second network, joined to it by two cables.
  *
- * The first cable is what a test cuts: packets are dropped without a word, in one direction or both. The
+ * The first cable is what a test cuts: packets are dropped silently, in one direction or both. The
  * second stays. Everything is gone with the processes that live there; the machine's own network is never
  * touched. Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`. Called by the partition faults.
  */
@@ -20,7 +20,7 @@ export const canPartition = (): boolean => {
   return spawnSync('unshare', ['--net', 'sh', '-c', script], { stdio: 'ignore' }).status === 0;
 };
 
-/** Runs a program of ours in a network of its own, to its end. Rejects with all it said when it fails. */
+/** Runs one of our programs in its own network until it ends. Rejects with its output if it fails. */
 export const runApart = async (program: string, words: readonly string[]): Promise<string> => {
   const child = spawn('unshare', ['--net', process.execPath, ...process.execArgv, program, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -43,7 +43,7 @@ export interface Island {
   /** The same on the cable that stays. */
   readonly safeHere: string;
   readonly safeThere: string;
-  /** Words before a command that make it run on the island. */
+  /** Prefix of a command that makes it run on the island. */
   readonly through: readonly string[];
   /** Drops what comes to the island, what leaves it, or both. */
   cut(directions: readonly ('in' | 'out')[]): void;

@@ -30,7 +30,7 @@ interface Search<State, Event> {
   steps: number;
 }
 
-/** True when there is such an order. Throws when the search takes too long to say. */
+/** Whether such an order exists. Throws when the search takes too many steps. */
 export const isLinearizable = <State, Event>(
   model: Model<State, Event>,
   operations: readonly Operation<Event>[],
@@ -57,7 +57,7 @@ const place = <State, Event>(
   if (search.steps > stepsMax) throw new Error(`not decided in ${stepsMax} steps`);
   return left.some((index) => {
     const { event, callMs } = operations[index] as Operation<Event>;
-    // Whoever is called after another one returned comes after it.
+    // An operation called after another one returned comes after it.
     if (callMs > due) return false;
     const next = model.apply(state, event);
     return next !== null && place(search, next, new Set([...placed, index]));

@@ -1,9 +1,9 @@
 /**
  * Login providers for tests, on loopback: a real OpenID Connect server with a scripted user agent, and a
- * plain OAuth 2.0 one that can be told to misbehave.
+ * plain OAuth 2.0 server that can be set to misbehave.
  *
  * The user agent does what a browser would: it follows redirects by hand, keeps cookies, and stops where it
- * would be sent back to the client. Whom it logs in as is said in `login_hint`.
+ * would be sent back to the client. `login_hint` names the user that it logs in as.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { Provider } from 'oidc-provider';
 
 export const clientId = 'rollcall';
 export const clientSecret = 'a secret of ours: 100 % & more';
-/** Where users are sent back to; nobody listens there. */
+/** Where users are redirected to; nothing listens there. */
 export const redirectUri = 'https://directory.example.org/login';
 export const otherRedirectUri = 'https://directory.example.org/other';
 
@@ -30,7 +30,7 @@ const close = async (server: Server): Promise<void> => {
 
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** What the profile of each user says beside his id. */
+  /** Fields of each user's profile besides the id. */
   readonly profiles: Map<string, Record<string, string>>;
   /** Requests so far for a token. */
   readonly tokenRequests: () => number;
@@ -67,7 +67,7 @@ const settingsOf = (profiles: OpenIdProvider['profiles']): ConstructorParameters
       accountId: id,
       claims: () => ({ sub: id, ...profiles.get(id) }),
     }),
-    // Everybody consents to everything.
+    // Every user consents to everything.
     loadExistingGrant: async (context) => {
       const { client, session } = context.oidc;
       const grant = new context.oidc.provider.Grant({
@@ -147,7 +147,7 @@ export const says =
 
 export const goodToken = says(200, { access_token: 'their token', token_type: 'Bearer', expires_in: 600 });
 
-/** Starts one on a free port; it answers well until it is told otherwise. */
+/** Starts one on a free port; it answers correctly until the test changes it. */
 export const startPlainProvider = async (): Promise<PlainProvider> => {
   const server = createServer((request, response) => {
     let body = '';

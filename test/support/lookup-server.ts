@@ -1,7 +1,7 @@
 /**
  * A look-up service and a platform's public endpoint on loopback, which answer as the test says.
  *
- * Records what was asked. Called by the tests of look-ups.
+ * Records the requests. Called by the tests of look-ups.
  */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -11,7 +11,7 @@ export interface LookupServer {
   /** With `{id}`, as the settings want them. */
   readonly serviceUrl: string;
   readonly platformUrl: string;
-  /** Paths asked for, oldest first. */
+  /** Requested paths, oldest first. */
   readonly asked: string[];
   /** Decides every answer; `null` never answers. */
   answer: (path: string) => RequestListener | null;

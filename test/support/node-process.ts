@@ -15,7 +15,7 @@ export interface NodeOptions {
   readonly program?: string;
   /** Environment variables beside DATA_DIR and the ports. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A program and its words to start it with, such as `nsenter`; it has to become the node. */
+  /** A wrapper program with arguments, such as `nsenter`; it must exec the node. */
   readonly through?: readonly string[];
 }
 
@@ -26,13 +26,13 @@ export interface Exit {
 
 export interface NodeProcess {
   readonly pid: number;
-  /** Resolves when the program has said where it listens; rejects when it ended before. */
+  /** Resolves when the program has printed its addresses; rejects if it ended before. */
   readonly ready: Promise<{ readonly url: string; readonly adminUrl: string }>;
   readonly exited: Promise<Exit>;
-  /** What it wrote so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Reads no more: whatever it writes from now on meets a closed pipe. */
+  /** Stops reading: later writes of the node meet a closed pipe. */
   closeOutput(): void;
   /** SIGKILL, and waits for the end. */
   kill(): Promise<Exit>;
@@ -67,7 +67,7 @@ export const spawnNode = (options: NodeOptions): NodeProcess => {
     return text;
   });
   ready.catch(() => {
-    // Whoever waits for `ready` hears of it; a process that is killed while it starts has nobody waiting.
+    // Callers that await `ready` get the error; a process killed during its start has none.
   });
   const signal = (name: NodeJS.Signals): void => {
     if (child.exitCode === null && child.signalCode === null) child.kill(name);

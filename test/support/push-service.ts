@@ -1,10 +1,10 @@
 /**
- * A push service on loopback over TLS, and browsers that subscribe to it: what a message looks like at the
- * end of its way.
+ * A push service on loopback over TLS, and browsers that subscribe to it: what a message looks like when
+ * it arrives.
  *
  * Browsers decrypt by RFC 8291 and check the signature by RFC 8292 with node:crypto alone, not with the
- * library that encrypts. Each service has a certificate of its own making, so only who is given it
- * connects. Closed by the test that opened it.
+ * library that encrypts. Each service has a self-signed certificate, so only clients that trust it
+ * connect. Closed by the test that opened it.
  */
 import {
   createDecipheriv,
@@ -30,11 +30,11 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 export interface PushService {
-  /** What makes its certificate believed. */
+  /** The CA certificate to trust. */
   readonly ca: string;
   readonly port: number;
   readonly received: readonly Received[];
-  /** Connections made so far, also those that asked nothing. */
+  /** Connections so far, also those without a request. */
   connections(): number;
   /** From now on; `null` never answers. */
   answer(next: (request: Received) => Answer | null): void;

@@ -17,8 +17,8 @@ const formTimeoutMs = 60_000;
 
 export interface ClusterOptions {
   /**
-   * Who is silent for so long is taken for dead and replaced; by default nobody ever is because the machine
-   * is slow: a failover that nobody asked for loses writes.
+   * A server silent for so long counts as failed and is replaced. The default is long enough for a slow
+   * machine: an unplanned failover loses writes.
    */
   readonly nodeTimeoutMs?: number;
   /** Where each of the six runs, primaries first. */
@@ -48,11 +48,11 @@ export interface RedisCluster {
   failOver(index: number): Promise<void>;
   /** Makes this replica the primary, losing nothing; nothing when it is one. */
   promote(index: number): Promise<void>;
-  /** Indexes of `servers` that are primaries with slots, as the server at `asked` believes. */
+  /** Indexes of `servers` that are primaries with slots, as seen by the server at `asked`. */
   primaries(asked: number): Promise<readonly number[]>;
   /** The replica of this primary: an index of `servers`. */
   replicaOf(index: number): Promise<number>;
-  /** Resolves when all living servers believe the same, and replicas have all. */
+  /** Resolves when all running servers agree, and replicas have received everything. */
   whole(): Promise<void>;
   /** One more primary, empty and without slots. Its index in `servers`. */
   join(): Promise<number>;
@@ -133,7 +133,7 @@ const form = async (members: readonly Member[]): Promise<void> => {
   await until('all are ready', async () => (await Promise.all(members.map(isReady))).every(Boolean));
 };
 
-/** What one node believes: every node's role, epoch and slots, without slots on the move. */
+/** One server's view: every server's role, epoch and slots, without slots being moved. */
 const beliefOf = async ({ client }: Member): Promise<string> => {
   const lines = String(await client.cluster('NODES'))
     .trim()
@@ -147,7 +147,7 @@ const beliefOf = async ({ client }: Member): Promise<string> => {
 };
 
 /**
- * Resolves when all believe the same. A slot given to a node that has not heard of an epoch higher than its
+ * Resolves when all agree. A slot given to a server that has not received an epoch higher than its
  * own ends with two nodes naming each other as its owner, for ever.
  */
 const agreed = (members: readonly Member[]): Promise<void> =>

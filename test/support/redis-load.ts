@@ -2,9 +2,9 @@
  * Clicks sent to a Redis hot store while something happens to its servers, and the count of what was
  * acknowledged.
  *
- * It does as the engine's gate does: a batch keeps its number until its outcome is known, and a definite
- * refusal lets the number be used again. Every click has a visitor of its own, so a click counted twice or
- * half shows in the totals. Called by the fault tests of the Redis adapter.
+ * It behaves like the engine's output gate: a batch keeps its number until its outcome is known, and a
+ * definite refusal lets the number be used again. Every click has a visitor of its own, so a click counted
+ * twice or half shows in the totals. Called by the fault tests of the Redis adapter.
  */
 import * as assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -67,7 +67,7 @@ export interface Load {
 
 const patienceMs = 60_000;
 
-/** Sends the same batches until the store says what became of them; counts the rejections. */
+/** Resends the same batches until their outcome is known; counts the rejections. */
 export const sendUntilKnown = async (
   store: HotStore,
   batches: readonly Batch[],
@@ -87,7 +87,7 @@ export const sendUntilKnown = async (
 };
 
 /**
- * A source of clicks on some bots, each with `clicks` per batch. The bots are brought in by the first round.
+ * A source of clicks on some bots, each with `clicks` per batch. The first round initialises the bots.
  */
 export const createLoad = (store: HotStore, bots: readonly EntityRef[], clicks = 20): Load => {
   let rounds = 0;
@@ -114,7 +114,7 @@ export const createLoad = (store: HotStore, bots: readonly EntityRef[], clicks =
   };
 };
 
-/** Clicks and unique clicks of each bot, as the store tells. */
+/** Clicks and unique clicks of each bot, as the store reports them. */
 export const clicksOf = async (store: HotStore, bots: readonly EntityRef[]): Promise<readonly number[][]> => {
   const replies = await store.load(bots.map(({ kind, id }) => ({ kind, id })));
   return replies.map((reply) =>

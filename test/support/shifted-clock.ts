@@ -1,8 +1,8 @@
 /**
  * A wall clock that a test moves, for one process: a small library of C is built and preloaded into it.
  *
- * Where it cannot be (no compiler, not Linux) there is none, and whoever asked must say that he left
- * something out. Monotonic clocks stay right, as they do when an operator or NTP sets the time. Called by the
+ * Where it cannot be built (no compiler, not Linux) there is none, and the calling test must report that it
+ * skipped something. Monotonic clocks are unchanged, as when an operator or NTP sets the time. Called by the
  * fault tests.
  */
 import { execFileSync } from 'node:child_process';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { copyDataFolder, makeDataFolder, type Sizes } from './directory.ts';
 
 export interface Template {
-  /** A folder of its own for whatever else a test needs. */
+  /** A private folder for anything else that a test needs. */
   readonly parent: string;
   /** A data folder as it was made, for one test. */
   copy(): string;

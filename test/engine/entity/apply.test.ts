@@ -68,7 +68,7 @@ const others: readonly Item[] = [
   { kind: 'facts', target, facts, atMs: nowMs },
 ];
 
-test('nothing but init and forget touches an entity that is not known', () => {
+test('only init and forget change an entity that the store does not have', () => {
   for (const item of others) {
     for (const slot of [null, { ...living(), incarnation: toIncarnation(4) }, buried(4)]) {
       const outcome = run(item, slot);
@@ -78,7 +78,7 @@ test('nothing but init and forget touches an entity that is not known', () => {
   }
 });
 
-test('nothing touches a listing that is dead, or followed by a later one', () => {
+test('no item changes a listing that is deleted or replaced by a later one', () => {
   for (const item of [...others, init()]) {
     for (const slot of [buried(5), buried(6), { ...living(), incarnation: toIncarnation(6) }]) {
       const outcome = run(item, slot);
@@ -88,7 +88,7 @@ test('nothing touches a listing that is dead, or followed by a later one', () =>
   }
 });
 
-test('forget buries the listing, and is already done for a dead or older one', () => {
+test('forget leaves a tombstone; for a deleted or older listing it does nothing', () => {
   const forget: Item = { kind: 'forget', target };
 
   assert.equal(run(forget, null), { decision: { kind: 'applied' }, slot: buried(5), effects: [] });
@@ -100,7 +100,7 @@ test('forget buries the listing, and is already done for a dead or older one', (
   }
 });
 
-test('init brings the row in once, with the votes SQL knows as flushed', () => {
+test('init inserts the totals of the SQL row once, and its votes count as flushed', () => {
   const totals = { ...emptyTotals, upvotes: 9, downvotes: 2 };
   const born = run({ ...init(), totals }, null);
 
@@ -110,14 +110,14 @@ test('init brings the row in once, with the votes SQL knows as flushed', () => {
   assert.is(again.slot, born.slot);
 });
 
-test('init of a later listing buries the earlier one', () => {
+test('init of a later listing replaces the earlier one', () => {
   const outcome = run(init(), { ...living(), incarnation: toIncarnation(4) });
 
   assert.is(outcome.slot?.incarnation, 5);
   assert.equal(outcome.effects, [{ kind: 'bury', incarnation: 4 }]);
 });
 
-test('init is behind exactly when SQL saw a newer generation or version', () => {
+test('init is refused as behind exactly when SQL has a newer generation or version', () => {
   const decide = (generation: number, version: number) =>
     run(init({ generation, version }), null).decision.kind;
 
@@ -127,7 +127,7 @@ test('init is behind exactly when SQL saw a newer generation or version', () => 
   assert.is(decide(3, 0), 'behind');
 });
 
-test('init with impossible totals is a bug, not a row', () => {
+test('init with impossible totals throws as a bug', () => {
   assert.throws(() => run({ ...init(), totals: { ...emptyTotals, clicks: -1 } }, null));
 });
 
@@ -139,7 +139,7 @@ test('stats fold the past under the old status before the new one is merged', ()
   assert.equal([after?.uptime, after?.totalUptime, after?.status, after?.version], [0, 12, 'online', 11]);
 });
 
-test('a producer whose clock is ahead invents no checks and no later post', () => {
+test('a producer whose clock is ahead causes no early checks and no post in the future', () => {
   const slot = living({ uptimeCheckedMs: nowMs - hourMs });
 
   const after = run({ kind: 'stats', target, atMs: nowMs + 24 * hourMs }, slot).slot?.state;
@@ -168,7 +168,7 @@ test('facts fold the past under the old facts, and never go back', () => {
   }
 });
 
-test('a visitor is unique once, and not at all above the cap', () => {
+test('a visitor counts as unique once, and not at all above the cap', () => {
   const click: Item = { kind: 'click', target, visitor: '-7' };
 
   assert.equal(run(click, living()).effects, [{ kind: 'visitor', visitor: '-7' }]);
@@ -196,7 +196,7 @@ test('a counter that would pass 2^53 − 1 refuses and changes nothing', () => {
   }
 });
 
-test('an accepted vote counts what the window grants, marks its voter, and enters the outbox', () => {
+test('an accepted vote adds its count, records its voter, and enters the outbox', () => {
   const saturdayMs = Date.parse('2026-11-21T12:00:00Z');
   const cast = { ...vote, upvote: false, atMs: saturdayMs };
   const outcome = applyItem(cast, living(), { ...context, ...known(), nowMs: saturdayMs });
@@ -221,7 +221,7 @@ test('a refused vote leaves no trace', () => {
   assert.equal([outcome.slot === slot, outcome.effects], [true, []]);
 });
 
-test('a vote that waited long is still judged by newer ones', () => {
+test('a vote that arrives late is still checked against newer votes', () => {
   const late = { ...vote, atMs: nowMs - 10 * 24 * hourMs };
 
   assert.is(run(late, living(), known([{ atMs: nowMs - hourMs, flag: 'cast' }])).decision.kind, 'refused');
@@ -237,14 +237,14 @@ test('adjustments apply in order, each once', () => {
   assert.equal([after?.upvotes, after?.downvotes, after?.adjustment, after?.releasedBeforeMs], [6, 0, 4, 77]);
 });
 
-test('the time before which votes are released only grows', () => {
+test('the time before which votes are released never decreases', () => {
   const slot = living({ releasedBeforeMs: 100 });
 
   assert.is(run(adjust({ releaseBeforeMs: 50 }), slot).slot?.state?.releasedBeforeMs, 100);
   assert.is(run(adjust({ releaseBeforeMs: 150 }), slot).slot?.state?.releasedBeforeMs, 150);
 });
 
-test('release and hold mark the votes the store still knows', () => {
+test('release and hold change the vote records that the store still has', () => {
   const lookups = known([{ atMs: nowMs, flag: 'cast' }]);
   const item = adjust({ release: [{ user: 'u', atMs: nowMs }], hold: [{ user: 'u', atMs: nowMs - 1 }] });
 
@@ -259,7 +259,7 @@ const fromRow = (version: number, change: Partial<HotState> = {}): Slot => ({
   base: { generation: 2, version },
 });
 
-test('a lost item counts again, unless the row that the listing comes from holds it', () => {
+test('a lost item counts again, unless the SQL row of the listing already includes it', () => {
   const click = { kind: 'click', target, visitor: '1', lostAt } as const;
   const clicks = (slot: Slot): number | undefined => run(click, slot).slot?.state?.clicks;
 
@@ -272,7 +272,7 @@ test('a lost item counts again, unless the row that the listing comes from holds
   assert.is(run({ kind: 'invite', target }, fromRow(8)).slot?.base?.version, 8);
 });
 
-test('a lost vote that the row counts gets its mark and its row back, and is not added', () => {
+test('a lost vote that the SQL row includes gets its records back and is not added', () => {
   const { decision, slot, effects } = run({ ...vote, lostAt }, fromRow(8, { upvotes: 3 }));
 
   assert.equal(decision, { kind: 'voted', count: 1 });

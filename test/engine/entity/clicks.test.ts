@@ -14,7 +14,7 @@ test('a click counts once, and once more as unique for a new visitor', () => {
   assert.equal(countClick(emptyTotals, true), { ...emptyTotals, clicks: 1, uniqueClicks: 1 });
 });
 
-test('at the cap of visitors unique clicks stand still', () => {
+test('at the cap of visitors unique clicks no longer grow', () => {
   const state = { ...emptyTotals, clicks: 20, uniqueClicks: 9 };
 
   assert.is(canCountVisitor(state, 10), true);

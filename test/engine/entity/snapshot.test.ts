@@ -1,5 +1,5 @@
 /**
- * The checks of a state read back or about to be written: what they let pass and what they stop.
+ * The checks of a state that was read or is about to be written: what they accept and what they reject.
  * Pure functions, by table.
  */
 import { suite } from 'uvu';
@@ -11,7 +11,7 @@ const test = suite('snapshot');
 
 const state = { ...emptyTotals, facts: emptyFacts, flushedVotes: -3, version: 1 };
 
-test('a sound state passes', () => {
+test('a valid state passes', () => {
   checkState(state);
   checkState({ ...state, clicks: Number.MAX_SAFE_INTEGER, servers: '18446744073709552000', status: 'dnd' });
 });

@@ -1,6 +1,6 @@
 /**
- * Merging a stats post: unposted fields stay, zero is a value, digits are kept. By table and by property; a
- * failing property prints its seed.
+ * Merging a stats post: unposted fields stay, zero is a value, all digits are preserved. By table and by
+ * property; a failing property prints its seed.
  */
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
@@ -21,7 +21,7 @@ const fields = fc.record(
   { requiredKeys: [] },
 );
 
-test('a post replaces what it carries, zero and empty included, and nothing else', () => {
+test('a post replaces exactly the fields it contains, also with zero and empty values', () => {
   const before = { ...emptyTotals, clicks: 4, servers: '10', users: '11', shardList: '1,2' };
 
   const after = mergeStats(before, { users: '0', shardList: '' }, 99);
@@ -39,7 +39,7 @@ test('for any posts, each field is the last one posted', () => {
   );
 });
 
-test('a repeated post changes nothing more', () => {
+test('repeating a post changes nothing', () => {
   fc.assert(
     fc.property(fields, fc.nat(), (post, atMs) => {
       const once = mergeStats(emptyTotals, post, atMs);

@@ -23,7 +23,7 @@ const bot = (change: Partial<typeof emptyTotals> & { listed?: boolean; listedSin
 };
 const counts = (state: { uptime: number; totalUptime: number }) => [state.uptime, state.totalUptime];
 
-/** One check after the other, as the documents word it. */
+/** Reference: one check after the other, as the documents describe it. */
 const checkByCheck = (state: ReturnType<typeof bot>, nowMs: number, given: UptimeRules) => {
   let { uptime, totalUptime, uptimeCheckedMs } = state;
   const first = (Math.floor(startMs / checkMs) - 50) * checkMs;
@@ -39,7 +39,7 @@ const checkByCheck = (state: ReturnType<typeof bot>, nowMs: number, given: Uptim
   return { ...state, uptime, totalUptime, uptimeCheckedMs };
 };
 
-test('a check happens at its instant, not 1 ms before', () => {
+test('a check counts at its time, not 1 ms before', () => {
   const state = bot();
 
   assert.is(foldUptime(state, startMs + checkMs - 1, rules), state);
@@ -74,7 +74,7 @@ test('checks up to the listing do not count', () => {
   assert.equal(counts(foldUptime(state, startMs + 3 * checkMs, rules)), [1, 1]);
 });
 
-test('listed since an unknown time, counting starts now', () => {
+test('if the time of the listing is unknown, counting starts now', () => {
   const folded = foldUptime(bot({ listedSinceMs: 0, uptimeCheckedMs: 0 }), startMs + 1, rules);
 
   assert.equal(counts(folded), [0, 0]);
@@ -89,7 +89,7 @@ test('a check at the start of an outage is not counted, one at its end is', () =
   assert.is(folded.uptimeCheckedMs, startMs + 2 * checkMs);
 });
 
-test('a month without a fold is as quick as a minute', () => {
+test('folding a month is as fast as folding a minute', () => {
   const monthMs = 30 * 86_400_000;
   const before = performance.now();
   for (let round = 0; round < 10_000; round++) foldUptime(bot(), startMs + monthMs, rules);
@@ -154,7 +154,7 @@ test('folding in steps equals folding at once, and repeats change nothing', () =
   );
 });
 
-test('whatever the order of clocks, no number falls', () => {
+test('no number decreases, whatever the order of timestamps', () => {
   fc.assert(
     fc.property(anyBot, fc.array(anyTime), outages, (state, times, given) => {
       let folded = state;

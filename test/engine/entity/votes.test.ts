@@ -1,5 +1,5 @@
 /**
- * The rules of voting: windows at their edges, which votes hold their voter back, the order of refusals.
+ * The rules of voting: windows at their edges, which votes make their voter wait, the order of refusals.
  * By table and by property; a failing property prints its seed.
  */
 import * as fc from 'fast-check';
@@ -62,7 +62,7 @@ test('the weekend agrees with the calendar at any time', () => {
   );
 });
 
-test('premium goes before the weekend, until the instant it ends', () => {
+test('premium takes precedence over the weekend until the instant it ends', () => {
   const facts = { ...listed, premiumUntilMs: fridayMs + hourMs };
 
   assert.equal(selectWindow(facts, fridayMs + hourMs - 1, windows), windows.premium);
@@ -93,7 +93,7 @@ test('the window in force now counts, also for an older vote', () => {
   assert.equal(ask({ votes, atMs: mondayMs }), wait(mondayMs + 5 * hourMs));
 });
 
-test('a vote of the future holds back as well', () => {
+test('a vote with a future timestamp also makes its voter wait', () => {
   const votes: LastVote[] = [{ atMs: wednesdayMs + 1_500, flag: 'cast' }];
 
   assert.equal(ask({ votes }), wait(wednesdayMs + 1_500 + 12 * hourMs));
@@ -118,7 +118,7 @@ test('a vote may be ahead of the clock of the store by two seconds, not by 1 ms 
   assert.is(ask({ nowMs, atMs: nowMs + limits.clockAheadMaxMs + 1 }).kind, 'refused');
 });
 
-test('a vote may be behind it by five seconds, not by 1 ms more, unless it was lost', () => {
+test('a vote may be behind that clock by five seconds, not by 1 ms more, unless it was lost', () => {
   const nowMs = wednesdayMs;
   const late = { nowMs, atMs: nowMs - limits.clockBehindMaxMs - 1 };
 
@@ -144,7 +144,7 @@ test('the window is the same over a leap day, the ends of 32 bits and summer tim
   }
 });
 
-test('released votes hold nobody back, held ones do whatever was released before', () => {
+test('a released vote causes no wait; a pinned one does, whatever was released before', () => {
   const cases: [LastVote[], number, number][] = [
     [[{ atMs: 50, flag: 'cast' }], 0, 50],
     [[{ atMs: 50, flag: 'cast' }], 50, 50],
@@ -174,7 +174,7 @@ test('released votes hold nobody back, held ones do whatever was released before
   }
 });
 
-test('for any history, a vote is accepted exactly when the newest holding one is a whole wait away', () => {
+test('for any history, a vote is accepted exactly when the newest counting one is a whole wait away', () => {
   const vote = fc.record({
     atMs: fc.integer({ min: wednesdayMs - 30 * hourMs, max: wednesdayMs }),
     flag: fc.constantFrom<LastVote['flag']>('cast', 'released', 'held'),

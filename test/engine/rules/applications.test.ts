@@ -1,5 +1,5 @@
 /**
- * The rules of applications by table: answers and their lengths, bans, bots that are put forward.
+ * The rules of applications by table: answers and their lengths, bans, and the bots that applications name.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -22,7 +22,7 @@ const ask = (id: string, short: boolean): Question => ({
 });
 const owl = '\u{1F989}';
 
-test('answers of the right length are kept, in code points; answers to no question are dropped', () => {
+test('answers of a valid length (in code points) pass; answers to unknown questions are dropped', () => {
   const questions = [ask('line', true), ask('text', false)];
   for (const answers of [
     { line: 'x', text: 'x'.repeat(50) },
@@ -55,7 +55,7 @@ test('every answer that is missing, blank, too short or too long is named', () =
   }
 });
 
-test('what every object has is no answer', () => {
+test('an inherited property of an object is not an answer', () => {
   assert.is(validateAnswers([ask('constructor', true), ask('toString', true)], {}).kind, 'faulty');
   assert.is(findBotRule('constructor'), null);
 });
@@ -72,7 +72,7 @@ test('banned users may appeal and nothing else', () => {
   );
 });
 
-test('certification is for approved bots in 100 servers that 30 visitors looked at', () => {
+test('certification requires an approved bot with 100 servers and 30 visitors', () => {
   const lacking = findBotRule('certification')?.listMissing;
   const good = { type: 'approved', servers: 100n, uniqueClicks: 30 };
 
@@ -88,7 +88,7 @@ test('certification is for approved bots in 100 servers that 30 visitors looked 
   }
 });
 
-test('resubmission is for denied bots', () => {
+test('only denied bots can be resubmitted', () => {
   const lacking = findBotRule('resubmit')?.listMissing;
   const bot = { type: 'denied', servers: 0n, uniqueClicks: 0 };
 
@@ -96,7 +96,7 @@ test('resubmission is for denied bots', () => {
   assert.equal(Object.keys(lacking?.({ ...bot, type: 'approved' }) ?? {}), ['type']);
 });
 
-test('a position about a bot must ask for it in a short question', () => {
+test('a position about a bot must have a short question for the bot', () => {
   assert.is(canRequest('staff', []), true);
   assert.is(canRequest('certification', [ask('bot_id', true), ask('why', false)]), true);
   assert.is(canRequest('certification', [ask('bot_id', false)]), false);

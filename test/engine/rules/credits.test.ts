@@ -1,5 +1,5 @@
 /**
- * Slabs and their worth: the documented examples, and what must hold for any tiers and numbers.
+ * Tier slices and their value: the documented examples, and properties for any tiers and numbers.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -39,12 +39,12 @@ test('the documented examples', () => {
   }
 });
 
-test('without tiers there are no slabs and no worth', () => {
+test('without tiers there are no slices and no value', () => {
   assert.equal(splitIntoTiers([], 625n), []);
   assert.is(computeValueCents([], 625n, 10n), 0n);
 });
 
-test('625 at once are worth the same as in hundreds', () => {
+test('625 votes redeemed at once have the same value as in hundreds', () => {
   let worth = 0n;
   for (let redeemed = 0n; redeemed < 600n; redeemed += 100n)
     worth += computeValueCents(tiers, 100n, redeemed);
@@ -53,7 +53,7 @@ test('625 at once are worth the same as in hundreds', () => {
   assert.is(worth, 2_650n);
 });
 
-test('what remains is shown in the slabs it will fall into', () => {
+test('the remaining votes are shown in the slices that they will fill', () => {
   assert.equal(computeTierSlices(tiers, 150n, 40n), [60n, 90n, 0n]);
   assert.equal(computeTierSlices(tiers, 10n, 400n), [0n, 0n, 10n]);
 });
@@ -65,7 +65,7 @@ test('numbers beyond 2^53 keep every digit', () => {
   assert.equal(splitIntoTiers(tiers, huge), [100n, 200n, huge - 300n]);
 });
 
-test('no vote is lost or paid twice, and no slab but the last is overfull', () => {
+test('no vote is lost or paid twice, and only the last slice is unbounded', () => {
   fc.assert(
     fc.property(someTiers, anyVotes, anyVotes, (any, votes, redeemed) => {
       assert.is(sum(computeTierSlices(any, votes, redeemed)), votes);
@@ -77,7 +77,7 @@ test('no vote is lost or paid twice, and no slab but the last is overfull', () =
   );
 });
 
-test('cutting a redeem up in any way gains and loses nothing', () => {
+test('splitting a redeem in any way does not change its value', () => {
   fc.assert(
     fc.property(anyTiers, anyVotes, fc.array(anyVotes, { maxLength: 8 }), (any, redeemed, parts) => {
       let before = redeemed;

@@ -49,7 +49,7 @@ const remove = (members: readonly Member[], actor: TeamActor, userId: string) =>
   return verdict.reason === 'permission_missing' ? verdict.permission : verdict.reason;
 };
 
-test('limits of a session cut what its user holds, also an owner', () => {
+test('the limits of a session restrict the permissions of its user, also of an owner', () => {
   assert.is(findMissing(team, user('robin'), ['edit_team']), null);
   assert.is(findMissing(team, user('robin', ['edit_bots']), ['edit_bots', 'edit_team']), 'edit_team');
   assert.is(findMissing(team, user('wren', ['edit_team']), ['edit_team']), 'edit_team');
@@ -57,7 +57,7 @@ test('limits of a session cut what its user holds, also an owner', () => {
   assert.is(findMissing(team, { kind: 'team', id: 't', limits: ['edit_bots'] }, ['owner']), 'owner');
 });
 
-test('what is given to a new member must be held by who gives it', () => {
+test('callers can give a new member only permissions that they have', () => {
   const add = (actor: TeamActor, permissions: ('edit_bots' | 'owner')[], members = team) => {
     const verdict = decideAddition(members, actor, { userId: 'swift', permissions, membersMax: 20 });
     return verdict.kind === 'refused' && verdict.reason === 'permission_missing'
@@ -77,7 +77,7 @@ test('what is given to a new member must be held by who gives it', () => {
   assert.equal(twice, { kind: 'refused', reason: 'already_member' });
 });
 
-test('an edit needs every permission that changes, given or taken, and none of those that stay', () => {
+test('an edit requires every permission that it grants or revokes, and no other', () => {
   assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['delete_bots', 'edit_bots'] }), 'edit');
   assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['edit_bots'] }), 'delete_bots');
   assert.is(edit(team, user('wren'), { userId: 'finch', permissions: ['owner', 'delete_bots'] }), 'owner');
@@ -86,7 +86,7 @@ test('an edit needs every permission that changes, given or taken, and none of t
   assert.is(edit(team, user('finch'), { userId: 'wren', mentionable: true }), 'edit_team_members');
 });
 
-test('the data holder is changed by owners, mentionable by the member himself', () => {
+test('owners change the data holder; members change their own mentionable flag', () => {
   assert.is(edit(team, user('wren'), { userId: 'finch', dataHolder: true }), 'owner');
   assert.is(edit(team, user('robin'), { userId: 'finch', dataHolder: true }), 'edit');
   assert.is(edit(team, user('finch'), { userId: 'finch', mentionable: true }), 'edit');
@@ -95,7 +95,7 @@ test('the data holder is changed by owners, mentionable by the member himself', 
   assert.is(edit(team, user('finch'), { userId: 'finch', permissions: ['edit_bots'] }), 'edit_team_members');
 });
 
-test('the last owner and the last data holder cannot be demoted, also by themselves', () => {
+test('the last owner and the last data holder cannot be demoted, not even by themselves', () => {
   assert.is(edit(team, user('robin'), { userId: 'robin', permissions: ['edit_bots'] }), 'last_owner');
   assert.is(edit(team, user('robin'), { userId: 'robin', dataHolder: false }), 'last_data_holder');
   const two = [robin, member('wren', ['owner'], true)];
@@ -107,7 +107,7 @@ test('the last owner and the last data holder cannot be demoted, also by themsel
   assert.is(edit(team, user('finch'), { userId: 'swift', mentionable: true }), 'edit_team_members');
 });
 
-test('removing somebody needs all he holds; leaving needs nothing', () => {
+test('removing another member requires all their permissions; leaving requires none', () => {
   assert.is(remove(team, user('wren'), 'finch'), 'delete_bots');
   assert.is(remove(team, user('wren'), 'robin'), 'owner');
   assert.equal(remove(team, user('robin'), 'wren'), [null, null]);
@@ -118,14 +118,14 @@ test('removing somebody needs all he holds; leaving needs nothing', () => {
   assert.is(remove(team, user('robin', ['remove_team_members']), 'robin'), 'owner');
 });
 
-test('who leaves last of his kind is followed by the longest-standing data holder, else member', () => {
+test('the last owner who leaves is succeeded by the oldest data holder, else member', () => {
   const holder = member('finch', [], true);
   assert.equal(remove(team, user('robin'), 'robin'), ['wren', 'wren']);
   assert.equal(remove([robin, wren, holder], user('robin'), 'robin'), ['finch', null]);
   assert.equal(remove([robin, wren, member('swift', ['owner'])], user('robin'), 'robin'), [null, 'wren']);
 });
 
-test('somebody else cannot remove the last owner or data holder, and nobody the last member', () => {
+test('others cannot remove the last owner or data holder; the last member cannot leave', () => {
   const token: TeamActor = { kind: 'team', id: 't', limits: [] };
   assert.is(remove(team, token, 'robin'), 'last_owner');
   const two = [robin, member('wren', ['owner'])];

@@ -26,7 +26,7 @@ test('a page is a whole number from 1, and 1 when absent', () => {
   for (const [words, page] of cases) assert.is(parsePageNumber(words), page, `page=${words}`);
 });
 
-test('an absurd page is a safe offset past every end', () => {
+test('a huge page number becomes a safe offset past the end of any list', () => {
   const page = parsePageNumber('9'.repeat(400)) as number;
 
   assert.ok(Number.isSafeInteger(computeOffset(page, 100)));

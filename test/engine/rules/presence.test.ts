@@ -1,5 +1,5 @@
 /**
- * The presence a bot is shown with.
+ * The presence that a bot's page shows.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,7 +13,7 @@ test('the last posted status counts, however old', () => {
   assert.is(computePresence({ status: 'offline', lastStatsPostMs: nowMs }, nowMs), 'offline');
 });
 
-test('without one, stats within a day mean online', () => {
+test('without a posted status, stats within a day mean online', () => {
   assert.is(computePresence({ status: '', lastStatsPostMs: nowMs - presenceFreshMs }, nowMs), 'online');
   assert.is(computePresence({ status: '', lastStatsPostMs: nowMs - presenceFreshMs - 1 }, nowMs), 'offline');
   assert.is(computePresence({ status: '', lastStatsPostMs: 0 }, 1_000), 'offline');

@@ -1,5 +1,5 @@
 /**
- * Who may mint a session with which limits.
+ * Which sessions a caller may mint, and with which limits.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -15,7 +15,7 @@ const test = suite('minting');
 const all = permissionCatalogue.map((row) => row.id);
 const some = fc.subarray([...all]);
 
-test('unlimited is for the owner with an unlimited session alone', () => {
+test('only an owner with an unlimited session can mint an unlimited one', () => {
   const requested: Permission[] = [];
 
   assert.is(decideMinting({ requested, granted: ['owner'], limits: [] }).kind, 'granted');
@@ -24,7 +24,7 @@ test('unlimited is for the owner with an unlimited session alone', () => {
   assert.is(decideMinting({ requested, granted: [...all.slice(1)], limits: [] }).kind, 'unlimited_refused');
 });
 
-test('what is not held is refused by name', () => {
+test('a permission that the caller does not have is refused by name', () => {
   const verdict = decideMinting({
     requested: ['edit_bots', 'delete_bots'],
     granted: ['edit_bots', 'manage_sessions'],
@@ -34,14 +34,14 @@ test('what is not held is refused by name', () => {
   assert.equal(verdict, { kind: 'not_held', permission: 'delete_bots' });
 });
 
-test('limits of the session at hand cut down what is held', () => {
+test('the limits of the current session restrict the permissions of its user', () => {
   const minting = { requested: ['edit_bots'] as const, granted: ['owner'] };
 
   assert.is(decideMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_held');
   assert.is(decideMinting({ ...minting, limits: ['edit_bots'] }).kind, 'granted');
 });
 
-test('nothing is ever granted that the caller could not do himself', () => {
+test('no session grants more than its minter may do', () => {
   fc.assert(
     fc.property(some, some, some, (requested, granted, limits) => {
       if (decideMinting({ requested, granted, limits }).kind !== 'granted') return;
@@ -53,7 +53,7 @@ test('nothing is ever granted that the caller could not do himself', () => {
   );
 });
 
-test('an unknown word makes the whole list unknown, never shorter', () => {
+test('an unknown permission makes the whole list invalid; it is not just dropped', () => {
   assert.is(parsePermissions(['edit_bots', 'fly']), null);
   assert.is(parsePermissions(['fly']), null);
   assert.equal(parsePermissions(['edit_bots', 'edit_bots']), ['edit_bots']);

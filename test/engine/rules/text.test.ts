@@ -1,5 +1,5 @@
 /**
- * How long a text is: by table, and by a slow definition of the same.
+ * The length of a text: by table, and by property against a slow reference.
  */
 import fc from 'fast-check';
 import { suite } from 'uvu';
@@ -29,14 +29,14 @@ for (const [name, text, length] of lengths) {
   });
 }
 
-/** As it is defined, in no time worth speaking of for short texts. */
+/** The reference: the definition itself, fast enough for short texts. */
 const defined = (text: string): number => {
   const points = [...text];
   const seen = points.flatMap((point, index) => (/[^\p{Z}\p{C}]/u.test(point) ? [index] : []));
   return seen.length === 0 ? 0 : (seen.at(-1) ?? 0) - (seen[0] ?? 0) + 1;
 };
 
-test('any text is as long as the definition says, and long enough exactly up to that', () => {
+test('any text has the length of the definition, and passes minimums exactly up to it', () => {
   const character = fc.constantFrom(
     'a',
     ' ',

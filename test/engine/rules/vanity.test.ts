@@ -1,5 +1,5 @@
 /**
- * Vanity codes: which are allowed, which a new listing is offered.
+ * Vanity codes: which are allowed, and which are proposed for a new listing.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +7,7 @@ import { findVanityCodeFault, listVanityCandidates, toSlug } from '../../../engi
 
 const test = suite('rules of vanity codes');
 
-test('codes have 2 to 32 characters of a small alphabet, and are neither words of ours nor like ids', () => {
+test('codes have 2 to 32 characters of a small alphabet, and are neither reserved nor like ids', () => {
   for (const code of ['ab', 'z'.repeat(32), 'night-owls_2', '12345678901234'])
     assert.is(findVanityCodeFault(code), null, code);
   for (const code of [
@@ -40,7 +40,7 @@ test('a slug keeps a single underscore between letters and digits, as codes may 
   }
 });
 
-test('a new team is offered its slug, then longer ones, then team- and six random characters', () => {
+test('a new team gets its slug, else a longer one, else team- and six random characters', () => {
   const id = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14';
   assert.equal(listVanityCandidates('team', id, 'Night Owls').slice(0, 2), ['night-owls', 'night-owls-7a14']);
   assert.equal(listVanityCandidates('team', id, '日本')[0], 'team-6f7a14');

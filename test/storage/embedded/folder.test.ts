@@ -1,5 +1,5 @@
 /**
- * The data folder: made with its parents, or refused in words and without a trace.
+ * The data folder: created with its parents, or refused with a clear message and no leftovers.
  */
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const test = suite('data folder');
 const place = mkdtempSync(join(tmpdir(), 'rollcall-folder-'));
 test.after(() => rmSync(place, { recursive: true }));
 
-test('a missing folder is made with its parents, for its owner alone, and found again', () => {
+test('a missing folder is created with its parents, private to its owner, and then reused', () => {
   const folder = join(place, 'a', 'b');
 
   makeDataFolder(folder);
@@ -21,7 +21,7 @@ test('a missing folder is made with its parents, for its owner alone, and found 
   assert.is(statSync(folder).mode & 0o777, 0o700);
 });
 
-test('a link to a folder is as good as the folder', () => {
+test('a link to a folder works like the folder', () => {
   symlinkSync(place, join(place, 'link'));
 
   makeDataFolder(join(place, 'link', 'c'));
@@ -38,7 +38,7 @@ for (const [title, folder, words] of [
   ['below a link to nowhere', join(place, 'unmounted', 'data'), /a link to nowhere/],
   ['below a folder that holds none', '/proc/rollcall', /the folder above it cannot hold it/],
 ] as const) {
-  test(`${title} is refused at once, in words`, () => {
+  test(`${title} is refused at once, with a clear message`, () => {
     if (title === 'below a folder that holds none' && !existsSync('/proc/self')) return;
     assert.throws(() => makeDataFolder(folder), words);
     assert.not.ok(existsSync(join(place, 'nowhere')));

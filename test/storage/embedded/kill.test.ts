@@ -1,5 +1,5 @@
 /**
- * kill -9 while the embedded database is written and copied: what was told as committed is there.
+ * kill -9 while the embedded database is written and copied: everything reported as committed survives.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { makeBareFolder } from '../../support/sql-template.ts';
 const test = suite('embedded store, killed');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-killed-'));
 const child = fileURLToPath(new URL('./writer-child.ts', import.meta.url));
-/** Sockets are made below the system's temporary folder: one of our own, to see that none is left. */
+/** PGlite puts its sockets below the temporary folder; a private one shows whether any remain. */
 const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
 process.env.TMPDIR = temporary;
 
@@ -39,7 +39,7 @@ test.after(() => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-/** Starts the writer, kills it after some numbers. Resolves to the last number that was told as committed. */
+/** Starts the writer, kills it after some numbers. Resolves to the last number reported as committed. */
 const writeAndKill = (from: number, count: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const writer = spawn(process.execPath, [...process.execArgv, child, folder, String(from), 'snapshots'], {
@@ -60,7 +60,7 @@ test('ten times kill -9 while writing and snapshotting: nothing committed is los
     const from = told + 1;
     const last = await writeAndKill(from, (round * 7) % 31);
     assert.ok(last >= from, `round ${round} wrote nothing`);
-    // The number after the last told one may be committed without having been told.
+    // The number after the last reported one may be committed but not yet reported.
     const store = await open();
     const numbers = await numbersIn(store);
     assert.equal(

@@ -1,5 +1,5 @@
 /**
- * The lock of the data folder: one living process, no trace of a killed one in the way.
+ * The lock of the data folder: one process holds it, and a killed process does not block it.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const refusalOf = async (): Promise<string> => {
   }
 };
 
-/** A process that takes the lock, says so, and waits for its end. */
+/** A process that takes the lock, reports it, and waits until it is ended. */
 const startHolder = () => {
   const script = `const { lockDataDirectory } = await import(${JSON.stringify(lockModule)});
     await lockDataDirectory(${JSON.stringify(root)});
@@ -40,7 +40,7 @@ const startHolder = () => {
   return { holder, said, ended };
 };
 
-test('a second lock is refused in words that name the process, a released one is free', async () => {
+test('a second lock is refused with a message that names the process; a released lock is free', async () => {
   const lock = await lockDataDirectory(root);
   const words = await refusalOf();
   assert.match(words, `in use by process ${process.pid}`);
@@ -89,7 +89,7 @@ test('an owner elsewhere counts as alive only while it touches the file', async 
   assert.is(await refusalOf(), 'locked');
 });
 
-test('of many that find a stale lock, one gets it', async () => {
+test('of many processes that find a stale lock, one gets it', async () => {
   writeFileSync(path, JSON.stringify({ pid: 1, startedAt: '', boot: 'gone', namespace: '', host: '' }));
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(path, longAgo, longAgo);

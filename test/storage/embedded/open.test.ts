@@ -24,7 +24,7 @@ import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store');
 const root = mkdtempSync(join(tmpdir(), 'rollcall-store-'));
-/** A data folder closed in good order, with two snapshots: tests work on copies of it. */
+/** A cleanly closed data folder with two snapshots; tests work on copies of it. */
 const template = join(root, 'template');
 const troubles: unknown[] = [];
 
@@ -79,7 +79,7 @@ test.after(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test('a clean stop leaves two snapshots, and the next start nothing to say', async () => {
+test('a clean stop leaves two snapshots, and the next start reports nothing', async () => {
   const folder = copyOf('clean');
   assert.is(listSnapshots(join(folder, 'snapshots')).length, 2);
   const store = await open(folder);
@@ -92,7 +92,7 @@ test('a clean stop leaves two snapshots, and the next start nothing to say', asy
   assert.is(listSnapshots(join(folder, 'snapshots')).length, 2);
 });
 
-test('a folder that does not open is replaced by the newest snapshot, and kept aside', async () => {
+test('a folder that does not open is moved aside and replaced by the newest snapshot', async () => {
   const folder = copyOf('torn');
   writeFileSync(join(folder, 'sql', 'global', 'pg_control'), Buffer.alloc(8192));
   const store = await open(folder);
@@ -105,7 +105,7 @@ test('a folder that does not open is replaced by the newest snapshot, and kept a
   await store.close();
 });
 
-test('a damaged snapshot is passed over for the one before', async () => {
+test('if the newest snapshot is damaged, the one before it is used', async () => {
   const folder = copyOf('both');
   const snapshots = join(folder, 'snapshots');
   const [newest = '', older = ''] = listSnapshots(snapshots);
@@ -119,7 +119,7 @@ test('a damaged snapshot is passed over for the one before', async () => {
   await store.close();
 });
 
-test('a folder that was deleted is restored, and every opening says so until it has caught up', async () => {
+test('a deleted folder is restored, and every opening reports it until SQL has caught up', async () => {
   const folder = copyOf('deleted');
   rmSync(join(folder, 'sql'), { recursive: true });
   const said: boolean[] = [];
@@ -168,7 +168,7 @@ test('a file cut short is found after the machine stopped', async () => {
   await store.close();
 });
 
-test('without a snapshot a broken folder is refused with words, and nothing is deleted', async () => {
+test('without a snapshot a broken folder is refused clearly, and nothing is deleted', async () => {
   const folder = copyOf('hopeless');
   rmSync(join(folder, 'snapshots'), { recursive: true });
   writeFileSync(join(folder, 'sql', 'global', 'pg_control'), Buffer.alloc(8192));
@@ -186,7 +186,7 @@ test('without a snapshot a broken folder is refused with words, and nothing is d
   assert.is(readdirSync(join(folder, 'sql'), { recursive: true }).length, before);
 });
 
-test('no trouble was reported on the way', () => {
+test('no warning was reported during these tests', () => {
   assert.equal(troubles, []);
 });
 

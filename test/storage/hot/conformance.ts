@@ -1,5 +1,5 @@
 /**
- * What every hot store must do: examples to be read, and generated sequences compared with the model.
+ * What every hot store must do: readable examples, and generated sequences compared with the model.
  *
  * `conformance(name, harness)` returns a suite to which an adapter's test file may add its own cases before
  * it runs it. After every generated operation the replies and everything the port can show must be equal. A
@@ -30,7 +30,7 @@ const requests: readonly LoadRequest[] = names.flatMap((name) => [
 ]);
 const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
 
-/** All that the port shows of a store. */
+/** Everything that the port shows of a store. */
 const observe = async (store: HotStore) => ({
   loads: await store.load(requests),
   backlog: await store.countBacklog(),
@@ -76,7 +76,7 @@ const countReplies = (run: Run, replies: unknown): void => {
   }
 };
 
-/** Replies with their states read: how a store keeps one until then is its own affair. */
+/** Replies with their lazy states unpacked, so that stores compare equal whatever their encoding. */
 const opened = (replies: unknown): unknown => {
   if (!Array.isArray(replies)) return replies;
   return replies.map((reply: BatchReply) =>
@@ -124,7 +124,7 @@ export const runSeed = async (harness: Harness, seed: number, mix: Map<string, n
   }
 };
 
-/** Words that must occur for the generator to be worth its time. `done` is the plain case. */
+/** Outcomes that generated sequences must contain. `done` is the plain case. */
 const wanted = [
   ...['applied', 'duplicate', 'gap', 'uninitialised', 'done', 'voted', 'wait', 'not_listed', 'vote_banned'],
   ...[
@@ -166,7 +166,7 @@ const assertMix = (mix: ReadonlyMap<string, number>): void => {
 export const conformance = (name: string, harness: Harness): Test => {
   const test = suite(name);
   addExamples(test, harness);
-  test('equals the model on every sequence that once failed', async () => {
+  test('equals the model on every sequence that failed before', async () => {
     for (const seed of corpusSeeds) await runSeed(harness, seed, new Map());
   });
   test('equals the model after every operation of generated sequences', async () => {

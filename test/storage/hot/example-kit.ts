@@ -1,5 +1,5 @@
 /**
- * Words for the examples of the conformance suite: one bot, its later listing, and what is sent about them.
+ * Data and helpers for the conformance examples: one bot, its later listing, and items about them.
  */
 
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';

@@ -1,7 +1,7 @@
 /**
  * The readable half of the conformance suite: one example per verb and edge of the hot store port.
  *
- * Each example opens its own store. They say what the generated sequences only compare: the meaning.
+ * Each example opens its own store. They state expected results; generated sequences only compare stores.
  */
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';

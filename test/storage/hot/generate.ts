@@ -33,7 +33,7 @@ export const voters = ['111', '222', 'o dd/ü{s1} ', '333'];
 const producers = ['node-a', 'node-b', 'node c/3'];
 const visitors = ['0', '-1', '9223372036854775807', '-9223372036854775808', '5', '6', '7', '8'];
 
-/** Names that fall into few shards, so that listings share one. */
+/** Ids that fall into few shards, so that listings share shards. */
 const pickNames = (): { kind: EntityKind; id: string }[] => {
   const wanted: [EntityKind, string][] = [
     ['bot', ''],
@@ -87,7 +87,7 @@ const chance = (world: World, share: number): boolean => world.random() < share;
 const pick = <Value>(world: World, values: readonly Value[]): Value =>
   values[upTo(world, values.length)] as Value;
 
-/** Mostly the listing that lives, sometimes an earlier or a later one. */
+/** Mostly the active listing, sometimes an earlier or a later one. */
 const anyTarget = (world: World, shard: Shard): EntityRef => {
   const name = pick(
     world,
@@ -96,7 +96,7 @@ const anyTarget = (world: World, shard: Shard): EntityRef => {
   const slot = world.model.shards[shard]?.slots.get(toAddress(name.kind, name.id));
   const base = slot?.incarnation ?? 1;
   const step = chance(world, 0.08) ? pick(world, [-1, 1]) : 0;
-  // A dead listing is followed by a later one, half of the time.
+  // Half of the time a later listing follows a deleted one.
   const reborn = slot && !slot.state && chance(world, 0.5) ? 1 : 0;
   return createEntityRef(name.kind, name.id, Math.max(1, base + step + reborn));
 };
@@ -240,14 +240,14 @@ const anyWait = (world: World, nowMs: number): number => {
   return pick(world, [1, 1_000, 299_999, 300_001, hourMs, 5 * hourMs, 13 * hourMs]);
 };
 
-/** Where the shard stands, or as it once stood. */
+/** The shard's current position, or an earlier one. */
 const anyClear = (world: World): Operation => {
   const shard = pick(world, usedShards);
   const { generation = 0, version = 0 } = world.model.shards[shard] ?? {};
   return { verb: 'clear', places: [{ shard, generation, version: version - pick(world, [0, 1]) }] };
 };
 
-/** The operations of one seed. `next` must be asked after the last one was applied to the model. */
+/** The operations of one seed. Call `next` only after the last operation was applied to the model. */
 export const generate = (seed: number, model: HotModel): Generator => {
   const world: World = { model, random: createRandom(seed).next, sent: new Map(), cast: [], itags: 0 };
   let first = true;

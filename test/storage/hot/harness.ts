@@ -1,16 +1,16 @@
 /**
  * What an adapter's test file gives to the conformance suite: how to open a fresh store, and how long to run.
  *
- * Types only. Implemented by each adapter's test file; used by conformance.ts and examples.ts. A store that
- * was opened belongs to who asked for it, until `dispose`.
+ * Types only. Implemented by each adapter's test file; used by conformance.ts and examples.ts. The caller
+ * owns the store that it opened, until `dispose`.
  */
 import type { HotStore } from '../../../engine/ports.ts';
 
 export interface OpenedStore {
   store: HotStore;
-  /** Closes and opens again on the same data; the stores that cannot leave it out. */
+  /** Closes the store and opens it again on the same data; absent if the store cannot do that. */
   reopen?: () => Promise<HotStore>;
-  /** Closes and removes everything. */
+  /** Closes the store and removes its data. */
   dispose(): Promise<void>;
 }
 export interface Harness {

@@ -2,8 +2,8 @@
  * A process that commits to an embedded hot store until it is killed or has no room, for `lmdb.test.ts`.
  *
  * Usage: `lmdb-child.ts <mode> <folder>`. `clicks` commits one batch to each of four shards per round and
- * writes the round's number once it is acknowledged. `fill` commits ever new listings until a commit is
- * rejected, tries the same sequence number once more with less, and writes what it met as one line of JSON.
+ * writes the round's number once it is acknowledged. `fill` commits new listings until a commit is
+ * rejected, tries the same sequence number again with less, and writes the results as one line of JSON.
  */
 import { writeSync } from 'node:fs';
 import type { Item } from '../../../engine/entity/items.ts';

@@ -72,7 +72,7 @@ const rejection = async (call: Promise<unknown>): Promise<StorageError> => {
   return failure as StorageError;
 };
 
-test('a folder of another format is refused in plain words', () =>
+test('a folder of another format is refused with a clear message', () =>
   inFolder(async (path) => {
     const tables = await openTables(path, 2 ** 20);
     await tables.meta.put('format', 99);
@@ -81,7 +81,7 @@ test('a folder of another format is refused in plain words', () =>
     assert.match((await rejection(openLmdbStore({ path, clock }))).message, /holds format 99/);
   }));
 
-test('a closed store refuses every call, and closes twice', () =>
+test('a closed store refuses every call, and can be closed twice', () =>
   inFolder(async (path) => {
     const store = await openPublished(path);
     await store.close();
@@ -91,7 +91,7 @@ test('a closed store refuses every call, and closes twice', () =>
     assert.is((await rejection(store.load([]))).reason, 'closed');
   }));
 
-test('calls that write take turns, however many come at once', () =>
+test('concurrent writing calls run one at a time', () =>
   inFolder(async (path) => {
     const store = await openPublished(path);
     const first = send(store, 1, initOf(bot), ...clicks(3));
@@ -197,7 +197,7 @@ test('a full store refuses with nothing done, and counts again once there is roo
 
 const child = join(import.meta.dirname, 'lmdb-child.ts');
 
-test('a disk that takes no more leaves no half batch, and the number may be used again', () =>
+test('a full disk leaves no half batch, and the sequence number may be used again', () =>
   inFolder(async (path) => {
     // The limit on the size of a file stands for the disk; node ignores its signal, so the write fails.
     const script = 'ulimit -f 4096; exec "$0" "$1" fill "$2"';
@@ -233,7 +233,7 @@ const killAfter = async (path: string, acknowledgements: number): Promise<number
 };
 
 for (const acknowledgements of [1, 7, 40, 90]) {
-  test(`killed after ${acknowledgements} acknowledged commits, all of them are there and none is half`, () =>
+  test(`killed after ${acknowledgements} acknowledged commits, all of them survive and none is partial`, () =>
     inFolder(async (path) => {
       const acknowledged = await killAfter(path, acknowledgements);
 

@@ -1,6 +1,6 @@
 /**
- * Examples of the conformance suite about stores that were emptied, or are older than SQL: what makes rows of
- * votes, totals and waits agree afterwards.
+ * Examples of the conformance suite about stores that were emptied, or are older than SQL: rows of
+ * votes, totals and waits must agree afterwards.
  */
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';

@@ -17,7 +17,7 @@ import { conformance, type OpenedStore } from './conformance.ts';
 let cluster: RedisCluster | undefined;
 let worlds = 0;
 
-/** A Cluster has a lane per shard; the suite sends all shards at once, so they are sent side by side. */
+/** On a Cluster one call serves one shard; the suite's calls for all shards are sent concurrently. */
 const overLanes = (store: HotStore): HotStore => ({
   ...store,
   async commit(batches: readonly Batch[], rules: CommitRules) {
@@ -45,7 +45,7 @@ const test = conformance('redis cluster', { open, sequences: 40, operationsPerSe
 interface World {
   readonly cluster: RedisCluster;
   readonly store: HotStore;
-  /** The slot of a shard's keys, and the name of the one that holds its entities. */
+  /** The slot of a shard's keys, and the name of the key with its entities. */
   slotOf(shard: Shard): Promise<{ readonly slot: number; readonly entities: string }>;
 }
 
@@ -121,7 +121,7 @@ test('a shard is not answered with half of its keys while its slot moves', () =>
     assert.equal(await clicksOf(store, [bot]), [[10, 10]]);
   }));
 
-test('a commit waits while two nodes name each other as the owner of its slot', () =>
+test('a commit waits while two servers name each other as the owner of its slot', () =>
   inWorld(async ({ cluster: nodes, store, slotOf }) => {
     const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
     const load = createLoad(store, [bot], 5);
@@ -142,7 +142,7 @@ test('a commit waits while two nodes name each other as the owner of its slot', 
     assert.ok(refusals <= refusalsMax, `${refusals} refusals: each comes after more than a second`);
   }));
 
-test('a primary that a slot moves to dies with a call under way: that call alone is unknown', () =>
+test('the target of a slot move dies during a call: only the outcome of that call is unknown', () =>
   inWorld(async ({ cluster: nodes, store, slotOf }) => {
     const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
     const load = createLoad(store, [bot], 5);
@@ -164,7 +164,7 @@ test('a primary that a slot moves to dies with a call under way: that call alone
     assert.ok([...load.met.keys()].includes('unknown unreachable'), [...load.met.keys()].join());
   }));
 
-test('after a primary is killed its replica is used, and commits go on', () =>
+test('after a primary is killed, commits continue on its replica', () =>
   inWorld(async ({ cluster: nodes, store }) => {
     const bots = botsIn(12);
     const load = createLoad(store, bots, 5);

@@ -1,6 +1,6 @@
 /**
  * The Redis hot store when its server fails: killed, stopped, emptied, full, read-only, without its library.
- * A real server of the test's own; every test says what is promised then.
+ * Runs a private real server; every test states what is guaranteed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -42,7 +42,7 @@ interface World {
 
 let server: RedisServer | undefined;
 
-/** An emptied server that syncs every write, a published store on it, and a connection to do harm with. */
+/** An emptied server that syncs every write, a published store on it, and a connection to cause faults. */
 const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
   server ??= await startRedis();
   const redis = new Redis(server.url);
@@ -59,7 +59,7 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
 };
 
 for (const rounds of [1, 25, 60]) {
-  test(`killed -9 after ${rounds} rounds: what was acknowledged is there, and every click counts once`, () =>
+  test(`killed -9 after ${rounds} rounds: acknowledged changes survive, and every click counts once`, () =>
     inWorld(async ({ server: victim, store }) => {
       const load = createLoad(store, bots);
       for (let round = 0; round < rounds; round++) await load.round();
@@ -74,7 +74,7 @@ for (const rounds of [1, 25, 60]) {
     }));
 }
 
-test('a library flushed in the middle is loaded again, and nobody notices', () =>
+test('a library flushed in the middle is loaded again, and calls succeed', () =>
   inWorld(async ({ store, redis }) => {
     const load = createLoad(store, bots);
     for (let round = 0; round < 20; round++) {
@@ -90,7 +90,7 @@ test('a library flushed in the middle is loaded again, and nobody notices', () =
     assert.is(load.met.size, 0);
   }));
 
-test('an emptied store counts nothing and says uninitialised', () =>
+test('an emptied store counts nothing and reports uninitialised', () =>
   inWorld(async ({ store, redis }) => {
     await store.commit(clicks(1), rules);
     await redis.flushall();
@@ -161,7 +161,7 @@ test('a server busy with a script refuses; afterwards the number may be used aga
     assert.is((await store.commit(clicks(1), rules))[0]?.outcome, 'applied');
   }));
 
-test('a server that asks for a password refuses definitely', () =>
+test('a server that requires a password is a definite refusal', () =>
   inWorld(async ({ server: { url }, redis }) => {
     await redis.config('SET', 'requirepass', 'secret');
     const failure = await rejection(openRedisStore({ urls: [url] }));
@@ -188,7 +188,7 @@ test('a silent server leaves the outcome unknown, and the resent batch counts on
     await store.close();
   }));
 
-test('a foreign value under a key of ours is not taken for a refusal', () =>
+test('a foreign value under one of our keys is not treated as a refusal', () =>
   inWorld(async ({ store, redis }) => {
     await redis.set(`{s${bot.shard}}:d`, 'foreign');
     const failure = await rejection(store.commit(clicks(1), rules));
@@ -197,7 +197,7 @@ test('a foreign value under a key of ours is not taken for a refusal', () =>
     assert.match(failure.message, /HALFWRITTEN/);
   }));
 
-test('libraries live side by side; those nobody names are dropped', () =>
+test('library versions coexist; unused ones are dropped', () =>
   inWorld(async ({ redis, store }) => {
     const { version, code } = readLibrary();
     const old = '0123456789ab';
@@ -209,7 +209,7 @@ test('libraries live side by side; those nobody names are dropped', () =>
     assert.is((await store.commit(clicks(1), rules))[0]?.outcome, 'applied');
   }));
 
-test('a weaker sync than always is said in words', async () => {
+test('an appendfsync weaker than always causes a warning', async () => {
   const weak = await startRedis({ settings: ['appendfsync everysec'] });
   try {
     const store = await openRedisStore({ urls: [weak.url] });
@@ -220,7 +220,7 @@ test('a weaker sync than always is said in words', async () => {
   }
 });
 
-test('an address where nobody listens is said at once', async () => {
+test('an address without a listener is reported at once', async () => {
   const failure = await rejection(openRedisStore({ urls: ['redis://127.0.0.1:1'] }));
 
   assert.is(failure.reason, 'unreachable');

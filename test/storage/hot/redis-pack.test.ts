@@ -1,5 +1,5 @@
 /**
- * What is written and read in place is MessagePack, as another library writes and reads it.
+ * The in-place packer and reader speak MessagePack, compatible with another library.
  */
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
@@ -38,7 +38,7 @@ const take = (cursor: ReturnType<typeof createCursor>, like: unknown): unknown =
   return typeof like === 'string' ? takeText(cursor) : takeFlag(cursor);
 };
 
-test('what is packed is read as it was', () => {
+test('packed values are read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(plain, { maxLength: 40 }), (values) => {
       assert.equal(judge.unpack(packValue(values)), values.map(unsigned));
@@ -46,7 +46,7 @@ test('what is packed is read as it was', () => {
   );
 });
 
-/** A zero is packed without its sign. */
+/** Negative zero is packed as zero. */
 const unsigned = (value: Value): Value => (value === 0 ? 0 : value);
 
 test('text of any characters and length is packed', () => {
@@ -59,7 +59,7 @@ test('text of any characters and length is packed', () => {
   );
 });
 
-test('a call that grows past the buffer is whole', () => {
+test('a call larger than the buffer is packed completely', () => {
   const packer = new Packer();
   const text = 'x'.repeat(200_000);
   packer.text(text);
@@ -69,7 +69,7 @@ test('a call that grows past the buffer is whole', () => {
   assert.is(packer.finish().length, 0);
 });
 
-test('what others packed is read, or stepped over, value by value', () => {
+test('values packed by another library are read or skipped one by one', () => {
   fc.assert(
     fc.property(fc.array(plain, { maxLength: 40 }), fc.nat(39), (values, count) => {
       const bytes = Buffer.from(judge.pack(values));
@@ -87,7 +87,7 @@ test('what others packed is read, or stepped over, value by value', () => {
   );
 });
 
-test('a reply that is cut short is refused, not read past its end', () => {
+test('a truncated reply is refused, not read past its end', () => {
   fc.assert(
     fc.property(plain, (value) => {
       const bytes = Buffer.from(judge.pack(value));
@@ -100,7 +100,7 @@ test('a reply that is cut short is refused, not read past its end', () => {
   );
 });
 
-test('a state left packed is the state it was, and only that of the listing asked for', () => {
+test('a lazily unpacked state equals the original, and is only that of the requested listing', () => {
   const facts = { ...emptyFacts, revision: 3, listed: true, premiumUntilMs: 1_767_700_800_000 };
   const totals = {
     ...emptyTotals,

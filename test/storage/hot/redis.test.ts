@@ -1,6 +1,6 @@
 /**
- * The Redis hot store on one server: the conformance suite, and what only Redis has to show.
- * A real server of the test's own.
+ * The Redis hot store on one server: the conformance suite, and cases that only Redis has.
+ * Runs a private real server.
  * Time limit: 240 s.
  */
 import { Redis } from 'ioredis';
@@ -19,7 +19,7 @@ import { rules, startMs } from './generate.ts';
 let server: RedisServer | undefined;
 let worlds = 0;
 
-/** Every store lives under a prefix of its own. */
+/** Every store has its own key prefix. */
 const open = async (clock: () => number): Promise<OpenedStore> => {
   server ??= await startRedis({ settings: ['appendfsync no'] });
   const options = { urls: [server.url], prefix: `w${++worlds}:`, clock };
@@ -76,7 +76,7 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
   await opened.dispose();
 });
 
-test('rows of earlier libraries, and rows with long texts, are read and changed like any other', async () => {
+test('records of earlier libraries, and ones with long texts, are read and changed like others', async () => {
   const opened = await open(() => startMs);
   const bot = createEntityRef('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');

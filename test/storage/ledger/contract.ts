@@ -1,8 +1,8 @@
 /**
- * What every ledger promises, as claims that run against SQL and against the model alike.
+ * The contract of the ledger, as claims that run against SQL and against the model.
  *
- * Each claim lists entities of its own, so that all share one database. Called by ledger.test.ts and by the
- * model's test.
+ * Each claim lists its own entities, so that all claims share one database. Called by ledger.test.ts and by
+ * the model's test.
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
@@ -26,7 +26,7 @@ const reasonOf = async (task: Promise<unknown>): Promise<string> => {
 };
 
 const claimTotals = (claims: Claims, open: () => World): void => {
-  claims('find gives listings in the order asked for, and null for what is not listed', async () => {
+  claims('find returns listings in the requested order, and null for unlisted entities', async () => {
     const world = open();
     const ref = await world.list('found');
     const found = await world.ledger.find([
@@ -60,7 +60,7 @@ const claimTotals = (claims: Claims, open: () => World): void => {
     assert.is(await clicksOf(world, 'guarded'), 7);
   });
 
-  claims('unsigned 64-bit numbers come back to the digit', async () => {
+  claims('unsigned 64-bit numbers are returned exactly', async () => {
     const world = open();
     const ref = await world.list('digits');
     const numbers = {
@@ -100,7 +100,7 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
     );
   });
 
-  claims('generations never fall, and the next is greater than all given out and flushed', async () => {
+  claims('generations never decrease, and the next is greater than all issued and flushed ones', async () => {
     const world = open();
     const ref = await world.list('generation');
     const [one, two] = [toShard((ref.shard + 1) % 128), toShard((ref.shard + 2) % 128)];
@@ -117,7 +117,7 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
 };
 
 const claimVotes = (claims: Claims, open: () => World): void => {
-  claims('rounds may be repeated and come in any order', async () => {
+  claims('rounds may be repeated and may arrive in any order', async () => {
     const world = open();
     const ref = await world.list('rounds');
     const round = (version: number, number: number) => ({
@@ -135,7 +135,7 @@ const claimVotes = (claims: Claims, open: () => World): void => {
     assert.equal(mine.sort(), [itagOf(101), itagOf(102), itagOf(103)]);
   });
 
-  claims('one poisoned row rejects the whole round as `row`, and can be buried', async () => {
+  claims('one invalid row rejects the whole round as `row`, and can become a dead letter', async () => {
     const world = open();
     const ref = await world.list('poison');
     const sick = vote(ref, 202, { user: 'nul\0' });
@@ -155,7 +155,7 @@ const claimVotes = (claims: Claims, open: () => World): void => {
 };
 
 const claimVoids = (claims: Claims, open: () => World): void => {
-  claims('voiding a vote takes it from the totals once, and lets its voter go', async () => {
+  claims('voiding a vote subtracts it from the totals once and releases its voter', async () => {
     const world = open();
     const ref = await world.list('voided');
     await world.ledger.flush({ entities: [], votes: [vote(ref, 301), vote(ref, 302, { upvote: false })] });
@@ -181,7 +181,7 @@ const claimVoids = (claims: Claims, open: () => World): void => {
     ]);
   });
 
-  claims('one void vote of a double vote does not let its voter go, both do', async () => {
+  claims('voiding one vote of a double vote does not release its voter; voiding both does', async () => {
     const world = open();
     const ref = await world.list('double');
     const pair = [vote(ref, 311), vote(ref, 312, { user: 'user311', voteNumber: 1 })];
@@ -198,7 +198,7 @@ const claimVoids = (claims: Claims, open: () => World): void => {
 };
 
 const claimResets = (claims: Claims, open: () => World): void => {
-  claims('a reset voids what is older, once, and late votes from before it are taken out again', async () => {
+  claims('a reset voids older votes once, and late votes from before it are subtracted again', async () => {
     const world = open();
     const ref = await world.list('reset');
     const atMs = Date.UTC(2026, 10, 21);
@@ -253,7 +253,7 @@ const claimSettling = (claims: Claims, open: () => World): void => {
     );
   });
 
-  claims('votes of a deleted listing are void, those still to come too', async () => {
+  claims('votes of a deleted listing are void, also those that arrive later', async () => {
     const world = open();
     const ref = await world.list('dead');
     await world.ledger.flush({ entities: [], votes: [vote(ref, 601)] });
@@ -269,9 +269,9 @@ const claimSettling = (claims: Claims, open: () => World): void => {
   });
 };
 
-/** What a hot store that lost something relies on. */
+/** Guarantees that a hot store relies on after a loss. */
 const claimLosses = (claims: Claims, open: () => World): void => {
-  claims('what belongs to a generation that is over brings neither totals nor votes', async () => {
+  claims('flushes of an old generation write neither totals nor votes', async () => {
     const world = open();
     const ref = await world.list('overtaken');
     const round = (generation: number) =>
@@ -285,7 +285,7 @@ const claimLosses = (claims: Claims, open: () => World): void => {
     assert.is((await world.votes())[cast.itag], '');
   });
 
-  claims('it is known how far a shard was flushed', async () => {
+  claims('the flushed position of a shard is recorded', async () => {
     const world = open();
     const [one, other] = [await world.list('place-1'), await world.list('place-2')];
     const generation = await world.ledger.takeGeneration([one.shard, other.shard], 0);
@@ -301,7 +301,7 @@ const claimLosses = (claims: Claims, open: () => World): void => {
 };
 
 const claimVoters = (claims: Claims, open: () => World): void => {
-  claims('those whose votes hold them back are told, oldest first, in pages', async () => {
+  claims('voters who must wait are listed, oldest first, in pages', async () => {
     const world = open();
     const ref = await world.list('voters');
     const users = ['u3', 'u1', 'u2', 'u4', 'u5'];
@@ -336,7 +336,7 @@ const claimVoters = (claims: Claims, open: () => World): void => {
   });
 };
 
-/** Registers every claim with `claims`, to be checked on the world that `open` gives. */
+/** Registers every claim with `claims`, to be checked on the world that `open` returns. */
 export const claimLedger = (claims: Claims, open: () => World): void => {
   const parts = [
     claimTotals,

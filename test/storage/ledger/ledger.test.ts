@@ -8,7 +8,7 @@ import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
-import { claimLineages } from './lineages.ts';
+import { claimLineages } from './timelines.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
 const test = suite('ledger');
@@ -26,7 +26,7 @@ const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> 
   return rows.map(({ name }) => name);
 };
 
-test('votes lie in the partition of their month, made in advance', async () => {
+test('votes are in the partition of their month, which is created in advance', async () => {
   const ref = await world.list('months');
   await world.ledger.flush({
     entities: [],
@@ -52,7 +52,7 @@ test('a partition takes over the votes that fell into the default one', async ()
   assert.equal(await tablesOf([711, 712]), ['votes_2032_06', 'votes_2032_06']);
 });
 
-test('votes of impossible years are kept without a table of their own', async () => {
+test('votes of impossible years are stored without their own table', async () => {
   const ref = await world.list('years');
   const votes = [vote(ref, 721, { atMs: 0 }), vote(ref, 722, { atMs: Date.UTC(2999, 0) })];
   await world.ledger.flush({ entities: [], votes });
@@ -60,7 +60,7 @@ test('votes of impossible years are kept without a table of their own', async ()
   assert.equal(await tablesOf([721, 722]), ['votes_default', 'votes_default']);
 });
 
-test('the time of a vote is kept to the millisecond', async () => {
+test('the time of a vote is stored to the millisecond', async () => {
   const ref = await world.list('time');
   const atMs = Date.UTC(2026, 10, 20, 23, 59, 59, 999);
   await world.ledger.flush({ entities: [], votes: [vote(ref, 731, { atMs })] });
@@ -71,7 +71,7 @@ test('the time of a vote is kept to the millisecond', async () => {
   assert.is(row?.text, '2026-11-20 23:59:59.999+00');
 });
 
-test('a voter may have any name that SQL can keep', async () => {
+test('a voter may have any name that SQL can store', async () => {
   const ref = await world.list('names');
   const names = ['"', '\\', 'a,b', '{}', 'NULL', '', 'é\u{1f600}'];
   const votes = names.map((user, index) => ({ ...vote(ref, 851 + index), user }));
@@ -86,7 +86,7 @@ test('a voter may have any name that SQL can keep', async () => {
   );
 });
 
-test('rows are written in one order, whatever that of the round, so nodes cannot deadlock', async () => {
+test('rows are written in a fixed order, whatever that of the round, so nodes cannot deadlock', async () => {
   const refs: EntityRef[] = [];
   for (let index = 0; index < 12; index++) refs.push(await world.list(`order-${index}`));
   const mixed = refs.map((_, index) => refs[(index * 5 + 7) % refs.length] as EntityRef);
@@ -95,7 +95,7 @@ test('rows are written in one order, whatever that of the round, so nodes cannot
     create function pg_temp.note() returns trigger language plpgsql as
     'begin insert into pg_temp.written (incarnation) values (new.incarnation); return new; end'`;
   await world.sql`create trigger note before update on totals for each row execute function pg_temp.note()`;
-  // The plan for a large table: one look per row of the round, in its order.
+  // The plan for a large table: one index look-up per row of the round, in its order.
   const joins = ['enable_hashjoin', 'enable_mergejoin', 'enable_seqscan'];
   for (const join of joins) await world.sql.unsafe(`set ${join} = off`);
 
@@ -120,7 +120,7 @@ test('rows are written in one order, whatever that of the round, so nodes cannot
   );
 });
 
-test('a dead letter keeps the row, cleaned of what JSON columns refuse', async () => {
+test('a dead letter contains the row without characters that JSON columns refuse', async () => {
   const ref = await world.list('letter');
   await world.ledger.writeDeadLetter({ vote: vote(ref, 741, { user: 'a\0b\ud800' }), reason: 'NUL\0' });
 
@@ -130,7 +130,7 @@ test('a dead letter keeps the row, cleaned of what JSON columns refuse', async (
   assert.is(letter?.reason, 'NUL\ufffd');
 });
 
-test('sequences are dense per listing when decisions come at once', async () => {
+test('sequences have no gaps per listing under concurrent decisions', async () => {
   const ref = await world.list('dense');
   await Promise.all(
     Array.from({ length: 20 }, () =>
@@ -145,7 +145,7 @@ test('sequences are dense per listing when decisions come at once', async () => 
   );
 });
 
-test('an adjustment with many marks becomes several: holds first, counts last', async () => {
+test('an adjustment with many vote records is split: pins first, counts last', async () => {
   const marks = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({ user: `${name}${index}`, atMs: index }));
   const max = limits.adjustmentVotersMax;
@@ -166,7 +166,7 @@ test('an adjustment with many marks becomes several: holds first, counts last', 
   assert.equal(splitChange({ upvotes: -1 }, max), [{ hold: [], release: [], upvotes: -1 }]);
 });
 
-test('a reset of all spares immutable votes, and they hold their voters still', async () => {
+test('a full reset spares immutable votes, and their voters still wait', async () => {
   const ref = await world.list('immutable');
   const other = await world.list('untouched');
   const atMs = Date.UTC(2026, 10, 21);

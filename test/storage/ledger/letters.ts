@@ -1,5 +1,5 @@
 /**
- * What is promised of dead letters, as claims for both kinds of SQL: bounded by what there is to refuse.
+ * Claims about dead letters for both kinds of SQL: their number is bounded by the refused listings.
  *
  * Called by ledger.test.ts and by the tests on a Postgres server.
  */
@@ -10,7 +10,7 @@ import { dirty, type RealWorld, vote } from './world.ts';
 type Claims = (title: string, claim: () => Promise<void>) => void;
 
 export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
-  claims('a listing refused again and again has one letter: the newest content, how often', async () => {
+  claims('a repeatedly refused listing has one letter, with the newest content and a count', async () => {
     const { ledger, sql, list } = open();
     await sql`delete from dead_letters`;
     const [sick, other] = [await list('sick'), await list('sick-too')];
@@ -37,7 +37,7 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     assert.ok(newest_at >= created_at);
   });
 
-  claims('what a version before left per refusal stays beside them', async () => {
+  claims('letters that an earlier release wrote per refusal stay beside them', async () => {
     const { ledger, sql, list } = open();
     await sql`delete from dead_letters`;
     const ref = await list('sick-long');

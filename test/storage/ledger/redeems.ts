@@ -1,6 +1,6 @@
 /**
- * What redeeming promises whoever else decides about the same votes, as claims that run on the embedded store
- * and, through several pools at once, on a Postgres server.
+ * Claims about redeeming under concurrent decisions about the same votes. They run on the embedded store and,
+ * through several pools at once, on a Postgres server.
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
@@ -16,7 +16,7 @@ type Claims = (title: string, claim: () => Promise<void>) => void;
 
 let bots = 0;
 
-/** Opens what all claims need. */
+/** Opens the world that all claims share. */
 export const prepareRedeems = async (sql: Sql): Promise<void> => {
   await addUser(sql, 'robin');
   for (const [position, votes, cents] of [
@@ -34,7 +34,7 @@ const newBot = async (sql: Sql, upvotes: number, downvotes = 0): Promise<EntityR
   return ref;
 };
 
-/** As a client does: what a lock held up was not applied, and is tried again. */
+/** Retries like a client: a call that timed out on a lock was not applied. */
 const redeem = async (sql: Sql, ref: EntityRef, votes: number): Promise<RedeemOutcome> => {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -77,7 +77,7 @@ const countOf = (outcomes: readonly RedeemOutcome[], kind: RedeemOutcome['kind']
 
 type PoolOf = (index: number) => Sql;
 
-/** `pools` are the connections of as many nodes. */
+/** Each of the `pools` stands for one node. */
 export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void => {
   const poolOf = (index: number): Sql => pools()[index % pools().length] as Sql;
   claimVotes(claims, poolOf);
@@ -85,7 +85,7 @@ export const claimRedeems = (claims: Claims, pools: () => readonly Sql[]): void 
   claimWorth(claims, poolOf);
 };
 
-/** Against other decisions about the same votes. */
+/** Redeeming while other decisions concern the same votes. */
 const claimVotes = (claims: Claims, poolOf: PoolOf): void => {
   claims('of 50 redeems of 100 of 1,000 votes at once, ten are accepted (I6)', async () => {
     const ref = await newBot(poolOf(0), 1_000);
@@ -120,7 +120,7 @@ const claimVotes = (claims: Claims, poolOf: PoolOf): void => {
   });
 };
 
-/** Against what ends a listing, or all its votes. */
+/** Redeeming while a listing, or all its votes, end. */
 const claimListings = (claims: Claims, poolOf: PoolOf): void => {
   claims(
     'a listing that is deleted meanwhile is unknown, and nothing is redeemed of it afterwards',
@@ -139,7 +139,7 @@ const claimListings = (claims: Claims, poolOf: PoolOf): void => {
     },
   );
 
-  claims('a monthly reset voids what is not redeemed yet, and slabs begin anew after it', async () => {
+  claims('a monthly reset voids unredeemed votes, and tier slices start again after it', async () => {
     const ref = await newBot(poolOf(0), 200);
     const reset = { scope: ref.incarnation, atMs: Date.now() - 1_000, reason: 'monthly_reset' } as const;
     const [outcomes] = await Promise.all([
@@ -189,7 +189,7 @@ const claimWorth = (claims: Claims, poolOf: PoolOf): void => {
     },
   );
 
-  claims('a later listing of the same id has nothing of what an earlier one redeemed', async () => {
+  claims('a later listing of the same id does not inherit redeemed votes', async () => {
     const sql = poolOf(0);
     const ref = await newBot(sql, 120);
     await redeem(sql, ref, 110);
@@ -202,7 +202,7 @@ const claimWorth = (claims: Claims, poolOf: PoolOf): void => {
     assert.is(outcome.kind === 'redeemed' && outcome.credits, 100n, 'its slabs begin at the first');
   });
 
-  claims('thousands of votes are one adjustment', async () => {
+  claims('thousands of votes become one adjustment', async () => {
     const ref = await newBot(poolOf(0), 5_000);
     assert.is((await redeem(poolOf(0), ref, 4_000)).kind, 'redeemed');
     const rows = await poolOf(0)`select from adjustments where incarnation = ${ref.incarnation}`;

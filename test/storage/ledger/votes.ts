@@ -1,12 +1,12 @@
 /**
- * Votes of the past, written as rows at once, for tests that need many.
+ * Inserts many past votes as rows in one statement, for tests that need them.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 
 /**
- * Upvotes, then downvotes, each of its own voter, one second apart, the newest a day ago. Only rows: what
- * totals say is the caller's.
+ * Upvotes, then downvotes, each of its own voter, one second apart, the newest a day ago. Writes
+ * rows only; the caller sets the totals.
  */
 export const addCountedVotes = async (
   sql: Sql,

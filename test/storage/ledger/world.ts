@@ -87,7 +87,7 @@ export const worldOn = (sql: Sql, close: () => Promise<void>): RealWorld => {
   };
 };
 
-/** Poisoned, in the model as in SQL: NUL in the voter's name, clicks beyond 2^63. */
+/** Invalid in the model and in SQL: NUL in the voter's name, clicks beyond 2^63. */
 const isPoisoned = ({ entity, vote }: { entity?: DirtyEntity; vote?: OutboxVote }): boolean =>
   Boolean(vote?.user.includes('\0')) || (entity?.state.clicks ?? 0) > 2 ** 63;
 

@@ -1,5 +1,5 @@
 /**
- * The catalogue of a fleet: an edit and a lost membership on one node are felt on the other.
+ * The catalogue of a fleet: an edit or a lost membership on one node takes effect on the other.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
@@ -65,7 +65,7 @@ test('what was cached while messages may have been missed is read again', async 
   assert.is.not(await other.bots.find('bot1'), before);
 });
 
-test('tokens a member made for the team die on every node when he is removed', async () => {
+test('tokens that a member minted for the team end on every node when the member is removed', async () => {
   const team = { kind: 'team', id: 'team1' } as const;
   const token = formatToken(team, randomBytes(32));
   const tokenHash = createHash('sha256').update(token).digest();
@@ -88,7 +88,7 @@ test('tokens a member made for the team die on every node when he is removed', a
   await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
 });
 
-test('tokens of a bot die on every node when it is given away, and when it is deleted', async () => {
+test('tokens of a bot end on every node when it is transferred or deleted', async () => {
   const { sql } = directory;
   await addTeam(sql, 'team2');
   await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
@@ -127,7 +127,7 @@ const known = async (target: SessionTarget, permLimits: readonly string[]) => {
   return () => cache.find(token);
 };
 
-test('tokens a member made die on every node with the permissions they hold', async () => {
+test('tokens that a member minted end on every node when the member loses their permissions', async () => {
   const { sql } = directory;
   await addTeam(sql, 'team3');
   for (const user of ['robin', 'wren']) await addMember(sql, 'team3', { user, permissions: ['owner'] });
@@ -147,7 +147,7 @@ test('tokens a member made die on every node with the permissions they hold', as
   await until('the limited one is dead', async () => (await limited()) === null, 1_000);
 });
 
-test('a ban is felt on every node by the team tokens and the bots of the user', async () => {
+test('a ban affects the team tokens and the bots of the user on every node', async () => {
   const { sql } = directory;
   await addTeam(sql, 'team4');
   await addMember(sql, 'team4', { user: 'wren', permissions: ['owner'] });
@@ -168,7 +168,7 @@ test('a ban is felt on every node by the team tokens and the bots of the user', 
   await until("the team's bot is free", async () => (await ofTeamBot())?.banned === false, 1_000);
 });
 
-test('tokens of a server die on every node when it goes to another team', async () => {
+test('tokens of a server end on every node when it moves to another team', async () => {
   const { sql } = directory;
   for (const team of ['team5', 'team6']) await addTeam(sql, team);
   await addMember(sql, 'team5', { user: 'wren', permissions: ['owner'] });

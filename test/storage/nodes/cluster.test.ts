@@ -1,5 +1,5 @@
 /**
- * Sessions and signals on a Redis Cluster, where messages alone say that something is old.
+ * Sessions and signals on a Redis Cluster, where only messages invalidate caches.
  * Time limit: 240 s.
  */
 import { Redis } from 'ioredis';
@@ -54,7 +54,7 @@ test('sessions are mirrored on all primaries, and revokes reach the other node',
   }
 });
 
-test('heartbeats and rates work there', async () => {
+test('heartbeats and rate limits work on a Cluster', async () => {
   const facts = { library: 'v1', adminUrl: '' };
   const beats = createHeartbeats({ commands: one.signals.commands, name: 'n1', facts });
 
@@ -66,7 +66,7 @@ test('heartbeats and rates work there', async () => {
   assert.not((await createRates(one.signals.commands).take(policy, 'c')).allowed);
 });
 
-test('a node comes back after a primary was replaced', async () => {
+test('a node recovers after a primary was replaced', async () => {
   const minted = await known();
   await cluster.failOver(0);
   await until(
@@ -75,7 +75,7 @@ test('a node comes back after a primary was replaced', async () => {
       try {
         return one.signals.isConnected() && other.signals.isConnected() && (await one.revoke(minted));
       } catch {
-        // Not yet: the node still asks the one that was killed.
+        // Not yet: the node still uses the killed primary.
         return false;
       }
     },

@@ -1,5 +1,5 @@
 /**
- * What nodes share beside sessions: messages, who lives, whose work it is, and rate limits. On a real Redis.
+ * What nodes share besides sessions: messages, active nodes, job runs and rate limits. On a real Redis.
  */
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
@@ -50,7 +50,7 @@ test('a message reaches every node, also the one that sent it', async () => {
   for (const stop of end) stop();
 });
 
-test('what is not ours on the channel is passed over', async () => {
+test('foreign messages on the channel are ignored', async () => {
   const heard: NodeMessage[] = [];
   const stop = other.subscribe({ onMessage: (message) => heard.push(message) });
 
@@ -63,7 +63,7 @@ test('what is not ours on the channel is passed over', async () => {
   stop();
 });
 
-test('a loss is told once, and the plane comes back by itself', async () => {
+test('a lost connection is reported once, and restored automatically', async () => {
   let losses = 0;
   const stop = one.subscribe({ onDisconnect: () => losses++ });
 
@@ -77,7 +77,7 @@ test('a loss is told once, and the plane comes back by itself', async () => {
   stop();
 });
 
-test('the living know each other and the versions in use; who left or fell silent is gone', async () => {
+test('active nodes see each other and their versions; stopped or silent nodes are removed', async () => {
   const facts = { library: 'v1', adminUrl: 'http://a' };
   const first = createHeartbeats({ commands: one.commands, name: 'first', facts });
   const second = createHeartbeats({
@@ -122,7 +122,7 @@ test('a limit of the fleet decides as the limit of a node does', async () => {
   }
 });
 
-test('two nodes together let through what one would', async () => {
+test('two nodes together allow as much as one', async () => {
   const limiters = [one, other].map(({ commands }) => createLimiter(defaultLimits, createRates(commands)));
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => {
@@ -149,7 +149,7 @@ test('a slot becomes free again after its interval', async () => {
   await until('it is free', async () => (await rates.take(policy, 'c2')).allowed);
 });
 
-test('a clock that was set back holds a client up for one burst at most', async () => {
+test('a clock that was set back delays a client by one burst at most', async () => {
   const policy = { name: 'login', burst: 3, intervalMs: 60_000 };
   const hourAheadMicros = (Date.now() + 3_600_000) * 1_000;
   await one.commands.send('SET', ['rollcall:rate:login:back', hourAheadMicros]);
@@ -159,7 +159,7 @@ test('a clock that was set back holds a client up for one burst at most', async 
   assert.equal(answer, { allowed: false, aheadMs: policy.burst * policy.intervalMs });
 });
 
-test('with Redis away every node counts for itself', async () => {
+test('while Redis is unavailable every node limits by itself', async () => {
   const limiter = createLimiter(defaultLimits, createRates(one.commands));
   await redis.kill();
 

@@ -1,5 +1,5 @@
 /**
- * The fleet: silences become outages, living nodes are known, shared values are the same for all.
+ * The fleet: downtimes become outages, active nodes are listed, shared values are the same for all.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -29,7 +29,7 @@ test('the very first start records no outage', async () => {
   assert.equal(await membership.listNodes(1_000), ['one']);
 });
 
-test('a silence of the whole fleet longer than a check becomes an outage, once', async () => {
+test('a downtime of the whole fleet longer than a check becomes one outage', async () => {
   await seen('old', 7_200);
   await seen('one', 3_600);
   const membership = await openMembership(sql, { node: 'two', checkMs });
@@ -49,7 +49,7 @@ test('no outage while another node lives, or for a short stop', async () => {
   assert.equal(await membership.listDowntimes(), []);
 });
 
-test('only the newest outages are kept in sight, oldest first', async () => {
+test('only the newest outages are listed, oldest first', async () => {
   await sql`
     insert into outages (from_at, to_at)
     select at, at + interval '1 minute'
@@ -64,7 +64,7 @@ test('only the newest outages are kept in sight, oldest first', async () => {
   assert.ok((outages.at(-1)?.fromMs ?? 0) > Date.now() - 2 * 3_600_000);
 });
 
-test('a node that leaves is gone at once; the last one leaves its mark', async () => {
+test('a node that leaves is removed at once; the last one records when it left', async () => {
   const one = await openMembership(sql, { node: 'one', checkMs });
   const two = await openMembership(sql, { node: 'two', checkMs });
   await two.writeHeartbeat();
@@ -74,7 +74,7 @@ test('a node that leaves is gone at once; the last one leaves its mark', async (
   assert.equal(await two.listNodes(10_000), ['two']);
 });
 
-test('a shared value is made once, whoever asks first', async () => {
+test('a shared value is created once, by the first node that reads it', async () => {
   const secrets = await Promise.all(
     Array.from({ length: 8 }, () => getOrCreateSecret(sql, 'visitor_secret')),
   );

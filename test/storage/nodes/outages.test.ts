@@ -1,8 +1,8 @@
 /**
- * Sessions while SQL does not answer: copies in Redis go on being good, and what was revoked does not.
+ * Sessions while SQL does not answer: copies in Redis stay valid, and revoked tokens do not.
  *
- * One node believes nothing by itself and no copy for any time without asking SQL, so every look shows what
- * it makes of SQL's silence. On a real Redis and a real SQL.
+ * One node caches nothing and trusts no copy without confirmation by SQL, so every look-up shows how it
+ * handles the outage of SQL. On a real Redis and a real SQL.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,7 +12,7 @@ import { type Minted, type Node, openPair, type Pair, until } from './world.ts';
 const test = suite('sessions without SQL');
 let admin: Pair['admin'];
 let one: Node;
-/** Asks SQL about every copy. */
+/** Confirms every copy in SQL. */
 let other: Node;
 let close: Pair['close'];
 const faults = { sqlAway: false, deleteFails: false };
@@ -35,7 +35,7 @@ test.after(() => close());
 
 const keyOf = ({ hash }: Minted): string => `rollcall:session:${hash}`;
 
-/** A copy stands in Redis, and both nodes have read it. */
+/** Puts a copy in Redis that both nodes have read. */
 const known = async (): Promise<{ readonly minted: Minted; readonly copy: string }> => {
   const minted = await one.mint();
   let copy = '';
@@ -75,7 +75,7 @@ const failure = async (work: Promise<unknown>): Promise<StorageError> => {
   return error as StorageError;
 };
 
-test('a copy lasts an hour, and SQL confirms it and makes it new', async () => {
+test('a copy lasts an hour, and a confirmation by SQL renews it', async () => {
   const { minted, copy } = await known();
   await admin.pexpire(keyOf(minted), 100_000);
   const asked = other.asked();
@@ -90,7 +90,7 @@ test('a copy lasts an hour, and SQL confirms it and makes it new', async () => {
   assert.ok((await admin.pttl(keyOf(minted))) <= 3_600_000);
 });
 
-test('while SQL does not answer an old copy is good, also after signals were lost', async () => {
+test('while SQL does not answer an old copy is valid, also after signals were lost', async () => {
   const { minted } = await known();
   const revoked = (await known()).minted;
   await one.revoke(revoked);
@@ -109,7 +109,7 @@ test('while SQL does not answer an old copy is good, also after signals were los
   await isDead(revoked);
 });
 
-test('while SQL does not answer a token revoked elsewhere dies', async () => {
+test('while SQL does not answer a token revoked elsewhere ends', async () => {
   const { minted } = await known();
   faults.sqlAway = true;
   await works(minted);
@@ -119,7 +119,7 @@ test('while SQL does not answer a token revoked elsewhere dies', async () => {
   await isDead(minted);
 });
 
-test('with SQL away and only the signals lost, Redis is asked each time', async () => {
+test('with SQL unavailable and only the signals lost, each look-up reads Redis', async () => {
   const { minted } = await known();
   const revoked = (await known()).minted;
   faults.sqlAway = true;
@@ -141,7 +141,7 @@ test('with SQL away and only the signals lost, Redis is asked each time', async 
   await isDead(revoked);
 });
 
-test('a copy that came back after a revoke is believed by nobody who heard of it', async () => {
+test('nodes that know of a revoke reject a copy that reappears after it', async () => {
   const { minted, copy } = await known();
   let heard = false;
   const stop = other.signals.subscribe({
@@ -171,7 +171,7 @@ test('a tombstone that Redis lost is written again once it is found', async () =
   await until('it is buried again', async () => (await admin.get(keyOf(minted))) === 'revoked');
 });
 
-test('a revoke that SQL did not take is said to be half done', async () => {
+test('a revoke that SQL refused is reported as half done', async () => {
   const { minted } = await known();
   faults.deleteFails = true;
 
@@ -183,7 +183,7 @@ test('a revoke that SQL did not take is said to be half done', async () => {
   assert.ok(await one.revoke(minted), 'it is asked for again');
 });
 
-test('a change that was made before Redis went is said to be half done', async () => {
+test('a change committed before Redis failed is reported as half done', async () => {
   const { minted } = await known();
   const cut = async () => {
     for (const proxy of one.proxies) proxy.silence();

@@ -1,5 +1,5 @@
 /**
- * Revokes against fills, step by step: each test stops one of them at the worst place and lets the other run.
+ * Revokes against fills, step by step: each test pauses one at the worst point while the other runs.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,9 +11,9 @@ let admin: Pair['admin'];
 let one: Node;
 let other: Node;
 let close: Pair['close'];
-/** Of the other node, after SQL has told it of a session. */
+/** Pauses the other node after it read a session from SQL. */
 const sqlRead = createGate();
-/** Of the first node, before SQL deletes one. */
+/** Pauses the first node before SQL deletes a session. */
 const sqlDelete = createGate();
 
 test.before(async () => {
@@ -41,7 +41,7 @@ const known = async (): Promise<Minted> => {
   return minted;
 };
 
-test('a token is dead before SQL knows of it', async () => {
+test('a revoked token is refused before SQL deletes it', async () => {
   const minted = await known();
   const reached = sqlDelete.hold();
   const revoking = one.revoke(minted);
@@ -87,7 +87,7 @@ test('a fill whose claim was swept away with the tombstone fills nothing', async
   assert.is(await one.find(minted), null);
 });
 
-test('what was filled between a lost tombstone and the delete is buried again', async () => {
+test('a copy filled between a lost tombstone and the delete gets a tombstone again', async () => {
   await trusted();
   const minted = await one.mint();
   const reached = sqlDelete.hold();
@@ -104,7 +104,7 @@ test('what was filled between a lost tombstone and the delete is buried again', 
   await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
 });
 
-test('a token minted while its bot is deleted, or its minter leaves, does not outlive that', async () => {
+test('a token minted while its bot is deleted or its minter leaves ends with that', async () => {
   for (const concerned of [{ target }, { mintedBy: 'robin' }]) {
     await trusted();
     let minted: Minted | undefined;
@@ -123,7 +123,7 @@ test('a token minted while its bot is deleted, or its minter leaves, does not ou
   }
 });
 
-test('a change that nobody tells of is noticed by whoever read the key', async () => {
+test('an unannounced change invalidates the caches of nodes that read the key', async () => {
   const minted = await known();
 
   await admin.set(`rollcall:session:${minted.hash}`, 'revoked');
@@ -131,7 +131,7 @@ test('a change that nobody tells of is noticed by whoever read the key', async (
   await until('the other node refuses it', async () => (await other.find(minted)) === null, 1_000);
 });
 
-test('what was kept before a silence is not believed after it', async () => {
+test('sessions cached before a connection loss are not trusted after it', async () => {
   const minted = await known();
   silence();
   await one.revoke(minted);
@@ -143,7 +143,7 @@ test('what was kept before a silence is not believed after it', async () => {
   assert.is(await other.find(minted), null);
 });
 
-test('what was found during a silence is not believed after it', async () => {
+test('sessions cached during a connection loss are not trusted after it', async () => {
   const minted = await known();
   let losses = 0;
   const stop = other.signals.subscribe({ onDisconnect: () => losses++ });

@@ -1,5 +1,5 @@
 /**
- * Sessions of several nodes on a real Redis: a revoke reaches everybody within a second and no fault undoes
+ * Sessions of several nodes on a real Redis: a revoke reaches every node within a second and no fault undoes
  * it (I17).
  * Time limit: 240 s.
  */
@@ -47,11 +47,11 @@ const known = async (): Promise<Minted> => {
   return minted;
 };
 
-/** Resolves when the other node refuses the token. A second is promised; a busy machine may take longer. */
+/** Resolves when the other node refuses the token. One second is promised; busy machines take longer. */
 const dies = (minted: Minted): Promise<void> =>
   until('the token is dead', async () => (await other.find(minted)) === null);
 
-test('a session minted on one node is found on the other without asking SQL, then kept', async () => {
+test('a session minted on one node is found on the other without SQL, then cached', async () => {
   const minted = await one.mint();
   const before = other.asked();
 
@@ -62,7 +62,7 @@ test('a session minted on one node is found on the other without asking SQL, the
   assert.not(other.cache.find(minted.token) instanceof Promise);
 });
 
-test('what Redis holds of a session is no secret', async () => {
+test('Redis stores no secret of a session', async () => {
   const minted = await one.mint();
 
   const text = (await admin.get(`rollcall:session:${minted.hash}`)) ?? '';
@@ -81,7 +81,7 @@ test('a revoke reaches the other node', async () => {
   }
 });
 
-test('a revoke is felt by a node whose connection was cut', async () => {
+test('a revoke takes effect on a node whose connection was cut', async () => {
   const minted = await known();
   for (const proxy of other.proxies) proxy.cut();
 
@@ -90,7 +90,7 @@ test('a revoke is felt by a node whose connection was cut', async () => {
   await dies(minted);
 });
 
-test('a revoke is felt by a node whose connection went silent', async () => {
+test('a revoke takes effect on a node whose connection became silent', async () => {
   const minted = await known();
   for (const proxy of other.proxies) proxy.silence();
 
@@ -100,7 +100,7 @@ test('a revoke is felt by a node whose connection went silent', async () => {
   for (const proxy of other.proxies) proxy.restore();
 });
 
-test('a node that lost its connection keeps nothing, asks SQL, and comes back by itself', async () => {
+test('a node that lost its connection drops its cache, reads SQL, and recovers by itself', async () => {
   const minted = await known();
   for (const proxy of other.proxies) proxy.silence();
   await until('it noticed', () => !other.signals.isConnected());
@@ -113,7 +113,7 @@ test('a node that lost its connection keeps nothing, asks SQL, and comes back by
   await known();
 });
 
-test('fills, revokes and an emptied Redis in any order leave a revoked token dead', async () => {
+test('fills, revokes and an emptied Redis in any order never restore a revoked token', async () => {
   const seed = Number(process.env.SEED ?? randomInt(1 << 30));
   let state = seed;
   const chance = (upTo: number): number => {
@@ -141,7 +141,7 @@ test('fills, revokes and an emptied Redis in any order leave a revoked token dea
   }
 });
 
-test('an emptied Redis forgets no session and revives none', async () => {
+test('an emptied Redis loses no session and restores no revoked one', async () => {
   const living = await known();
   const dead = await known();
   await one.revoke(dead);
@@ -153,7 +153,7 @@ test('an emptied Redis forgets no session and revives none', async () => {
   assert.is(await one.find(dead), null);
 });
 
-test('a ban is felt at once by tokens that are in use', async () => {
+test('a ban affects tokens in use at once', async () => {
   const user = { kind: 'user', id: 'robin' } as const;
   const minted = await known();
   let during: string | null = null;
@@ -168,7 +168,7 @@ test('a ban is felt at once by tokens that are in use', async () => {
   await one.sessions.changeSessions({ target: user }, async () => {});
 });
 
-test('with Redis away SQL answers and a revoke is refused; with both away it is an error', async () => {
+test('without Redis SQL answers and revokes are refused; without both it is an error', async () => {
   const minted = await known();
   await redis.kill();
   await until('it noticed', () => !other.signals.isConnected() && !one.signals.isConnected());

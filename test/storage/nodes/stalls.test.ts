@@ -1,6 +1,6 @@
 /**
- * A process that did not run for a while learns of it before it answers anybody: from the first request that
- * lay in its socket, or from its next beat. The event loop is really blocked, the Redis is real.
+ * A process that did not run for a while detects the stall before it answers: at the first request waiting in
+ * its socket, or at its next heartbeat. The tests block the real event loop and use a real Redis.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -24,12 +24,12 @@ test.after(async () => {
   await redis.dispose();
 });
 
-/** Nothing of this process runs. */
+/** Blocks the event loop. */
 const block = (milliseconds: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 };
 
-test('the first request after a stall tells of it before it goes on, and only the first', () => {
+test('the first request after a stall, and only it, reports the stall before it continues', () => {
   pubsub.runs(performance.now());
   stalls = 0;
   block(stallMs + 50);
@@ -39,7 +39,7 @@ test('the first request after a stall tells of it before it goes on, and only th
   assert.is(stalls, 1);
 });
 
-test('without requests the next beat tells', async () => {
+test('without requests the next heartbeat reports the stall', async () => {
   pubsub.runs(performance.now());
   stalls = 0;
   block(stallMs + 50);
@@ -47,7 +47,7 @@ test('without requests the next beat tells', async () => {
   assert.is(stalls, 1);
 });
 
-test('beats come more often than a stall lasts, so an idle node has none', () => {
+test('heartbeats are more frequent than the stall threshold, so an idle node reports none', () => {
   assert.ok(beatMs * 3 <= stallMs);
 });
 

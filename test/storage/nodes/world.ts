@@ -38,7 +38,7 @@ export interface Node {
   readonly sessions: MirroredSessions;
   readonly cache: SessionCache;
   readonly proxies: readonly CutProxy[];
-  /** How often SQL was asked for a token by this node. */
+  /** Look-ups of tokens in SQL by this node. */
   readonly asked: () => number;
   readonly find: (minted: Minted) => Promise<StoredSession | null>;
   /** Mints a session of the bot. */
@@ -72,11 +72,11 @@ export interface Hooks {
   readonly afterSql?: () => Promise<void>;
   /** Runs before SQL deletes a session, after everything a revoke does earlier. */
   readonly beforeDelete?: () => Promise<void>;
-  /** Stands for SQL being away. */
+  /** Simulates an outage of SQL. */
   readonly sqlFails?: () => boolean;
-  /** How long a copy in Redis is believed without asking SQL. */
+  /** How long a copy in Redis is trusted without confirmation by SQL. */
   readonly confirmMs?: number;
-  /** How long a node believes itself. */
+  /** How long a node trusts its own cache. */
   readonly keepMs?: number;
 }
 
@@ -95,13 +95,13 @@ const watchedSql = (catalogue: Catalogue, hooks: Hooks, count: () => void): Cata
   },
 });
 
-/** A place where work waits until the test lets it go on. Open at first. */
+/** A barrier where work waits until the test opens it. Initially open. */
 export const createGate = () => {
   let passing: () => Promise<void> = async () => {};
   let release = (): void => {};
   return {
     pass: (): Promise<void> => passing(),
-    /** Holds the `nth` comer from now on, and nobody else. Resolves when it is there. */
+    /** Stops only the `nth` arrival from now on. Resolves when it arrives. */
     hold: (nth = 1): Promise<void> => {
       const released = new Promise<void>((resolve) => {
         release = resolve;
@@ -176,11 +176,11 @@ export const openNode = async (
 export interface Pair {
   readonly directory: Directory;
   readonly redis: RedisServer;
-  /** A connection past all proxies. */
+  /** A direct connection, without a proxy. */
   readonly admin: Redis;
   readonly one: Node;
   readonly other: Node;
-  /** Ends all of it. */
+  /** Stops the nodes, the proxies and the servers. */
   close(): Promise<void>;
 }
 
@@ -188,7 +188,7 @@ export const openPair = async (hooks: { readonly one?: Hooks; readonly other?: H
   const directory = await openSessionSql();
   const redis = await startRedis();
   const admin = new Redis(redis.url);
-  // A server that is killed by a test is no news.
+  // A test may have killed the server already.
   admin.on('error', () => {});
   const one = await openNode([redis.port], directory, hooks.one);
   const other = await openNode([redis.port], directory, hooks.other);

@@ -10,7 +10,7 @@ import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
-import { claimLineages } from '../ledger/lineages.ts';
+import { claimLineages } from '../ledger/timelines.ts';
 import { worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');

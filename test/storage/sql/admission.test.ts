@@ -1,5 +1,5 @@
 /**
- * Admission: what runs at once, who waits for whom, and who is refused.
+ * Admission: what runs concurrently, what waits, and what is refused.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,7 +13,7 @@ import {
 
 const test = suite('admission');
 
-/** Work that ends when the test says so, and notes its beginning. */
+/** Work that records its start and ends when the test says so. */
 const makeWorld = (limits: Partial<AdmissionLimits> = {}) => {
   const admission = createAdmission({ connections: 2, pipelineMax: 3, waitingMax: 10, ...limits });
   const begun: string[] = [];
@@ -43,7 +43,7 @@ const wordsOf = (work: Promise<unknown>): Promise<string> =>
     (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
   );
 
-test('a transaction begins on a connection without work, which then takes no statements', async () => {
+test('a transaction starts on an idle connection, which then takes no statements', async () => {
   const { begun, start, end } = makeWorld();
   for (const name of ['s1', 's2']) void start(name, 'statement');
   void start('t1', 'transaction');
@@ -56,7 +56,7 @@ test('a transaction begins on a connection without work, which then takes no sta
   assert.equal(begun, ['s1', 's2', 't1', 's3', 's4', 's5']);
 });
 
-test('nothing overtakes a transaction that waits', async () => {
+test('nothing overtakes a waiting transaction', async () => {
   const { begun, start, end } = makeWorld({ connections: 1 });
   void start('s1', 'statement');
   void start('t1', 'transaction');
@@ -70,7 +70,7 @@ test('nothing overtakes a transaction that waits', async () => {
   assert.equal(begun, ['s1', 't1', 's3', 's2']);
 });
 
-test('a long line of requests delays the own work by one piece', async () => {
+test('a long queue of requests delays background work by one task', async () => {
   const { begun, start, end } = makeWorld({ connections: 1, pipelineMax: 1 });
   for (let number = 0; number < 8; number++) void start(`r${number}`, 'statement', 'request');
   for (let number = 0; number < 2; number++) void start(`o${number}`, 'transaction');
@@ -79,7 +79,7 @@ test('a long line of requests delays the own work by one piece', async () => {
   assert.equal(begun, ['r0', 'o0', 'r1', 'o1', 'r2', 'r3']);
 });
 
-test('who comes to a full line is refused, the other line is open', async () => {
+test('a full queue refuses new work, the other queue stays open', async () => {
   const { start, end } = makeWorld({ connections: 1, pipelineMax: 1, waitingMax: 2 });
   const first = start('r0', 'statement', 'request');
   const waiting = [start('r1', 'statement', 'request'), start('r2', 'transaction', 'request')];
@@ -106,7 +106,7 @@ test('after a failure the next one begins, after a broken connection a moment la
   while (begun.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test('limits that let one connection take more than the driver bears are refused', () => {
+test('limits that exceed what the driver supports per connection are refused', () => {
   assert.throws(() => makeWorld({ connections: 25, pipelineMax: 4 }), /must be below 100/);
 });
 

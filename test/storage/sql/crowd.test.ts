@@ -1,6 +1,6 @@
 /**
- * More work than a connection takes at once, on both kinds of stores: all of it is done, in any mix of
- * statements and transactions.
+ * More concurrent work than a connection takes, on both kinds of stores: any mix of statements and
+ * transactions completes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ test.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Longer than the text that a socket takes before it asks for a pause. */
+/** Longer than the text that a socket buffers before it applies back-pressure. */
 const longText = 'x'.repeat(20_000);
 
 /** Not awaited but chained, so that the statement is sent before what the caller starts next. */

@@ -1,5 +1,5 @@
 /**
- * The embedded Postgres: values to and fro, one connection that serves all, and clear words when it is gone.
+ * The embedded Postgres: values in both directions, one shared connection, and clear errors after its end.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,7 +13,7 @@ import { asStorage } from '../../../storage/sql/errors.ts';
 
 const test = suite('embedded sql');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-embedded-'));
-/** Sockets are made below the system's temporary folder: one of our own, to find them. */
+/** PGlite puts its sockets below the temporary folder; a private one makes them easy to find. */
 const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
 process.env.TMPDIR = temporary;
 let embedded: EmbeddedSql;
@@ -37,12 +37,12 @@ test.after(async () => {
   rmSync(temporary, { recursive: true });
 });
 
-test('a new folder is made in one piece, readable by its owner alone at the top', () => {
+test('a new folder is created atomically, and its top is readable only by its owner', () => {
   assert.is(embedded.initialised, true);
   assert.equal(readdirSync(folder), ['sql']);
 });
 
-test('values come back in the types the client promises', async () => {
+test('values are returned in the types that the client documents', async () => {
   const [row] = await embedded.sql`
     select 9007199254740991::bigint as safe, 9007199254740993::bigint as unsafe,
       array[1, 2]::bigint[] as list,
@@ -59,7 +59,7 @@ test('values come back in the types the client promises', async () => {
   assert.equal(row?.texts, ['a,"b']);
 });
 
-test('statements asked for during a transaction wait for its end and see its result', async () => {
+test('statements issued during a transaction wait for its end and see its result', async () => {
   await embedded.sql`create table lines (number bigint)`;
   const counts: number[] = [];
   const writing = embedded.sql.begin(async (transaction) => {
@@ -114,7 +114,7 @@ test('a folder that holds no database is refused and left as it is', async () =>
   rmSync(directory, { recursive: true });
 });
 
-test('after the end of the database every statement is rejected, and its owner is told', async () => {
+test('after the end of the database every statement is rejected, and the owner is notified', async () => {
   await embedded.close();
   let report: (error: StorageError) => void = () => {};
   const crash = new Promise<StorageError>((resolve) => {
@@ -124,7 +124,7 @@ test('after the end of the database every statement is rejected, and its owner i
   assert.is(again.initialised, false);
   assert.is((await again.sql`select count(*) as count from lines`)[0]?.count, 20);
 
-  // A malformed first message ends a backend, and this one is all there is.
+  // A malformed first message ends a backend, and this is the only one.
   const [place] = readdirSync(temporary).filter((name) => name.startsWith('rollcall-sql-'));
   const socket = connect(join(temporary, place ?? '', 's'));
   socket.on('error', () => socket.destroy());

@@ -1,5 +1,5 @@
 /**
- * Which failures had an effect, and what is said about them: the whole table.
+ * Which failures may have had an effect, and how they are reported: the whole table.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -57,7 +57,7 @@ for (const [code, outcome, reason] of table) {
   });
 }
 
-test('a file that cannot be read is damaged, one that cannot be written lacks room', () => {
+test('an unreadable file means damage, an unwritable one means no room', () => {
   const reasonOf = (message: string): string =>
     toStorageError('ledger.flush', Object.assign(new Error(message), { code: '58030' })).reason;
 

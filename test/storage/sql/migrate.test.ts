@@ -1,5 +1,5 @@
 /**
- * Migrations: once, all or nothing, at once from many, and words when history and files disagree.
+ * Migrations: applied once, atomically, also concurrently; an error when history and files disagree.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ test.after(async () => {
   rmSync(files, { recursive: true, force: true });
 });
 
-test('the project’s own schema applies once, also when asked for many times at once', async () => {
+test('the project’s own schema applies once, also when many processes migrate at once', async () => {
   const counts = await Promise.all([migrate(embedded.sql), migrate(embedded.sql), migrate(embedded.sql)]);
   assert.ok(Math.max(...counts) >= 2);
   const [row] = await embedded.sql`select count(*) as count from schema_versions where version > 0`;
@@ -54,7 +54,7 @@ test('a failing file leaves nothing of itself or of the files before it', async 
   assert.is(await migrate(embedded.sql, files), 2);
 });
 
-test('a changed file stops the start with words', async () => {
+test('a changed file stops the start with a clear message', async () => {
   write('002.do.two.sql', 'create table two (number bigint);');
   assert.match(await messageOf(migrate(embedded.sql, files)), '002.do.two.sql was changed after');
 
@@ -62,14 +62,14 @@ test('a changed file stops the start with words', async () => {
   assert.is(await migrate(embedded.sql, files), 0);
 });
 
-test('a program starts on what a newer one added', async () => {
+test('a program starts on a schema that a newer one extended', async () => {
   write('003.do.three.sql', 'create table three (number int);');
   assert.is(await migrate(embedded.sql, files), 1);
   rmSync(join(files, '003.do.three.sql'));
   assert.is(await migrate(embedded.sql, files), 0);
 });
 
-test('what a newer program took away stops the start with words', async () => {
+test('what a newer program removed stops the start with a clear message', async () => {
   write('003.do.three.sql', 'create table three (number int);');
   write('004.do.contract-two.sql', 'drop table two;');
   assert.is(await migrate(embedded.sql, files), 1);

@@ -4,11 +4,11 @@
  * Not a test file. The store fails only through the model's hooks.
  */
 
-import { createOutputGate, type OutputGate } from '../../engine/commit/output-gate.ts';
-import type { Turn } from '../../engine/commit/shard-queue.ts';
-import type { Batch, BatchReply } from '../../engine/entity/items.ts';
-import { rules } from '../sim/plan.ts';
-import { botRef, createKit, initOf, type Kit, type KitOptions, publishAll, recordedTurn } from './kit.ts';
+import { createOutputGate, type OutputGate } from '../../../engine/commit/output-gate.ts';
+import type { Turn } from '../../../engine/commit/shard-queue.ts';
+import type { Batch, BatchReply } from '../../../engine/entity/items.ts';
+import { rules } from '../../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, type KitOptions, publishAll, recordedTurn } from '../kit.ts';
 
 export const ref = botRef('one');
 

@@ -1,5 +1,5 @@
 /**
- * Guards of the ring, each with its patch: what is kept, when it is sent again, and that it counts once.
+ * Guards of the retransmit buffer, each with its patch: what it stores, when it resends, counting once.
  *
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by engine.ts.
  */
@@ -9,19 +9,19 @@ const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
 const ring = 'engine/commit/retransmit-buffer.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
-const ringTest = 'test/engine/ring.test.ts';
+const ringTest = 'test/engine/commit/retransmit-buffer.test.ts';
 
 export const ringMutants: readonly Mutant[] = [
   {
-    name: 'a lost item that came back with its row counts again',
+    name: 'a lost item that the SQL row includes counts again',
     file: apply,
     find: `&& isInRow(slot, item);`,
     replace: `&& slot === null;`,
     killers: [applyTest],
-    why: 'an entity initialised from SQL after a loss has what was flushed before it (I2)',
+    why: 'an entity initialised from SQL after a loss includes everything flushed before (I2)',
   },
   {
-    name: 'a lost vote that came back with its row is added again',
+    name: 'a lost vote that the SQL row includes is added again',
     file: apply,
     find: `isInRow(slot, item) ? 0 : count`,
     replace: `count`,
@@ -34,10 +34,10 @@ export const ringMutants: readonly Mutant[] = [
     find: `return item.atMs < slot.state.lastStatsPostMs;`,
     replace: `return false;`,
     killers: [applyTest],
-    why: 'what was acknowledged last at another node would be overwritten (I1)',
+    why: 'the last post acknowledged by another node would be overwritten (I1)',
   },
   {
-    name: 'refused work is kept',
+    name: 'refused items are stored',
     file: ring,
     find: `return kind === 'applied' || kind === 'voted';`,
     replace: `return kind !== undefined;`,
@@ -45,39 +45,39 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },
   {
-    name: 'a line with nothing to send does not ask',
+    name: 'an idle shard queue does not query the store',
     file: ring,
     find: `buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer);`,
     replace: `buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer.slice(0, 0));`,
     killers: [ringTest],
-    why: 'the loss would be noticed only by the next request, perhaps after the work is forgotten (I1)',
+    why: 'the next request would detect the loss, perhaps after the items were dropped (I1)',
   },
   {
-    name: 'an answer that shows a loss is taken for a good one',
+    name: 'a reply that shows a loss is treated as a good one',
     file: gate,
     find: `if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {`,
     replace: `if (answered) {`,
     killers: [ringTest],
-    why: 'what is lost would be forgotten as if it were safe (I1)',
+    why: 'lost items would be dropped as if they were durable (I1)',
   },
   {
-    name: 'lost work is dropped when it cannot be sent at once',
+    name: 'lost items are dropped when they cannot be sent at once',
     file: ring,
     find: `  buffer.clock.after(limits.retransmitPollMs, () => sendAgain(buffer, item));\n`,
     replace: `  addBytes(buffer, -estimateBytes(item));\n`,
     killers: [ringTest],
-    why: 'a store that comes back slowly would cost what was acknowledged (I1)',
+    why: 'a store that recovers slowly would lose acknowledged changes (I1)',
   },
   {
-    name: 'work of an entity that was lost, too, is dropped',
+    name: 'items of an entity that was lost, too, are dropped',
     file: ring,
     find: `  if (decision.kind === 'absent') reactivate(buffer, item);\n  else {`,
     replace: `  {`,
     killers: [ringTest],
-    why: 'what was acknowledged since an entity came to life would be lost with it (I1)',
+    why: 'changes acknowledged since an activation would be lost with the entity (I1)',
   },
   {
-    name: 'a full ring',
+    name: 'the limit of the retransmit buffer',
     file: gate,
     find: ` || gate.retransmitBuffer?.isFull()`,
     replace: ``,
@@ -85,11 +85,11 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a fast node would fill the memory (I15)',
   },
   {
-    name: 'the ring keeps where nothing can be lost',
+    name: 'the retransmit buffer stores items for a store that loses nothing',
     file: ring,
     find: `  if (!parts.hot.mayLoseTail) return null;\n`,
     replace: '',
     killers: [ringTest],
-    why: 'the embedded store would pay for what it does not need',
+    why: 'the embedded store would pay for an unneeded buffer',
   },
 ];

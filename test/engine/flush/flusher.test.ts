@@ -3,10 +3,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { DomainError, StorageError } from '../../engine/errors.ts';
-import { limits } from '../../engine/limits.ts';
+import { DomainError, StorageError } from '../../../engine/errors.ts';
+import { limits } from '../../../engine/limits.ts';
+import { botRef, clickOn, initOf, stateIn } from '../kit.ts';
 import { commit, createWorld, found, voteOf } from './flusher-world.ts';
-import { botRef, clickOn, initOf, stateIn } from './kit.ts';
 
 const test = suite('flusher');
 

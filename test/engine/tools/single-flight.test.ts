@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createSingleFlight } from '../../engine/tools/single-flight.ts';
+import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 
 const test = suite('single flight');
 

@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computeVisitor, createVisitorHasher } from '../../engine/actors/visitors.ts';
+import { computeVisitor, createVisitorHasher } from '../../../engine/actors/visitors.ts';
 
 const test = suite('visitors');
 

@@ -3,13 +3,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AdjustItem, Decision, Item } from '../../engine/entity/items.ts';
-import { deliverAdjustments, deliverEdits } from '../../engine/flush/delivery.ts';
-import type { EntityRef } from '../../engine/ids.ts';
-import { limits } from '../../engine/limits.ts';
-import type { Adjustment, Ledger } from '../../engine/ports.ts';
-import { createLedgerModel } from '../model/ledger-model.ts';
-import { botRef } from './kit.ts';
+import type { AdjustItem, Decision, Item } from '../../../engine/entity/items.ts';
+import { deliverAdjustments, deliverEdits } from '../../../engine/flush/delivery.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { Adjustment, Ledger } from '../../../engine/ports.ts';
+import { createLedgerModel } from '../../model/ledger-model.ts';
+import { botRef } from '../kit.ts';
 
 const test = suite('delivery');
 

@@ -2,12 +2,12 @@
  * A flusher on the model stores and a virtual clock, with a record of what it wrote and acknowledged.
  */
 
-import type { Item } from '../../engine/entity/items.ts';
-import { createFlusher, type Flusher } from '../../engine/flush/flusher.ts';
-import type { EntityRef, Shard } from '../../engine/ids.ts';
-import type { FlushReceipt, FlushRound, Ledger } from '../../engine/ports.ts';
-import { rules } from '../sim/plan.ts';
-import { createKit, epochMs, type Kit } from './kit.ts';
+import type { Item } from '../../../engine/entity/items.ts';
+import { createFlusher, type Flusher } from '../../../engine/flush/flusher.ts';
+import type { EntityRef, Shard } from '../../../engine/ids.ts';
+import type { FlushReceipt, FlushRound, Ledger } from '../../../engine/ports.ts';
+import { rules } from '../../sim/plan.ts';
+import { createKit, epochMs, type Kit } from '../kit.ts';
 
 export interface World extends Kit {
   readonly flusher: Flusher;

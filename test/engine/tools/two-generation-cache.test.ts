@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
+import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
 
 const test = suite('two-generation cache');
 

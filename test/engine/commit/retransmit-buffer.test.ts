@@ -4,9 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Item, VoteItem } from '../../engine/entity/items.ts';
-import { limits } from '../../engine/limits.ts';
-import { createWorld, ref, type World, withBot } from './gate-kit.ts';
+import type { Item, VoteItem } from '../../../engine/entity/items.ts';
+import { limits } from '../../../engine/limits.ts';
 import {
   botRef,
   clickOn,
@@ -17,7 +16,8 @@ import {
   recordedTurn,
   refusal,
   stateIn,
-} from './kit.ts';
+} from '../kit.ts';
+import { createWorld, ref, type World, withBot } from './output-gate-kit.ts';
 
 const test = suite('retransmit buffer');
 

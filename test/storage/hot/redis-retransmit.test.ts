@@ -1,6 +1,6 @@
 /**
- * A Redis that syncs every second, killed, and its newest commands cut off the file: two engines give it back
- * what they had confirmed. A real server of the test's own; SQL is the model.
+ * A Redis with appendfsync everysec is killed and loses the tail of its file: two engines resend what they
+ * had acknowledged. Runs a private real server; SQL is the model.
  */
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -119,7 +119,7 @@ interface Tally {
   unknown: number;
 }
 
-/** Every user votes once on every bot, through one node or the other. */
+/** Every user votes once on every bot, through either node. */
 const voteAs = async ({ nodes }: World, users: readonly string[]): Promise<Tally> => {
   const tally: Tally = { acknowledged: 0, unknown: 0 };
   const cast = async (user: string, number: number): Promise<void> => {
@@ -157,7 +157,7 @@ const votesIn = async (store: HotStore): Promise<number> => {
   );
 };
 
-/** Looks until it holds, or says what was last seen. */
+/** Polls until the condition is true; fails with the last value seen. */
 const eventually = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
   const deadline = performance.now() + patienceMs;
   while (!(await holds().catch(() => false))) {
@@ -166,7 +166,7 @@ const eventually = async (what: string, holds: () => Promise<boolean>): Promise<
   }
 };
 
-/** Votes in the store and rows in SQL: all that were confirmed, and none but what was asked for. */
+/** Votes in the store and rows in SQL: all acknowledged votes, and only requested ones. */
 const assertHealed = async ({ nodes, ledger }: World, tally: Tally): Promise<void> => {
   const [{ store }] = nodes;
   await eventually('every confirmed vote is in the store', async () => {
@@ -185,7 +185,7 @@ const sumOf = (world: World, what: string): number =>
   world.nodes.reduce((sum, { told }) => sum + (told.get(what) ?? 0), 0);
 
 for (const share of [0.2, 0.5]) {
-  test(`idle nodes give back what a crash took: ${1 - share} of the newest part`, () =>
+  test(`idle nodes resend what a crash lost: ${1 - share} of the newest part`, () =>
     inWorld(async (world) => {
       const first = await voteAs(world, usersFrom(0, 20));
       const { bytes: from } = await tailOf(world);
@@ -202,7 +202,7 @@ for (const share of [0.2, 0.5]) {
     }));
 }
 
-test('what a crash took in the middle of work is given back before new work', () =>
+test('items lost in a crash under load are resent before new items', () =>
   inWorld(async (world) => {
     const first = await voteAs(world, usersFrom(0, 20));
     const { bytes: from } = await tailOf(world);

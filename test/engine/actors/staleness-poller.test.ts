@@ -4,14 +4,14 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRegistry } from '../../engine/actors/registry.ts';
-import { createEngine } from '../../engine/create.ts';
-import type { Engine, EntityView } from '../../engine/engine.ts';
-import { toLazyState } from '../../engine/entity/lazy-state.ts';
-import { limits } from '../../engine/limits.ts';
-import type { HotStore } from '../../engine/ports.ts';
-import { rules } from '../sim/plan.ts';
-import { botRef, createKit, initOf, type Kit, sameShard, silence } from './kit.ts';
+import { createRegistry } from '../../../engine/actors/registry.ts';
+import { createEngine } from '../../../engine/create.ts';
+import type { Engine, EntityView } from '../../../engine/engine.ts';
+import { toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { HotStore } from '../../../engine/ports.ts';
+import { rules } from '../../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, sameShard, silence } from '../kit.ts';
 
 const test = suite('staleness poller');
 

@@ -3,9 +3,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rules } from '../sim/plan.ts';
-import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
-import { botRef, clickOn, initOf, recordedTurn, refusal, silence, stateIn } from './kit.ts';
+import { rules } from '../../sim/plan.ts';
+import { botRef, clickOn, initOf, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
+import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate: losses');
 

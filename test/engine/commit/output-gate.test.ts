@@ -3,10 +3,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Turn } from '../../engine/commit/shard-queue.ts';
-import { limits } from '../../engine/limits.ts';
-import { createWorld, failCommits, ref, withBot } from './gate-kit.ts';
-import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from './kit.ts';
+import { Turn } from '../../../engine/commit/shard-queue.ts';
+import { limits } from '../../../engine/limits.ts';
+import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
+import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate');
 

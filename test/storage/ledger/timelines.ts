@@ -1,6 +1,6 @@
 /**
- * What an SQL does that was brought back older than the hot store: nothing the hot store was told of edits
- * that are lost here outranks an edit from now on. Called by ledger.test.ts and by its twin on a server.
+ * SQL restored to a state older than the hot store starts a new timeline: facts that the hot store received
+ * on the lost timeline never override a later edit. Called by ledger.test.ts here and in ../postgres.
  */
 import * as assert from 'uvu/assert';
 import { emptyFacts } from '../../../engine/entity/state.ts';

@@ -10,10 +10,10 @@ import {
   releaseWaiters,
   toVoteOutcome,
   type VoteWaiter,
-} from '../../engine/actors/pending-votes.ts';
-import type { TurnFailure } from '../../engine/commit/shard-queue.ts';
-import type { VoteOutcome } from '../../engine/engine.ts';
-import { limits } from '../../engine/limits.ts';
+} from '../../../engine/actors/pending-votes.ts';
+import type { TurnFailure } from '../../../engine/commit/shard-queue.ts';
+import type { VoteOutcome } from '../../../engine/engine.ts';
+import { limits } from '../../../engine/limits.ts';
 
 const test = suite('pending votes');
 

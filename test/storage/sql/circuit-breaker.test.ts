@@ -1,6 +1,6 @@
 /**
- * The breaker: refuses at once while the server is away, asks until it answers, and gives up what hangs. No
- * server is needed: probes are the test's.
+ * The circuit breaker: refuses at once while the server is unavailable, probes until it answers, and abandons
+ * hanging work. Needs no server: the tests supply the probes.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -81,7 +81,7 @@ test('probes go on until one is answered; then work passes again', async () => {
   assert.is(await world.breaker.run(async () => 7), 7);
 });
 
-test('a connection that broke while the server is there costs one probe, not a second', async () => {
+test('a broken connection to a reachable server costs one probe, not two', async () => {
   const world = createWorld({ retryMs: 60_000, suspectMs: 10_000 });
   await endOf(world.breaker.run(refused));
   await until(() => world.breaker.getLastError() === null);
@@ -97,7 +97,7 @@ test('errors of a server that answers leave it closed', async () => {
   assert.is(world.probes, 0);
 });
 
-test('work that hangs while nobody answers is given up as unknown, and the breaker opens', async () => {
+test('work that hangs without an answer is abandoned as unknown, and the breaker opens', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 40 });
   world.away = true;
   assert.is(await endOf(world.breaker.run(() => new Promise(() => {}))), 'unreachable unknown');
@@ -114,7 +114,7 @@ test('slow work of a server that answers is left alone', async () => {
   assert.is(world.breaker.getLastError(), null);
 });
 
-test('a guarded statement is sent when it is waited for, once, and not at all while open', async () => {
+test('a guarded statement is sent once when it is awaited, and not at all while open', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 10_000 });
   let sent = 0;
   class Lazy extends Promise<number> {

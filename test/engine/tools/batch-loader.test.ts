@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
+import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 
 const test = suite('batch loader');
 

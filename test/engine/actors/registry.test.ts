@@ -3,13 +3,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Actor } from '../../engine/actors/actor.ts';
-import { type ActivatedEntity, createRegistry, type Registry } from '../../engine/actors/registry.ts';
-import { toLazyState } from '../../engine/entity/lazy-state.ts';
-import { DomainError } from '../../engine/errors.ts';
-import type { EntityKind } from '../../engine/ids.ts';
-import { limits } from '../../engine/limits.ts';
-import { botRef, initOf, sameShard } from './kit.ts';
+import type { Actor } from '../../../engine/actors/actor.ts';
+import { type ActivatedEntity, createRegistry, type Registry } from '../../../engine/actors/registry.ts';
+import { toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { DomainError } from '../../../engine/errors.ts';
+import type { EntityKind } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import { botRef, initOf, sameShard } from '../kit.ts';
 
 const test = suite('registry');
 

@@ -1,5 +1,5 @@
 /**
- * Turns: how many run at once, in which order, and what a failure does to those behind it.
+ * The semaphore: how many tasks run at once, in which order, and that a failure does not block the next one.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,7 +8,7 @@ import { createSemaphore } from '../../../storage/sql/semaphore.ts';
 const test = suite('turns');
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('never more at once than allowed, in the order they came, and all of them', async () => {
+test('all tasks run, in order of arrival, and never more at once than allowed', async () => {
   const turns = createSemaphore(2);
   const begun: number[] = [];
   let running = 0;
@@ -33,7 +33,7 @@ test('never more at once than allowed, in the order they came, and all of them',
   assert.equal(results, all);
 });
 
-test('a failure is told to whoever asked, and the next one has its turn', async () => {
+test('a failure rejects only its caller, and the next task runs', async () => {
   const turns = createSemaphore(1);
   const failing = turns(async () => {
     await tick();

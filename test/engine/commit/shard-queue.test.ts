@@ -11,8 +11,8 @@ import {
   putBack,
   restartNumbering,
   seal,
-} from '../../engine/commit/shard-queue.ts';
-import { botRef, clickOn, recordedTurn } from './kit.ts';
+} from '../../../engine/commit/shard-queue.ts';
+import { botRef, clickOn, recordedTurn } from '../kit.ts';
 
 const test = suite('shard queue');
 

@@ -3,16 +3,16 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { activate, createLoader } from '../../engine/actors/activation.ts';
-import type { ItemReply } from '../../engine/commit/shard-queue.ts';
-import type { Item } from '../../engine/entity/items.ts';
-import { StorageError } from '../../engine/errors.ts';
-import { toShard } from '../../engine/ids.ts';
-import { limits } from '../../engine/limits.ts';
-import type { HotStore, LoadRequest } from '../../engine/ports.ts';
-import type { ModelShard } from '../model/hot-model.ts';
-import { rules } from '../sim/plan.ts';
-import { botRef, createKit, initOf, type Kit, stateIn } from './kit.ts';
+import { activate, createLoader } from '../../../engine/actors/activation.ts';
+import type { ItemReply } from '../../../engine/commit/shard-queue.ts';
+import type { Item } from '../../../engine/entity/items.ts';
+import { StorageError } from '../../../engine/errors.ts';
+import { toShard } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
+import type { ModelShard } from '../../model/hot-model.ts';
+import { rules } from '../../sim/plan.ts';
+import { botRef, createKit, initOf, type Kit, stateIn } from '../kit.ts';
 
 const test = suite('activation');
 

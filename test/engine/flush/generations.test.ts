@@ -8,11 +8,11 @@ import {
   renewGenerations,
   renewUnpublished,
   StoresDisagree,
-} from '../../engine/flush/generations.ts';
-import { shardCount, toShard } from '../../engine/ids.ts';
-import type { Ledger } from '../../engine/ports.ts';
-import { calm, ledgerOverWire } from '../sim/faults.ts';
-import { createKit, type Kit, publishAll } from './kit.ts';
+} from '../../../engine/flush/generations.ts';
+import { shardCount, toShard } from '../../../engine/ids.ts';
+import type { Ledger } from '../../../engine/ports.ts';
+import { calm, ledgerOverWire } from '../../sim/faults.ts';
+import { createKit, type Kit, publishAll } from '../kit.ts';
 
 const test = suite('generations');
 

@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { assignShards } from '../../engine/flush/shard-assignment.ts';
-import { shardCount } from '../../engine/ids.ts';
+import { assignShards } from '../../../engine/flush/shard-assignment.ts';
+import { shardCount } from '../../../engine/ids.ts';
 
 const test = suite('shard assignment');
 
