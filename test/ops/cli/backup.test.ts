@@ -125,7 +125,7 @@ test('a restore never overwrites data', async () => {
 for (const [what, data, target, expected] of [
   ['over a backup', original, backup, /exists already\. Name a new folder/],
   ['of a mistyped DATA_DIR', toPath('nowhere'), toPath('b1'), /There is no directory in .*nowhere/],
-  ['into a folder that is not there', original, toPath('no/b2'), /Cannot write .*there is no folder/],
+  ['into a folder that is not there', original, toPath('no/b2'), /Cannot create .*there is no folder/],
 ] as const) {
   test(`no backup is taken ${what}`, async () => {
     const { code, err } = await run(runBackup, { DATA_DIR: data }, target);
