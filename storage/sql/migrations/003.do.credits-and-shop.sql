@@ -77,7 +77,7 @@ create table shop_coupons (
   last_updated timestamptz not null default now()
 );
 
--- The order of the long lists (storage/catalogue/lists/list-order.ts). A list is cut into segments of some hundred
+-- The order of the long lists (storage/catalogue/list-order.ts). A list is cut into segments of some hundred
 -- entries; a segment begins at its key and ends before the next one's. `list_changes` holds what came and went
 -- since the segments were last counted: rows with keys of their own, so that writers never wait for each other.
 create table list_heads (

@@ -1,4 +1,4 @@
--- The order of an entity's voters (storage/catalogue/votes/voter-order.ts), for entities with many votes that somebody
+-- The order of an entity's voters (storage/catalogue/voter-order.ts), for entities with many votes that somebody
 -- asked for: one row per voter at the place of his newest valid vote, cut into counted segments like the long
 -- lists. Nothing here is the truth: an order can be dropped at any time, and is made again from the votes.
 
