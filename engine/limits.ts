@@ -24,8 +24,8 @@ export const limits = {
   outboundDeadlineMs: 12_000,
   /** How often a drain checks whether all answers are sent. */
   drainPollMs: 5,
-  /** How often turns are checked for passed deadlines. */
-  deadlineSweepMs: 50,
+  /** How often deadlines are checked while anything waits. */
+  deadlineSweepMs: 200,
   /** Pause before a batch of unknown outcome is resent; doubles from the minimum to the maximum. */
   resendPauseMinMs: 10,
   resendPauseMaxMs: 500,

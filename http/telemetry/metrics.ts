@@ -26,6 +26,9 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+/** How often the event loop's lag is sampled: each sample wakes the process. */
+const loopSampleMs = 250;
+
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
 
@@ -228,7 +231,7 @@ const createEvictionMeter = (registers: Registry[]): ((servers: number) => void)
 export const createMetrics = (routeNames: readonly string[]): Metrics => {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   const commitWait = registerTimings(registry, {
     name: 'rollcall_commit_wait_seconds',
     help: 'How long a response waited for its batch to be committed.',
