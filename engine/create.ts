@@ -16,7 +16,7 @@ import type { CommitRules, Item } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
-import type { Shard } from './ids.ts';
+import { type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
 import type { Clock, HotStore, Ledger } from './ports.ts';
@@ -40,6 +40,8 @@ export interface EngineParts {
   readonly shared?: boolean;
   /** The shards that this node flushes now, `null` for all (it is alone). Default: all. */
   readonly flushShards?: () => readonly Shard[] | null;
+  /** Called at each interval of the staleness poller: this process runs. */
+  readonly onPoll?: () => void;
   /** The ledger was restored from an older copy: sends it all totals again. */
   readonly reflush: boolean;
 }
@@ -93,6 +95,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     listShards: parts.flushShards ?? (() => null),
     onFlushed: (receipt) => adoptFlushed(registry, receipt),
     deliver: async () => {
+      if (!isDelivering(parts)) return 0;
       const delivery = toDeliveryParts(core);
       await deliverEdits(delivery, clock.nowMs());
       return deliverAdjustments(delivery);
@@ -115,6 +118,11 @@ const wireParts = (parts: EngineParts): WiredEngine => {
   };
   return { parts, core, outputGate, flusher, stalenessPoller, phase: 'new' };
 };
+
+/** One node of a fleet delivers what the node that recorded it did not: the one that flushes this shard. */
+const deliveringShard = toShard(0);
+const isDelivering = ({ flushShards }: EngineParts): boolean =>
+  flushShards?.()?.includes(deliveringShard) ?? true;
 
 const phasesAfter: Readonly<Record<Phase, readonly Phase[]>> = {
   new: ['started', 'draining'],

@@ -24,6 +24,14 @@ import { startInterval } from './timers.ts';
 /** Logs an error of background work, which has no caller to report to. */
 export type OnWarning = (message: string, error: unknown) => void;
 
+export interface JoiningNode {
+  readonly name: string;
+  readonly adminUrl: string;
+  readonly engine: Engine;
+  /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
+  readonly onNodes: (names: readonly string[]) => void;
+}
+
 /** Closed by `close`, before the stores. */
 export interface ClusterContext {
   readonly catalogue: Catalogue;
@@ -34,7 +42,7 @@ export interface ClusterContext {
   /** Called by the listener with every request, see `Pubsub.runs`; `undefined` when this node is alone. */
   readonly runs: ((steadyMs: number) => void) | undefined;
   /** Starts the heartbeat and the subscriptions. Called once the address for operators is known. */
-  join(node: { readonly name: string; readonly adminUrl: string; readonly engine: Engine }): void;
+  join(node: JoiningNode): void;
   /** Deletes the heartbeat and closes the connections. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
@@ -79,13 +87,25 @@ const subscribeToFactChanges = ({ pubsub, onWarning }: SharedParts, engine: Engi
   });
 };
 
-/** Writes the heartbeat of this node, and deletes Redis function libraries that no live node uses. */
-const createHeartbeatTask =
-  (heartbeats: Heartbeats, { stores }: SharedParts) =>
-  async (): Promise<void> => {
-    await heartbeats.sendHeartbeat();
+/**
+ * Writes the heartbeat of this node. When the versions in use change, deletes Redis function libraries that
+ * no live node uses.
+ */
+const createHeartbeatTask = (
+  heartbeats: Heartbeats,
+  { stores }: SharedParts,
+  onNodes: JoiningNode['onNodes'],
+): (() => Promise<void>) => {
+  let versions = '';
+  return async () => {
+    const nodes = await heartbeats.sendHeartbeat();
+    onNodes(nodes.map(({ name }) => name));
+    const used = [...heartbeats.listVersions()].sort().join(' ');
+    if (used === versions) return;
     await stores.libraries?.dropOthers(heartbeats.listVersions());
+    versions = used;
   };
+};
 
 /** The context of a node on Redis and Postgres. Its Redis clients connect in the background. */
 const openShared = async (
@@ -125,12 +145,12 @@ const openShared = async (
     sessions,
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
-    join: ({ name, adminUrl, engine }) => {
+    join: ({ name, adminUrl, engine, onNodes }) => {
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
       const heartbeats = createHeartbeats({ commands: pubsub.commands, name, facts: { library, adminUrl } });
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
-      const sendHeartbeat = createHeartbeatTask(heartbeats, parts);
+      const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
       sendHeartbeat().catch(onFailure);
       subscribeToFactChanges(parts, engine);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });

@@ -68,9 +68,6 @@ export interface Running {
 }
 
 const heartbeatMs = 30_000;
-/** Shorter on shared stores, so that other nodes soon flush the shards of a node that has died. */
-const sharedHeartbeatMs = 2_000;
-const nodeAliveMs = 8_000;
 const sweepMs = 60_000;
 /** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
 const lostDrainMsMax = 1_000;
@@ -133,9 +130,8 @@ const createLoss = (): LossReport => {
   return loss;
 };
 
-/** The name of this node, and the shards that it flushes; `null` means all. */
+/** The shards that this node flushes; `null` means all. */
 interface FlushAssignment {
-  readonly node: string;
   shards: readonly Shard[] | null;
 }
 
@@ -163,8 +159,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   await migrate(sql);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
-  const assignment: FlushAssignment = { node, shards: null };
-  if (stores.shared) assignment.shards = assignShards(node, await membership.listNodes(nodeAliveMs));
+  // Until the first heartbeat this node flushes all shards, beside the others.
+  const assignment: FlushAssignment = { shards: null };
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
   const push = await openPush(sql, config);
@@ -190,7 +186,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { url, adminUrl } = await listen(config, facade, admin);
   const asExpected = url === expected.url && adminUrl === expected.adminUrl;
   const demo = asExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, membership, assignment, watches, logger });
+  const cancelTimers = startTimers({ stores, membership, watches, logger });
   const jobs = createJobs({
     engine,
     catalogue: app.catalogue,
@@ -201,7 +197,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     log: (message, details) => logger.error(details, message),
   });
   jobs.start();
-  clusterContext.join({ name: node, adminUrl, engine });
+  const onNodes = (names: readonly string[]): void => {
+    assignment.shards = assignShards(node, names);
+  };
+  clusterContext.join({ name: node, adminUrl, engine, onNodes });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
   const parts = { state, facade, admin, engine, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
@@ -285,7 +284,7 @@ interface EngineContext {
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, membership, metrics, assignment }: StartOptions & EngineContext,
+  { hooks, clusterContext, membership, metrics, assignment }: StartOptions & EngineContext,
 ): Promise<Engine> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
@@ -304,6 +303,7 @@ const startEngine = async (
     reflush: stores.reflush,
     shared: stores.shared,
     flushShards: () => assignment.shards,
+    onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
   });
   await engine.start();
   stores.markReflushed();
@@ -313,27 +313,17 @@ const startEngine = async (
 const startTimers = (parts: {
   readonly stores: Stores;
   readonly membership: Membership;
-  readonly assignment: FlushAssignment;
   readonly watches: Watches;
   readonly logger: StartOptions['logger'];
 }): (() => void) => {
-  const { stores, membership, assignment, watches } = parts;
-  const sendHeartbeat = async (): Promise<void> => {
-    await membership.writeHeartbeat();
-    if (!stores.shared) return;
-    assignment.shards = assignShards(assignment.node, await membership.listNodes(nodeAliveMs));
-  };
+  const { stores, membership, watches } = parts;
   const logFailure = (task: string) => (error: Error) =>
     parts.logger.error({ error: error.message }, `${task} failed`);
   void watches.clock.measure();
   const cancels = [
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
     startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
-    startInterval(
-      stores.shared ? sharedHeartbeatMs : heartbeatMs,
-      sendHeartbeat,
-      logFailure('the heartbeat'),
-    ),
+    startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
     startInterval(
       sweepMs,
       () => stores.hot.sweep(systemClock.nowMs()),

@@ -48,7 +48,7 @@ const readRedisCommands = async ({ redis }: Stores): Promise<number> => {
   if (redis === null) return 0;
   const client = new Redis(redis.url);
   const text = await client.info('commandstats').finally(() => client.disconnect());
-  return [...text.matchAll(/calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+  return [...text.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 };
 
 const readLoads = async (servers: readonly ServerProcess[]): Promise<number> => {

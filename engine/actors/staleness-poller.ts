@@ -25,6 +25,8 @@ export interface StalenessPollerParts {
   readonly meters: EngineMeters;
   readonly outputGate: Pick<OutputGate, 'getVersion' | 'observeVersion'>;
   readonly registry: Pick<Registry, 'listShards' | 'discardShard' | 'discardUnflushed'>;
+  /** Called at each interval, also while a poll has no answer: this process runs. */
+  readonly onPoll?: (() => void) | undefined;
 }
 
 export interface StalenessPoller {
@@ -46,6 +48,7 @@ interface PollerState extends StalenessPollerParts {
   stopped: boolean;
   cancel: () => void;
   recheck: Recheck | null;
+  polling: boolean;
   /** The number of the newest poll: answers to earlier polls are ignored. */
   poll: number;
 }
@@ -53,11 +56,11 @@ interface PollerState extends StalenessPollerParts {
 const noExceptions: ReadonlySet<never> = new Set();
 
 export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPoller => {
-  const state: PollerState = { ...parts, stopped: true, cancel: () => {}, recheck: null, poll: 0 };
+  const state: PollerState = { ...parts, stopped: true, cancel: () => {}, recheck: null, polling: false, poll: 0 };
   return {
     start: () => {
       state.stopped = false;
-      schedulePoll(state, limits.stalenessPollMs);
+      scheduleTick(state);
     },
     stop: () => {
       state.stopped = true;
@@ -77,7 +80,6 @@ const startRecheck = (state: PollerState): void => {
   const { promise, resolve } = state.recheck ?? Promise.withResolvers<void>();
   const cancelTimer = state.clock.after(limits.recheckMsMax, () => finishRecheck(state));
   state.recheck = { promise, resolve, cancelTimer };
-  state.cancel();
   poll(state);
 };
 
@@ -89,34 +91,43 @@ const finishRecheck = (state: PollerState): void => {
   state.recheck = null;
 };
 
-const schedulePoll = (state: PollerState, delayMs: number): void => {
-  state.cancel = state.clock.after(delayMs, () => poll(state));
+const scheduleTick = (state: PollerState): void => {
+  state.cancel = state.clock.after(limits.stalenessPollMs, () => {
+    scheduleTick(state);
+    state.onPoll?.();
+    if (!state.polling) poll(state);
+  });
 };
 
 const poll = (state: PollerState): void => {
-  const startedMs = state.clock.monotonicMs();
   const pollNumber = ++state.poll;
+  state.polling = true;
   const isOver = (): boolean => state.stopped || pollNumber !== state.poll;
   const shards = state.registry.listShards();
   const known = shards.map((shard) => state.outputGate.getVersion(shard));
   const reading = shards.length === 0 ? Promise.resolve([]) : state.hot.readVersions(shards);
-  const pollAgain = (): void => {
-    const intervalMs = state.recheck === null ? limits.stalenessPollMs : limits.recheckPollMs;
-    schedulePoll(state, Math.max(0, intervalMs - (state.clock.monotonicMs() - startedMs)));
-  };
   reading.then(
     (versions) => {
       if (isOver()) return;
       discardMoved(state, { shards, known, versions });
       finishRecheck(state);
-      pollAgain();
+      state.polling = false;
     },
     () => {
       // The store does not answer: the output gate reports that, and cached states stay readable.
       state.meters.recordVersionPoll(shards.length, 0);
-      if (!isOver()) pollAgain();
+      if (isOver()) return;
+      state.polling = false;
+      if (state.recheck !== null) pollSoon(state, pollNumber);
     },
   );
+};
+
+/** During a recheck readers wait: polls again soon, unless another poll has begun. */
+const pollSoon = (state: PollerState, pollNumber: number): void => {
+  state.clock.after(limits.recheckPollMs, () => {
+    if (!state.stopped && state.recheck !== null && state.poll === pollNumber) poll(state);
+  });
 };
 
 interface PolledVersions {

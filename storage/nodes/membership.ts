@@ -1,6 +1,6 @@
 /**
- * The nodes known in SQL: which nodes are alive, when none was (downtimes), and settings that all nodes
- * share. (heartbeats.ts lists the nodes known in Redis, which exist only with shared stores.)
+ * The nodes known in SQL: when none was alive (downtimes), and settings that all nodes share. (heartbeats.ts
+ * lists the nodes that are alive now, which exist only with shared stores.)
  *
  * Uptime checks do not count during a downtime, so that a bot does not lose uptime while no node could check
  * it. The first node that starts after a downtime records it. All times come from the database's clock.
@@ -15,10 +15,8 @@ import { asStorage } from '../sql/errors.ts';
 export type Downtimes = UptimeRules['downtimes'];
 
 export interface Membership {
-  /** Records this node as alive now. Call at least every `uptime.checkMs`. */
+  /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
   writeHeartbeat(): Promise<void>;
-  /** Nodes with a heartbeat within `withinMs`, sorted by name. */
-  listNodes(withinMs: number): Promise<readonly string[]>;
   /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
   listDowntimes(): Promise<Downtimes>;
   /** Removes this node, unless it is the last one: then its heartbeat stays as the begin of the downtime. */
@@ -52,7 +50,6 @@ export const openMembership = async (sql: Sql, options: MembershipOptions): Prom
   );
   return {
     writeHeartbeat: () => asStorage('fleet.heartbeat', () => writeHeartbeatRow(sql, options.node)),
-    listNodes: (withinMs) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
     listDowntimes: () => asStorage('fleet.outages', () => readDowntimes(sql)),
     leave: () => asStorage('fleet.leave', () => leave(sql, options.node)),
   };
@@ -62,13 +59,6 @@ const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> =>
   await sql`
     insert into fleet (node, seen_at) values (${node}, now())
     on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
-};
-
-const readNodes = async (sql: Queryable, withinMs: number): Promise<readonly string[]> => {
-  const rows = await sql<{ node: string }[]>`
-    select node from fleet
-    where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`;
-  return rows.map(({ node }) => node);
 };
 
 const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
@@ -85,7 +75,7 @@ const leave = async (sql: Queryable, node: string): Promise<void> => {
   await sql`
     delete from fleet where node = ${node} and exists (
       select from fleet as other
-      where other.node <> ${node} and other.seen_at > now() - interval '10 seconds')`;
+      where other.node <> ${node} and other.seen_at > now() - interval '1 minute')`;
 };
 
 /** Returns a value that all nodes share. The first node stores what `make` returns; later ones read it. */

@@ -59,6 +59,7 @@ local function settled(keys, arguments)
     end
     removeVotes(stem .. 'o', receipt, at)
   end
+  recordMove(keys, arguments[1])
   return #arguments - 1
 end
 
@@ -95,6 +96,7 @@ local function publish(keys, arguments)
     markDirty(stem, step[2])
   until cursor == '0'
   call('HSET', stem .. 'e', GENERATION_FIELD, arguments[3])
+  recordMove(keys, arguments[1])
   return 1
 end
 
@@ -109,6 +111,7 @@ local function clear(keys, arguments)
   for _, letter in ipairs({ 'e', 'd', 'o', 'p' }) do
     call('UNLINK', stem .. letter)
   end
+  recordMove(keys, arguments[1])
   return 1
 end
 
