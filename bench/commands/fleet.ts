@@ -149,7 +149,19 @@ const describeIdle = ({ nodes, used }: IdleRow): string => {
 };
 
 const buildTable = (rows: readonly LoadRow[]) => ({
-  head: ['routing', 'nodes', 'rate', 'node µs', 'bare µs', 'Redis µs', 'SQL µs', 'loads', 'p50', 'p99', 'failed'],
+  head: [
+    'routing',
+    'nodes',
+    'rate',
+    'node µs',
+    'bare µs',
+    'Redis µs',
+    'SQL µs',
+    'loads',
+    'p50',
+    'p99',
+    'failed',
+  ],
   textColumns: 1,
   rows: rows.map(({ routing, nodes, rate, used, answers, bareUs }) => [
     routing,
@@ -182,11 +194,7 @@ const measureAll = async (world: World): Promise<void> => {
 };
 
 /** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
-export const runFleet = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
-): Promise<number> => {
+export const runFleet = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
   const options = parseOptions(args);
   if (options === null) {
     console.log(usage);
@@ -210,6 +218,7 @@ export const runFleet = async (
   for (const row of world.idle) console.log(describeIdle(row));
   if (world.rows.length > 0) console.log(`\n${alignColumns(buildTable(world.rows))}`);
   const figures = { idle: world.idle, rows: world.rows };
-  if (options.jsonFile !== undefined) writeFileSync(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  if (options.jsonFile !== undefined)
+    writeFileSync(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
   return signal.aborted ? 130 : 0;
 };

@@ -56,7 +56,14 @@ interface PollerState extends StalenessPollerParts {
 const noExceptions: ReadonlySet<never> = new Set();
 
 export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPoller => {
-  const state: PollerState = { ...parts, stopped: true, cancel: () => {}, recheck: null, polling: false, poll: 0 };
+  const state: PollerState = {
+    ...parts,
+    stopped: true,
+    cancel: () => {},
+    recheck: null,
+    polling: false,
+    poll: 0,
+  };
   return {
     start: () => {
       state.stopped = false;
@@ -118,13 +125,13 @@ const poll = (state: PollerState): void => {
       state.meters.recordVersionPoll(shards.length, 0);
       if (isOver()) return;
       state.polling = false;
-      if (state.recheck !== null) pollSoon(state, pollNumber);
+      if (state.recheck !== null) repeatPoll(state, pollNumber);
     },
   );
 };
 
-/** During a recheck readers wait: polls again soon, unless another poll has begun. */
-const pollSoon = (state: PollerState, pollNumber: number): void => {
+/** During a recheck readers wait: polls again after a short pause, unless another poll has begun. */
+const repeatPoll = (state: PollerState, pollNumber: number): void => {
   state.clock.after(limits.recheckPollMs, () => {
     if (!state.stopped && state.recheck !== null && state.poll === pollNumber) poll(state);
   });

@@ -89,7 +89,7 @@ interface PubsubState {
   ranMs: number;
   /** Steady time of the last call of `isConnected`. */
   neededMs: number;
-  /** `waking`: the first heartbeat after a rest was sent and may still arrive. */
+  /** `waking`: no heartbeat has arrived since the last rest. */
   beats: 'running' | 'resting' | 'waking';
   /** Sends a heartbeat, now and every `beatMs`. */
   wake: () => void;
@@ -110,9 +110,13 @@ const isConnected = (state: PubsubState): boolean => {
   return hasProof(state, nowMs);
 };
 
+/** The first heartbeat after a rest may still arrive. */
+const isWaking = ({ beats, wokenMs }: PubsubState, nowMs: number): boolean =>
+  beats === 'waking' && nowMs - wokenMs < trustMs;
+
 const waitUntilConnected = (state: PubsubState): boolean | Promise<boolean> => {
   if (isConnected(state)) return true;
-  if (state.beats !== 'waking') return false;
+  if (!isWaking(state, performance.now())) return false;
   return new Promise((resolve) => {
     const finish = (): void => {
       clearTimeout(timer);
@@ -173,21 +177,54 @@ const receiveText = (state: PubsubState, text: string): void => {
   for (const finish of state.woken) finish();
 };
 
+const createState = (): PubsubState => ({
+  subscribers: new Set(),
+  node: randomUUID(),
+  lastReceivedMs: Number.NEGATIVE_INFINITY,
+  lost: true,
+  ranMs: performance.now(),
+  neededMs: performance.now(),
+  beats: 'running',
+  wake: () => {},
+  wokenMs: 0,
+  woken: new Set(),
+  waiting: new Set(),
+});
+
+/** Sends a heartbeat every `beatMs` unless they rest. Returns a function that stops them for good. */
+const startBeats = (state: PubsubState, send: (text: string) => void): (() => void) => {
+  let timer: NodeJS.Timeout;
+  const start = (): void => {
+    timer = setInterval(beat, beatMs);
+    timer.unref();
+  };
+  const beat = (): void => {
+    const nowMs = performance.now();
+    runs(state, nowMs);
+    if (nowMs - state.neededMs > restAfterMs) {
+      clearInterval(timer);
+      rest(state);
+      return;
+    }
+    if (!isWaking(state, nowMs) && !hasProof(state, nowMs)) handleDisconnect(state);
+    send(encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs }));
+  };
+  state.wake = () => {
+    state.beats = 'waking';
+    state.wokenMs = performance.now();
+    start();
+    beat();
+  };
+  start();
+  return () => {
+    state.wake = () => {};
+    clearInterval(timer);
+  };
+};
+
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions): Pubsub => {
-  const state: PubsubState = {
-    subscribers: new Set(),
-    node: randomUUID(),
-    lastReceivedMs: Number.NEGATIVE_INFINITY,
-    lost: true,
-    ranMs: performance.now(),
-    neededMs: performance.now(),
-    beats: 'running',
-    wake: () => {},
-    wokenMs: 0,
-    woken: new Set(),
-    waiting: new Set(),
-  };
+  const state = createState();
   const ownChannel = `${channel}:${state.node}`;
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
   const listener = openListener({
@@ -202,32 +239,10 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
       options.onError(error);
     },
   });
-  const beat = (): void => {
-    const nowMs = performance.now();
-    runs(state, nowMs);
-    if (nowMs - state.neededMs > restAfterMs) {
-      clearInterval(timer);
-      rest(state);
-      return;
-    }
-    const isWaking = state.beats === 'waking' && nowMs - state.wokenMs < trustMs;
-    if (!isWaking && !hasProof(state, nowMs)) handleDisconnect(state);
-    const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs });
+  const stopBeats = startBeats(state, (text) => {
     // A heartbeat that was not sent does not arrive, which already ends `isConnected`.
     commands.send('PUBLISH', [ownChannel, text]).catch(() => undefined);
-  };
-  let timer: NodeJS.Timeout;
-  const start = (): void => {
-    timer = setInterval(beat, beatMs);
-    timer.unref();
-  };
-  state.wake = () => {
-    state.beats = 'waking';
-    state.wokenMs = performance.now();
-    start();
-    beat();
-  };
-  start();
+  });
   return {
     commands,
     listener: {
@@ -245,8 +260,7 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
     waitUntilConnected: () => waitUntilConnected(state),
     runs: (steadyMs) => runs(state, steadyMs),
     close: () => {
-      clearInterval(timer);
-      state.wake = () => {};
+      stopBeats();
       handleDisconnect(state);
       state.subscribers.clear();
       listener.close();

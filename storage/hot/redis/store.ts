@@ -275,13 +275,8 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
   assert(!/[{}]/.test(prefix), 'a key prefix must not contain braces');
   const library = readLibrary();
-  const { link, durability, mayLoseTail } = await openLink({
-    urls: options.urls,
-    prefix,
-    library,
-    silenceMaxMs,
-    onError,
-  })
+  const wanted = { urls: options.urls, prefix, library, silenceMaxMs, onError };
+  const { link, durability, mayLoseTail } = await openLink(wanted)
     .then(async (opened) => ({ link: opened, ...(await readDurability(opened)) }))
     .catch((error: unknown) => {
       throw toOpenError(error);

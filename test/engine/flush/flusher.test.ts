@@ -52,7 +52,6 @@ test('where nothing waits, the store is called once per interval, and nothing is
   world.flusher.start();
 
   await world.pass(3_500);
-
   assert.equal(calls, ['backlog', 'backlog', 'backlog']);
   assert.equal(world.lagsMs, [0, 0, 0]);
 });

@@ -2,9 +2,10 @@
  * A process that did not run for a while detects the stall before it answers: at the first request waiting in
  * its socket, or at its next heartbeat. The tests block the real event loop and use a real Redis.
  */
+
+import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';
 import { beatMs, openPubsub, type Pubsub, restAfterMs, stallMs } from '../../../storage/nodes/pubsub.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
