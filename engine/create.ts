@@ -72,11 +72,12 @@ export const createEngine = (parts: EngineParts): Engine => {
 
 const wireParts = (parts: EngineParts): WiredEngine => {
   const { hot, ledger, clock, meters, rules, newId } = parts;
-  const load = createLoader(hot, clock);
+  const load = createLoader(hot, clock, meters.recordLoads);
   const renew = (shards: readonly Shard[]): Promise<void> => renewGenerations(hot, ledger, shards);
   const outputGate = createOutputGate({
     ...parts,
-    adopt: (batch, reply, foreign) => adoptReply(registry, batch, { reply, foreign }),
+    adopt: (batch, reply, foreign) =>
+      adoptReply(registry, batch, { reply, foreign: foreign && !stalenessPoller.covers(batch.shard) }),
     recover: async (shards) => {
       for (const shard of shards) registry.discardShard(shard, new Set());
       await renew(shards);
@@ -97,8 +98,12 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     deliver: async () => {
       if (!isDelivering(parts)) return 0;
       const delivery = toDeliveryParts(core);
-      await deliverEdits(delivery, clock.nowMs());
-      return deliverAdjustments(delivery);
+      const edits = deliverEdits(delivery, clock.nowMs());
+      const adjustments = deliverAdjustments(delivery);
+      // Neither may still run when the next round begins.
+      await Promise.allSettled([edits, adjustments]);
+      await edits;
+      return adjustments;
     },
     reconcile: () => renewUnpublished(hot, ledger),
   });

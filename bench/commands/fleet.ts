@@ -16,7 +16,7 @@ import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
 import { readBodySizes } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { createFolder, importDirectory, startBare, startOn } from '../servers/rollcall.ts';
+import { createFolder, type Folder, importDirectory, startBare, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
 
 const usage = `Usage: npm run bench -- fleet [options]
@@ -93,6 +93,7 @@ interface World {
   readonly live: Live;
   readonly stores: Stores;
   readonly directory: Directory;
+  readonly folder: Folder;
   readonly nodes: ServerProcess[];
   readonly bare: ServerProcess[];
   readonly idle: IdleRow[];
@@ -103,7 +104,7 @@ interface World {
 const growTo = async (world: World, count: number): Promise<void> => {
   while (world.nodes.length < count) {
     world.live.show(`starting node ${world.nodes.length + 1} …`);
-    const node = await startOn(createFolder(), { profileDir: null, stores: world.stores.rollcall });
+    const node = await startOn(world.folder, { profileDir: null, stores: world.stores.rollcall });
     world.nodes.push(node);
     world.bare.push(await startBare(await readBodySizes(node.url, world.directory)));
   }
@@ -203,8 +204,8 @@ export const runFleet = async (args: readonly string[], live: Live, signal: Abor
   const directory = createDirectory({ bots: 1_000, users: 1_024 });
   const stores = await openStores('redis', false);
   const lists = { nodes: [], bare: [], idle: [], rows: [] };
-  const world: World = { options, live, stores, directory, ...lists, usedSeconds: 0 };
   const folder = createFolder();
+  const world: World = { options, live, stores, directory, folder, ...lists, usedSeconds: 0 };
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   try {
     await importDirectory(folder, { directory, stores: stores.rollcall });

@@ -27,7 +27,7 @@ export interface Metrics {
 }
 
 /** How often the event loop's lag is sampled: each sample wakes the process. */
-const loopSampleMs = 250;
+const loopSampleMs = 500;
 
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
@@ -142,7 +142,12 @@ const createStalenessMeters = (registers: Registry[]) => {
   });
   const changedShards = new Counter({
     name: 'rollcall_version_poll_changed_shards_total',
-    help: 'Shards that other nodes had changed; this node dropped its cached state of them.',
+    help: 'Shards that other nodes had changed; this node loads what they changed at its next read.',
+    registers,
+  });
+  const loads = new Counter({
+    name: 'rollcall_entity_loads_total',
+    help: 'Entities read from the hot store, because this node had no current state of them.',
     registers,
   });
   return {
@@ -150,6 +155,7 @@ const createStalenessMeters = (registers: Registry[]) => {
       polled.inc(shards);
       changedShards.inc(changed);
     },
+    recordLoads: (entities: number): void => loads.inc(entities),
   };
 };
 

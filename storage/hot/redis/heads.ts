@@ -1,12 +1,15 @@
 /**
- * Reads the heads of shards: version, chain hash and backlog size; only two commands where nothing changed.
+ * Reads the heads of shards (version, chain hash, backlog size), and what changed since a known version.
+ * Where nothing changed, the heads cost two commands.
  *
  * On one server every function that changes something sets one key (`moved`) to a value that never comes
  * again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
  * is still the current one, Redis answers without reading any shard. A Cluster has no key that belongs to all
  * shards, and earlier libraries do not set it: then every head is read. Called by store.ts and backlog.ts.
  */
-import { allShards, type Shard, shardCount } from '../../../engine/ids.ts';
+import type { ShardVersion } from '../../../engine/entity/items.ts';
+import { allShards, type EntityAddress, type Shard, shardCount } from '../../../engine/ids.ts';
+import type { ShardChanges } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
@@ -24,6 +27,39 @@ export interface HeadsReader {
   /** Whether every node that writes sets `moved`. At first assumed not to. */
   setTrusted(trusted: boolean): void;
 }
+
+/** Reads what changed in each shard since the known version, in the order given. */
+export const readChanges = async (
+  link: Link,
+  known: readonly (ShardVersion & { readonly shard: Shard })[],
+): Promise<readonly ShardChanges[]> => {
+  const byShard = new Map(known.map((one) => [one.shard, one]));
+  const parts = await Promise.all(
+    link.groupShards([...byShard.keys()]).map(async (group) => {
+      const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
+      const args = from.flatMap((one) => [one.shard, one.generation, one.version, one.chainHash]);
+      const cursor = createCursor(await link.call('changes', group, args));
+      return from.map(({ version }) => takeChanges(cursor, version));
+    }),
+  );
+  return parts.flat();
+};
+
+const takeChanges = (cursor: ByteCursor, since: number): ShardChanges => {
+  const now = {
+    generation: takeNumber(cursor),
+    version: takeNumber(cursor),
+    chainHash: takeNumber(cursor),
+  };
+  const count = takeArray(cursor);
+  let changed: Map<EntityAddress, number> | null = count < 0 ? null : new Map();
+  for (let version = since + 1; version <= since + count; version++) {
+    const named = takeText(cursor);
+    if (named === '') changed = null;
+    else for (const address of named.split('\0')) changed?.set(address as EntityAddress, version);
+  }
+  return { now, changed };
+};
 
 /** All heads, as they were when `moved` had this value. */
 interface KnownHeads {

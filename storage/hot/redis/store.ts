@@ -25,7 +25,7 @@ import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
 import { readDurability } from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
 import { type MemorySettings, readMemorySettings } from './eviction.ts';
-import { createHeadsReader, type HeadsReader } from './heads.ts';
+import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
 import { startPulse } from './pulse.ts';
@@ -223,7 +223,7 @@ const close = async (store: RedisState): Promise<void> => {
 
 const createReaders = (
   store: RedisState,
-): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
   const { heads } = store;
   return {
     readGenerations: () =>
@@ -242,6 +242,7 @@ const createReaders = (
           all.reduce((total, head) => total + of(head), 0);
         return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
       }),
+    readChanges: (known) => runOperation(store, 'changes', () => readChanges(store.link, known)),
     readVersions: (shards) =>
       runOperation(store, 'versions', async () =>
         (await heads.read(shards)).map(({ generation, version, chainHash }) => ({

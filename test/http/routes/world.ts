@@ -82,6 +82,7 @@ const meters: EngineMeters = {
   recordRetransmitBytes: silent,
   recordResends: silent,
   recordResendOutcome: silent,
+  recordLoads: () => {},
   recordVersionPoll: silent,
 };
 

@@ -6,7 +6,7 @@
 import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
-import type { Item } from '../../../engine/entity/items.ts';
+import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
 import { allShards, createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
@@ -40,7 +40,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
   return opened;
 };
 
-const test = conformance('redis', { open, sequences: 40, operationsPerSequence: 120 });
+const test = conformance('redis', { open, sequences: 40, operationsPerSequence: 120, listsChanges: true });
 
 test('the largest batch goes in one call, and every inner call stays in bounds', async () => {
   const opened = await open(() => startMs);
@@ -102,6 +102,33 @@ test('where nothing changed, heads cost two commands, and none is read again', a
   assert.is((await countCommands()) - first, 4);
   assert.equal(after, before);
   redis.disconnect();
+  await store.close();
+});
+
+test('changes are listed since a version of the same history only, and while they are kept', async () => {
+  const { store } = await open(() => startMs);
+  const one = createEntityRef('bot', '1', 1);
+  const { shard } = one;
+  await store.publish([{ shard, generation: 1 }]);
+  let sequence = 0;
+  const send = async (item: Item): Promise<void> => {
+    sequence += 1;
+    await store.commit([{ shard, producer: 'p', sequence, items: [item] }], rules);
+  };
+  const readVersion = async () => ({ shard, ...((await store.readVersions([shard]))[0] as ShardVersion) });
+  await send(initOf(one));
+  const known = await readVersion();
+  const readChanged = async (from: typeof known) => (await store.readChanges([from]))[0]?.changed ?? null;
+  assert.equal(await readChanged(known), new Map());
+  await send({ kind: 'invite', target: one });
+  await send({ kind: 'invite', target: one });
+
+  assert.equal(await readChanged(known), new Map([[one.address, known.version + 2]]));
+  assert.is(await readChanged({ ...known, chainHash: known.chainHash + 1 }), null, 'another history');
+  assert.is(await readChanged({ ...known, generation: 2 }), null, 'another generation');
+  assert.is(await readChanged({ ...known, version: known.version + 9 }), null, 'the store fell back');
+  for (let count = 0; count < 1_100; count++) await send({ kind: 'invite', target: one });
+  assert.is(await readChanged(known), null, 'the list was cut');
   await store.close();
 });
 

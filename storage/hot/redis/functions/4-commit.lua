@@ -195,6 +195,7 @@ local function writeBatch(work)
     writeVisitors(work)
   end
   writeSlots(work)
+  changeList.record(work, slotsAt + 1, slotsAt + work.items[addressesAt])
   if work.votes then
     writeVotes(work)
   end
@@ -236,7 +237,7 @@ end
 local function writeAll(works, keys, prefix)
   for _, work in ipairs(works) do
     if work.outcome == DONE and work.changed then
-      recordMove(keys, prefix)
+      moves.record(keys, prefix)
       break
     end
   end

@@ -32,7 +32,7 @@ end
 -- version, chain hash, and the numbers of dirty entities and outbox votes of each shard; else nil. Arguments:
 -- prefix, the known value or '', shards.
 local function heads(keys, arguments)
-  local heads, key = {}, getMovedKey(keys, arguments[1])
+  local heads, key = {}, moves.getKey(keys, arguments[1])
   local moved = key and call('GET', key) or ''
   if moved ~= '' and moved == arguments[2] then
     return pack(moved) .. none

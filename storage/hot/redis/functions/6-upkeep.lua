@@ -59,7 +59,7 @@ local function settled(keys, arguments)
     end
     removeVotes(stem .. 'o', receipt, at)
   end
-  recordMove(keys, arguments[1])
+  moves.record(keys, arguments[1])
   return #arguments - 1
 end
 
@@ -96,7 +96,7 @@ local function publish(keys, arguments)
     markDirty(stem, step[2])
   until cursor == '0'
   call('HSET', stem .. 'e', GENERATION_FIELD, arguments[3])
-  recordMove(keys, arguments[1])
+  moves.record(keys, arguments[1])
   return 1
 end
 
@@ -108,10 +108,10 @@ local function clear(keys, arguments)
   if tonumber(meta[1] or 0) ~= tonumber(arguments[3]) or unpackVersion(meta[2]) ~= tonumber(arguments[4]) then
     return 0
   end
-  for _, letter in ipairs({ 'e', 'd', 'o', 'p' }) do
+  for _, letter in ipairs({ 'e', 'd', 'o', 'p', 'c' }) do
     call('UNLINK', stem .. letter)
   end
-  recordMove(keys, arguments[1])
+  moves.record(keys, arguments[1])
   return 1
 end
 
