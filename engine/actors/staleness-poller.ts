@@ -158,6 +158,8 @@ const pollShards = async (
       state.registry.discardShard(shard, noExceptions);
     else if (hasMoved(now, seen)) {
       moved.push({ shard, ...seen });
+      // Kept until the changes since then are known: the gate has the new version already.
+      state.seen.set(shard, seen);
       continue;
     }
     state.seen.set(shard, now);

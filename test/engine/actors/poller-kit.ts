@@ -1,5 +1,5 @@
 /**
- * Whole engines on the same model stores, in virtual time: for tests of what nodes see of each other's writes.
+ * Whole engines on the same model stores, in virtual time: for tests of what nodes see of others' writes.
  */
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine, EntityView } from '../../../engine/engine.ts';
