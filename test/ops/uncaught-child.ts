@@ -1,5 +1,5 @@
 /**
- * A process with an uncaught error whose stop never ends. Started by uncaught.test.ts.
+ * A process with an uncaught error whose stop never ends. Started by uncaught.stores.test.ts.
  */
 import { endOnUncaught } from '../../ops/uncaught.ts';
 
