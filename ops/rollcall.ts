@@ -184,6 +184,11 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     isDraining: () => state.draining || loss.reason !== '',
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
+  metrics.watchHealth(() => {
+    const { ready, hotStoreUp } = engine.readHealth();
+    const isServing = !state.draining && loss.reason === '';
+    return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && loss.reason === '' };
+  });
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);

@@ -57,6 +57,8 @@ export interface Stores extends Pool {
   readonly notes: readonly string[];
   /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
   listWarnings(): readonly string[];
+  /** Whether SQL answers and is whole. */
+  isSqlUp(): boolean;
   /** Closes both stores; takes a last snapshot of embedded SQL and unlocks the folder. Idempotent. */
   close(): Promise<void>;
 }
@@ -106,6 +108,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
         const lastError = server.getLastError();
         return lastError === null ? warnings : [...warnings, lastError];
       },
+      isSqlUp: () => server.getLastError() === null,
       close: async () => {
         await hot.close();
         await server.close();
@@ -160,6 +163,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         protect: ledger.protect,
         notes,
         listWarnings: () => [ledger.getLastError()].filter((warning) => warning !== null),
+        isSqlUp: () => ledger.getLastError() === null,
         close: async () => {
           await hot.close();
           await ledger.close();

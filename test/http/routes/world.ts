@@ -13,7 +13,6 @@ import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { CommitRules } from '../../../engine/entity/items.ts';
-import type { EngineMeters } from '../../../engine/meters.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
@@ -24,6 +23,7 @@ import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/b
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
+import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
@@ -68,22 +68,7 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const meters: EngineMeters = {
-  recordCommit: silent,
-  recordGateWait: silent,
-  recordCommitFailure: silent,
-  recordPending: silent,
-  recordActors: silent,
-  recordFlush: silent,
-  recordFlushFailure: silent,
-  recordBacklog: silent,
-  recordDeadLetters: silent,
-  recordContinuityLoss: silent,
-  recordRetransmitBytes: silent,
-  recordResends: silent,
-  recordResendOutcome: silent,
-  recordVersionPoll: silent,
-};
+const { engine: engineMeters, directory: directoryMeters } = createMetrics([]);
 
 export interface Asked {
   readonly status: number;
@@ -163,7 +148,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     hot,
     ledger: createLedger(embedded.sql),
     clock,
-    meters,
+    meters: engineMeters,
     producer: `test-${randomUUID()}`,
     rules: () => rules,
     visitorSecret: randomBytes(32),
@@ -187,7 +172,17 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const app: App = { engine, catalogue, sessions, clock, botLookup, push, login, settings };
+  const app: App = {
+    engine,
+    catalogue,
+    sessions,
+    clock,
+    botLookup,
+    push,
+    login,
+    meters: directoryMeters,
+    settings,
+  };
   const facade = createFacade({
     app,
     routes,
