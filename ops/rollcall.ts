@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
@@ -38,11 +38,17 @@ import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
+import { chooseLogForm, createLogger } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
 import { startInterval } from './timers.ts';
 import { createVoteIds } from './vote-ids.ts';
+
+export interface StartInput extends Hooks {
+  /** Default: the log of these settings on standard output. */
+  readonly logger?: Logger;
+}
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
 export interface Hooks {
@@ -76,14 +82,15 @@ const sweepMs = 60_000;
 const lostDrainMsMax = 1_000;
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
-export const start = async (config: Config, hooks: Hooks = {}): Promise<Running> => {
+export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
   assertLimits();
-  const logger: Logger = pino({ name: 'rollcall', level: config.logLevel });
+  const { logger = createLogger({ level: config.logLevel, form: chooseLogForm(config) }), ...hooks } = input;
   const loss = createLoss();
   const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     onWarning,
+    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
       loss.report(`${message}: ${String(error)}`);

@@ -30,6 +30,8 @@ export interface StoresOptions {
   readonly clock: () => number;
   /** Receives failures of background work (snapshots, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
+  /** Receives a message when a server of a shared store stops answering, and when it answers again. */
+  readonly onStoreChange?: (message: string, isUp: boolean) => void;
   /** An embedded store has ended, and only a new process can open it again. Called at most once. */
   readonly onLost?: (message: string, error: unknown) => void;
 }
@@ -80,11 +82,13 @@ const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning });
+  const onStoreChange = options.onStoreChange ?? (() => undefined);
+  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning, onStoreChange });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
       onError: (error) => options.onWarning('the connection to Redis', error),
+      onStoreChange,
     }).catch((error: unknown) => {
       throw openFault('REDIS_URL', config.redisUrl, error);
     });

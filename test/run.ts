@@ -4,7 +4,7 @@
  *
  *   npm test -- votes          only test files whose name contains "votes" (and no checks)
  *   npm run check              only the checks
- *   npm run test:faults        only test/faults/*.fault.ts, one at a time, with long limits
+ *   npm run test:faults        only *.fault.ts, one at a time, with long limits
  *
  * Ends with a line `N passed, N failed` (a check counts as one) and leaves nothing running. A failing step
  * does not keep the later ones from running: all failures are printed in full at the end.
@@ -47,7 +47,7 @@ const main = async (): Promise<void> => {
   shareCache();
   if (!faults && filters.length === 0) await runChecks(tally);
   if (!options.includes('--check')) {
-    const files = globSync(faults ? 'test/faults/**/*.fault.ts' : 'test/**/*.test.ts').sort();
+    const files = globSync(faults ? 'test/**/*.fault.ts' : 'test/**/*.test.ts').sort();
     const chosen = files.filter((file) => filters.every((filter) => file.includes(filter)));
     if (chosen.length === 0) fail(tally, 'no test file', `None matches ${filters.join(' ') || 'test/'}.`);
     await runFiles(chosen, faults, tally);

@@ -269,11 +269,19 @@ const registerHealth = (registers: Registry[], read: () => NodeHealth): void => 
   });
 };
 
+/** Gauges of prom-client with the suffix of a counter. The same numbers exist by type under correct names. */
+const misnamedMetrics = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
 export const createMetrics = (routeNames: readonly string[]): Metrics => {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const commitWait = registerTimings(registry, {
     name: 'rollcall_commit_wait_seconds',
     help: 'How long a response waited for its batch to be committed.',

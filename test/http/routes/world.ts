@@ -30,6 +30,7 @@ import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
+import { silentLogger } from '../silent-logger.ts';
 import { judgeReply } from '../published.ts';
 
 const hourMs = 3_600_000;
@@ -190,8 +191,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     permissions: catalogue,
     meters: { recordAnswer: silent },
     logger: options.logger ?? {
+      ...silentLogger,
       error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-      info: silent,
     },
     limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],

@@ -69,6 +69,27 @@ test('work that finds the server away opens it: later work is refused unsent, in
   assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s$/);
 });
 
+test('it reports one opening and one closing per outage, for the log', async () => {
+  const events: string[] = [];
+  const server = { away: true };
+  const breaker = createCircuitBreaker({
+    retryMs: 5,
+    suspectMs: 10_000,
+    probe: async () => {
+      if (server.away) throw new Error('nobody there');
+    },
+    onOpened: (reason) => events.push(reason),
+    onClosed: () => events.push('closed'),
+  });
+  open.push(breaker);
+  await endOf(breaker.run(refused));
+  await endOf(breaker.run(refused));
+  server.away = false;
+  await until(() => breaker.getLastError() === null);
+
+  assert.equal(events, ['sql: unreachable (not_applied): refused', 'closed']);
+});
+
 test('probes go on until one is answered; then work passes again', async () => {
   const world = createWorld({ retryMs: 5, suspectMs: 10_000 });
   world.away = true;
