@@ -9,7 +9,7 @@ import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
 import { parseTrustedProxies } from '../http/server/client-address.ts';
 import { findNearest } from './cli/nearest.ts';
-import { chooseLogForm, type LogForm } from './log.ts';
+import { type LogForm, selectLogForm } from './log.ts';
 import { listLoginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
@@ -58,7 +58,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
 export const readLogForm = (environment: Environment = process.env): LogForm => {
   const given = environment.LOG_FORMAT?.trim();
   const logFormat = given === 'text' || given === 'json' ? given : 'auto';
-  return chooseLogForm({ logFormat, redisUrl: environment.REDIS_URL ? [environment.REDIS_URL] : [] });
+  return selectLogForm({ logFormat, redisUrl: environment.REDIS_URL ? [environment.REDIS_URL] : [] });
 };
 
 /** Shorter names are too similar to variables of other programs. */

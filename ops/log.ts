@@ -10,7 +10,7 @@ import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 export type LogForm = 'text' | 'json';
 
 /** Chooses the form for LOG_FORMAT: `auto` is text on the embedded stores, JSON on shared ones. */
-export const chooseLogForm = (settings: {
+export const selectLogForm = (settings: {
   readonly logFormat: 'auto' | LogForm;
   readonly redisUrl: readonly string[];
 }): LogForm => {

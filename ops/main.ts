@@ -10,7 +10,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config.ts';
-import { chooseLogForm, createLogger } from './log.ts';
+import { createLogger, selectLogForm } from './log.ts';
 import { createEarlyReporter, createReporter, type Reporter } from './reporter.ts';
 import { start } from './rollcall.ts';
 import { endOnUncaught, type Uncaught } from './uncaught.ts';
@@ -27,7 +27,7 @@ const run = async (): Promise<void> => {
   const early = createEarlyReporter(readLogForm());
   if (index === null) for (const note of findMisspeltSettings()) early.reportNote(note);
   const config = readConfig();
-  const form = chooseLogForm(config);
+  const form = selectLogForm(config);
   const logger = createLogger({ level: config.logLevel, form });
   const output = { logger, reporter: createReporter(form, logger) };
   return index === null && config.workers > 1 ? runWorkers(config, output) : runNode(config, index, output);
@@ -89,11 +89,7 @@ const runWorkers = async (config: Config, { logger, reporter }: Output): Promise
 };
 
 /** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */
-const drainOnSignals = (
-  stop: () => Promise<void>,
-  uncaught: Uncaught,
-  reporter: Reporter,
-): (() => void) => {
+const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): (() => void) => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;

@@ -37,11 +37,11 @@ import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
-import type { Schedule } from './jobs/schedule.ts';
-import { chooseLogForm, createLogger } from './log.ts';
+import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
+import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { createVoteIds } from './vote-ids.ts';
 
@@ -78,13 +78,11 @@ const heartbeatMs = 30_000;
 const sharedHeartbeatMs = 2_000;
 const nodeAliveMs = 8_000;
 const sweepMs = 60_000;
-/** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
-const lostDrainMsMax = 1_000;
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
 export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
   assertLimits();
-  const { logger = createLogger({ level: config.logLevel, form: chooseLogForm(config) }), ...hooks } = input;
+  const { logger = createLogger({ level: config.logLevel, form: selectLogForm(config) }), ...hooks } = input;
   const loss = createLoss();
   const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
   const stores = await openStores(config, {
@@ -355,58 +353,4 @@ const startTimers = (parts: {
   return () => {
     for (const cancel of cancels) cancel();
   };
-};
-
-interface Stoppable {
-  readonly state: { draining: boolean };
-  readonly facade: Facade;
-  readonly admin: Facade;
-  readonly engine: Engine;
-  readonly membership: Membership;
-  readonly clusterContext: ClusterContext;
-  readonly stores: Stores;
-  readonly config: Config;
-  readonly cancelTimers: () => void;
-  readonly jobs: Pick<Schedule, 'stop'>;
-  readonly loss: LossReport;
-}
-
-const createStop = (parts: Stoppable): (() => Promise<void>) => {
-  let stopping: Promise<void> | null = null;
-  return () => {
-    stopping ??= stop(parts);
-    return stopping;
-  };
-};
-
-/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
-const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const cancel = systemClock.after(withinMs, resolve);
-    void jobs.stop().then(() => {
-      cancel();
-      resolve();
-    });
-  });
-
-/** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
-const leave = ({ facade, config }: Stoppable): Promise<void> => {
-  facade.startLeaving();
-  return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
-};
-
-const stop = async (parts: Stoppable): Promise<void> => {
-  const { loss } = parts;
-  const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
-  parts.state.draining = true;
-  if (parts.stores.shared && loss.reason === '') await leave(parts);
-  parts.cancelTimers();
-  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
-  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
-  await parts.membership.leave().catch(() => {
-    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
-  });
-  await parts.clusterContext.close();
-  await parts.stores.close();
-  await parts.admin.drain(0);
 };

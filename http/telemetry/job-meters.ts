@@ -4,7 +4,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const pushOutcomes = ['delivered', 'gone', 'retry', 'rejected', 'abandoned'] as const;
-export type PushOutcome = (typeof pushOutcomes)[number];
 
 export interface JobMeters {
   recordSuccess(job: string, milliseconds: number): void;
@@ -12,7 +11,7 @@ export interface JobMeters {
   /** Shows these jobs with 0 failures. */
   declareJobs(jobs: readonly string[]): void;
   /** Counts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
-  recordPush(outcome: PushOutcome): void;
+  recordPush(outcome: (typeof pushOutcomes)[number]): void;
 }
 
 const secondsBuckets = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300];

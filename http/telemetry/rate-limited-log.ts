@@ -23,20 +23,22 @@ export const createRateLimitedLog = (
   clock: Pick<Clock, 'monotonicMs'>,
 ): RequestLogger => {
   const window: LogWindow = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
-  const limit = (level: 'error' | 'warn') => (fields: object, message: string): void => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - window.startedMs >= 1_000) {
-      window.startedMs = nowMs;
-      window.written = 0;
-    }
-    if (window.written >= failuresPerSecondMax) {
-      window.suppressed++;
-      return;
-    }
-    window.written++;
-    logger[level](window.suppressed === 0 ? fields : { ...fields, suppressed: window.suppressed }, message);
-    window.suppressed = 0;
-  };
+  const limit =
+    (level: 'error' | 'warn') =>
+    (fields: object, message: string): void => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - window.startedMs >= 1_000) {
+        window.startedMs = nowMs;
+        window.written = 0;
+      }
+      if (window.written >= failuresPerSecondMax) {
+        window.suppressed++;
+        return;
+      }
+      window.written++;
+      logger[level](window.suppressed === 0 ? fields : { ...fields, suppressed: window.suppressed }, message);
+      window.suppressed = 0;
+    };
   return {
     error: limit('error') as RequestLogger['error'],
     warn: limit('warn') as RequestLogger['warn'],

@@ -58,9 +58,7 @@ interface Answer {
   readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] };
 }
 const query = async (expression: string): Promise<Answer> =>
-  (await (
-    await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: expression })}`)
-  ).json()) as Answer;
+  (await (await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: expression })}`)).json()) as Answer;
 
 const scrapesMin = 5;
 

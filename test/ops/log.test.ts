@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../ops/log.ts';
-import { makeBareFolder } from '../support/sql-template.ts';
 import { mainProgram, spawnNode } from '../support/node-process.ts';
+import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('log');
 const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-log-'));
@@ -31,7 +31,7 @@ const parseLines = (output: string): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line);
 
-test('LOG_FORMAT=json: every line from start to stop is JSON, and a demo start names its addresses', async () => {
+test('LOG_FORMAT=json: every line is JSON, and the start names its addresses', async () => {
   const node = spawnNode({
     dataDir,
     settings: { LOG_FORMAT: 'json', LOG_LEVEL: 'debug', DEMO: 'on', REDIS_ULR: 'mistyped' },

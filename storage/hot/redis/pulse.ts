@@ -50,7 +50,7 @@ export interface RunningPulse extends Pulse {
   stop(): void;
 }
 
-/** Starts the checks. They run until `stop`. `onChange` is called when a primary falls silent and when all answer. */
+/** Starts the checks, which run until `stop`. Calls `onChange` when one falls silent, and when all answer. */
 export const startPulse = (
   link: Link,
   onChange: (message: string, isUp: boolean) => void = () => {},

@@ -30,8 +30,8 @@ import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
-import { silentLogger } from '../silent-logger.ts';
 import { judgeReply } from '../published.ts';
+import { silentLogger } from '../silent-logger.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -69,7 +69,7 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: directoryMeters } = createMetrics([]);
+const { engine: engineMeters, directory: meters } = createMetrics([]);
 
 export interface Asked {
   readonly status: number;
@@ -173,17 +173,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const app: App = {
-    engine,
-    catalogue,
-    sessions,
-    clock,
-    botLookup,
-    push,
-    login,
-    meters: directoryMeters,
-    settings,
-  };
+  const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
+  const app: App = { ...parts, meters, settings };
   const facade = createFacade({
     app,
     routes,
