@@ -1,11 +1,11 @@
 /**
  * The numbers of a listing's votes: dense, from 1, in the order of their commits.
  *
- * Whoever writes votes of a listing first locks its row in `totals` and takes the numbers from there, so the
- * order of the commits is the order of the numbers, and no number is left out. A number never changes. Rows
- * without a number (imported, or written by a node of an earlier version) are numbered later, under the same
- * lock; votes of a deleted listing keep none. Flushes number in flush.ts. Called by ops/jobs and by
- * catalogue.ts.
+ * A transaction that writes votes of a listing first locks its row in `totals` and takes the numbers from
+ * there, so the order of the commits is the order of the numbers, and no number is left out. A number never
+ * changes. Rows without a number (imported, or written by a node of an earlier version) are numbered later,
+ * under the same lock; votes of a deleted listing keep none. Flushes assign numbers in flush.ts. Called by
+ * ops/jobs and ledger.ts.
  */
 
 import { formatNumbers } from '../sql/arrays.ts';
@@ -26,7 +26,7 @@ const rowsPerStep = 2_000;
  * Numbers the rows of one listing that have none, oldest first, in bounded transactions. Resolves to how many
  * it numbered. *Ledger* when it resolves.
  */
-export const numberVotes = async (sql: Sql, incarnation: number): Promise<number> => {
+export const assignNumbers = async (sql: Sql, incarnation: number): Promise<number> => {
   let numbered = 0;
   for (;;) {
     const rows = await sql.begin((transaction) => numberStep(transaction, incarnation));

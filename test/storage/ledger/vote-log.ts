@@ -4,7 +4,7 @@
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { listUnnumbered, numberVotes } from '../../../storage/ledger/vote-log.ts';
+import { assignNumbers, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
 
@@ -79,7 +79,10 @@ export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void 
     );
     assert.is(await readHead(sql, ref), 60);
   });
+  registerLateNumberTests(test, open);
+};
 
+const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
   test('vote log: votes of a deleted listing get their row and no number', async () => {
     const { ledger, list, remove, sql } = open();
     const ref = await list('log-deleted');
@@ -98,8 +101,8 @@ export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void 
     assert.ok((await listUnnumbered(sql, 100)).includes(ref.incarnation));
 
     const done = await Promise.all([
-      numberVotes(sql, ref.incarnation),
-      numberVotes(sql, ref.incarnation),
+      assignNumbers(sql, ref.incarnation),
+      assignNumbers(sql, ref.incarnation),
       ledger.flush({ entities: [], votes: [vote(ref, 61_034)] }),
     ]);
 
