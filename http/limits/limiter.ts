@@ -2,10 +2,10 @@
  * Rate limits of this node: one bounded table per limit, and the header lines that report the remaining quota
  * to clients.
  *
- * Keys are client addresses (login, bot_create, bot_meta, auth_test, vote_log) or session ids (stats). A
- * full table evicts the least recently used keys. Where several nodes share a store, all limits but stats are counted
- * there (`takeShared`), and here only while it is unreachable. On the hot limit (stats) a reply carries only
- * `RateLimit` while more than a fifth of the burst is left. Called by dispatch.ts.
+ * Keys are client addresses, or session ids (stats). A full table evicts the least recently used keys. Where
+ * several nodes share a store, all limits but stats are counted there (`takeShared`), and here only while it
+ * is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth of the
+ * burst is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import {
