@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { type ConfigError, readConfig } from '../../ops/config.ts';
 import { openStores } from '../../storage/open.ts';
-import { postShown, statsBody } from '../faults/load.ts';
+import { postShown, statsBody } from '../faults/harness/load.ts';
 import { fillDirectory, tokenOf } from '../support/directory.ts';
 import { createClient } from '../support/http-client.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
