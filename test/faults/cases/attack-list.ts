@@ -109,7 +109,7 @@ export const attacks: readonly Attack[] = [
     name: 'one unknown vanity code',
     connections: 200,
     answers: ['404', ...refusals],
-    run: simple(() => () => request({ path: '/vanity/nobody-has-this-code' })),
+    run: simple(() => () => request({ path: '/vanity/unknown-code' })),
   },
   {
     name: 'unknown vanity codes, each another',

@@ -142,7 +142,7 @@ const runRaces = async (plan: RacePlan): Promise<Figures> => {
 
 interface Decided {
   readonly reply: Reply;
-  /** Some answer before was that nobody knows: the vote may be this one's, whatever it hears now. */
+  /** An earlier answer was `unknown`: the vote may be this one's, whatever the last answer says. */
   readonly unknown: boolean;
 }
 
@@ -163,7 +163,7 @@ const askUntilDecided = async (line: Line, request: string): Promise<Decided> =>
   }
 };
 
-/** Whether one vote was accepted; false when it may be one that nobody was told of. */
+/** Whether one vote was accepted; false when it may be one with an unknown outcome. */
 const race = async (plan: RacePlan, lines: readonly Line[], round: number): Promise<boolean> => {
   const { users, targets } = plan.directory;
   const user = users[round % users.length] ?? '';

@@ -1,5 +1,5 @@
 /**
- * A node on the embedded stores that drains, is paused, meets a second copy, or gets the simultaneous votes of
+ * A node on the embedded stores that drains, is paused, meets a second copy, or gets simultaneous votes of
  * one user. Time limit: 1200 s.
  */
 import { suite } from 'uvu';

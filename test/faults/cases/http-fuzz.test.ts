@@ -1,6 +1,6 @@
 /**
- * Generated requests, valid and mutated (test/http/fuzz), in rounds with a fresh directory each: the published
- * document knows every reply. `SEED=n` repeats a run. Time limit: 1800 s.
+ * Generated requests, valid and mutated (test/http/fuzz), in rounds with a fresh directory each: the
+ * published document knows every reply. `SEED=n` repeats a run. Time limit: 1800 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,7 +1,7 @@
 /**
  * Hostile clients by the thousand against a real node: endless bodies, idle connections, churn, clients that
- * leave, and a list of all voters of a bot (slow ones and floods are in http-attacks.fault.ts). Figures are memory
- * of the whole process, the embedded SQL included. VOTERS changes the sizes.
+ * leave, and a list of all voters of a bot (slow ones and floods are in http-attacks.fault.ts). Figures are
+ * memory of the whole process, the embedded SQL included. VOTERS changes the sizes.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

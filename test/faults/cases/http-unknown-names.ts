@@ -7,12 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type Directory, tokenOf } from '../../support/directory.ts';
-import { type Asked, createClient } from '../../support/http-client.ts';
+import { type ClientRequest, createClient } from '../../support/http-client.ts';
 
 export type FloodName = 'one vanity code' | 'distinct bots' | 'distinct tokens';
 
 /** What a flood asks for, by the number of the request, and what it may be answered. */
-const floods: Readonly<Record<FloodName, { answers: number[]; make(number: number): [string, Asked?] }>> = {
+const floods: Readonly<
+  Record<FloodName, { answers: number[]; make(number: number): [string, ClientRequest?] }>
+> = {
   'one vanity code': { answers: [404, 503], make: () => ['/vanity/missing'] },
   'distinct bots': { answers: [404, 503], make: (number) => [`/bots/9${number}?target=page`] },
   'distinct tokens': {
@@ -25,7 +27,7 @@ const floods: Readonly<Record<FloodName, { answers: number[]; make(number: numbe
 };
 
 const connections = 200;
-/** Nobody waits longer for an answer, whatever the flood. */
+/** No client waits longer for an answer, whatever the flood. */
 const waitMsMax = 10_000;
 
 export interface FloodFigures {
@@ -46,7 +48,7 @@ const askAsOthers = async (url: string, directory: Directory, untilMs: number): 
   const pack = directory.targets.find(({ kind }) => kind === 'pack')?.id ?? '';
   const users = { 'User-Auth': tokenOf('user', user), 'Content-Type': 'application/json' };
   const edited = { name: 'Edited', short: 'Edited while a flood is on.', tags: ['faults'], bots: [bot] };
-  const requests: readonly [string, Asked?][] = [
+  const requests: readonly [string, ClientRequest?][] = [
     [`/bots/${bot}?target=page`],
     ['/bots/stats', { method: 'POST', headers: bots, body: '{"servers":5}' }],
     [`/users/${user}/packs/${pack}`, { method: 'PATCH', headers: users, body: JSON.stringify(edited) }],
@@ -54,9 +56,9 @@ const askAsOthers = async (url: string, directory: Directory, untilMs: number): 
   ];
   const tookMs: number[] = [];
   for (let number = 0; performance.now() < untilMs; number++) {
-    const [path, asked] = requests[number % requests.length] as [string, Asked?];
+    const [path, request] = requests[number % requests.length] as [string, ClientRequest?];
     const startedMs = performance.now();
-    const { status, text } = await client.ask(`${url}${path}`, asked);
+    const { status, text } = await client.ask(`${url}${path}`, request);
     tookMs.push(performance.now() - startedMs);
     assert.ok(status < 300, `${path}: ${status} ${text}`);
     await sleep(20);
@@ -77,8 +79,8 @@ export const flood = async (
   let number = 0;
   const ask = async (): Promise<void> => {
     while (performance.now() < untilMs) {
-      const [path, asked] = make(number++);
-      const { status, text } = await client.ask(`${url}${path}`, asked);
+      const [path, request] = make(number++);
+      const { status, text } = await client.ask(`${url}${path}`, request);
       answers[status] = (answers[status] ?? 0) + 1;
       assert.ok(allowed.includes(status), `${path}: ${status} ${text}`);
       if (status === 503) assert.match(text, '"code":"overloaded"');
@@ -94,18 +96,18 @@ export const flood = async (
   return figures;
 };
 
-/** The words under which something new is found: each is asked for before it is made, and after. */
-const creations = (directory: Directory): { path: string; create: [string, Asked] }[] => {
+/** The names under which something new is found: each is requested before it is made, and after. */
+const creations = (directory: Directory): { path: string; create: [string, ClientRequest] }[] => {
   const [user = ''] = directory.users;
   const bot = directory.bots[1] ?? '';
   const headers = { 'User-Auth': tokenOf('user', user), 'Content-Type': 'application/json' };
-  const send = (method: 'PUT' | 'PATCH', body: object): Asked => ({
+  const send = (method: 'PUT' | 'PATCH', body: object): ClientRequest => ({
     method,
     headers,
     body: JSON.stringify(body),
   });
   const pack = { url: 'late-pack', name: 'Late', short: 'Made while it was unknown.', tags: ['late'] };
-  const renamed = (code: string): [string, Asked] => [`/bot/${bot}/vanity`, send('PATCH', { code })];
+  const renamed = (code: string): [string, ClientRequest] => [`/bot/${bot}/vanity`, send('PATCH', { code })];
   return [
     { path: '/vanity/late-code', create: renamed('late-code') },
     { path: '/bots/later-code', create: renamed('later-code') },
@@ -114,8 +116,8 @@ const creations = (directory: Directory): { path: string; create: [string, Asked
 };
 
 /**
- * Asks both nodes for names that are unknown, all the time, makes them at `here`, and resolves to how long
- * the slowest took to be found at `there`, ms. Rejects when one is not found at once at `here`.
+ * Requests unknown names from both nodes, all the time, makes them at `here`, and resolves to how long the
+ * slowest took to be found at `there`, ms. Rejects when one is not found at once at `here`.
  */
 export const measureVisibility = async (fleet: {
   here: string;
@@ -127,8 +129,8 @@ export const measureVisibility = async (fleet: {
   let slowestMs = 0;
   for (const { path, create } of creations(fleet.directory)) {
     for (const base of [fleet.here, fleet.there]) assert.is(await statusOf(base, path), 404, path);
-    const [where, asked] = create;
-    const { status, text } = await client.ask(`${fleet.here}${where}`, asked);
+    const [where, request] = create;
+    const { status, text } = await client.ask(`${fleet.here}${where}`, request);
     const createdMs = performance.now();
     assert.ok(status < 300, `${where}: ${status} ${text}`);
     assert.is(await statusOf(fleet.here, path), 200, `${path} at once where it was created`);

@@ -81,7 +81,7 @@ export const refusals: readonly Refusal[] = [
     end: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
   },
   {
-    // As after its replica was promoted and it was told to follow.
+    // As after its replica was promoted and it follows that one.
     name: 'READONLY',
     begin: ({ admin }) => admin.replicaof('127.0.0.1', 9),
     end: ({ admin }) => admin.replicaof('NO', 'ONE'),

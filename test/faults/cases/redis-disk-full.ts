@@ -1,7 +1,7 @@
 /**
- * Redis on a full disk. With `appendfsync always` it cannot take back what it answered its clients and so ends by
- * itself at the first write that fails, again after every start, until there is room; with `everysec` it
- * stays and refuses (MISCONF). Either way nothing acknowledged is lost, and it goes on by itself.
+ * Redis on a full disk. With `appendfsync always` it cannot take back what it answered, and so ends by itself
+ * at the first write that fails, again after every start, until there is room; with `everysec` it stays and
+ * refuses (MISCONF). Either way nothing acknowledged is lost, and it goes on by itself.
  *
  * The disk is a small one of the test's own. Called by redis-disk-full.fault.ts.
  */

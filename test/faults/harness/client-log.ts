@@ -69,7 +69,7 @@ export interface ClientLog {
   readonly strange: string[];
   /** Requests whose connection ended, or was refused, before an answer. */
   unanswered: number;
-  /** Times in which the store refused whole batches: clicks in them, for which nobody waits, are dropped. */
+  /** Times in which the store refused whole batches: clicks in them are dropped. */
   readonly withoutRoom: Span[];
 }
 

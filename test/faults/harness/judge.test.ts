@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { type ClientLog, createLog, type Outcome, type StatsOp, type VoteOp } from './client-log.ts';
 import { createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict, type VoteRows } from './judge.ts';
 import { postShown, statsBody } from './load.ts';
-import { withoutDoubtfulRefusals } from './merged-votes.ts';
+import { withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
 const test = suite('judge of faults');
@@ -195,7 +195,7 @@ test('after a lost tail a refusal may rest on a vote of unknown outcome, and on 
   ] as const) {
     const log = logOf();
     log.votes.push(vote(100, outcome), { ...vote(200, 'fail'), refused: true });
-    assert.equal(judged(withoutDoubtfulRefusals(log, waitMs)), { ...clean, lost });
+    assert.equal(judged(withoutUncertainRefusals(log, waitMs)), { ...clean, lost });
   }
 });
 

@@ -20,7 +20,7 @@ export interface VoteRows {
 export interface Verdict {
   /** Acknowledged and not there. */
   readonly lost: string[];
-  /** There, and nobody asked for it, or asked once and there twice. */
+  /** There without a request, or there twice for one request. */
   readonly doubled: string[];
   /** Fields of two posts, shown together. */
   readonly mixed: string[];
@@ -61,8 +61,8 @@ const countBefore = (sorted: readonly { readonly atMs: number }[], moment: numbe
 };
 
 /**
- * Stats: every reader sees one whole post, never one that was certainly replaced `staleMs` before he asked (0
- * at the node that acknowledged it).
+ * Stats: every reader sees one whole post, never one that was certainly replaced `staleMs` before the
+ * reader's request (0 at the node that acknowledged it).
  */
 export const judgeStats = (log: ClientLog, verdict: Verdict, staleMs = 0): void => {
   const posts = new Map<number, StatsOp>(log.stats.map((op) => [op.id, op]));
@@ -96,7 +96,7 @@ export const judgeStats = (log: ClientLog, verdict: Verdict, staleMs = 0): void 
 
 /**
  * Clicks that must be there at a moment: an answered click is in the next batch, so an acknowledged write
- * that was asked for later proves it.
+ * that was sent later proves it.
  */
 const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number): readonly ClickOp[] => {
   const provenUntil = new Map<number, number>();
@@ -111,16 +111,16 @@ const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number
 
 /**
  * Whether no refusal of the store can have met the click's batch: before the next time without room began, a
- * change of the same bot was acknowledged that was asked for after the click was answered.
+ * change of the same bot was acknowledged that was sent after the click was answered.
  */
 const isKept = (log: ClientLog, { bot, life, callMs, returnMs }: ClickOp): boolean => {
   const next = Math.min(...log.withoutRoom.filter(({ toMs }) => toMs > callMs).map(({ fromMs }) => fromMs));
   if (next === Number.POSITIVE_INFINITY) return true;
-  const settles = (op: StatsOp | VoteOp): boolean =>
+  const isEarlyEnough = (op: StatsOp | VoteOp): boolean =>
     op.life === life && op.outcome === 'ok' && op.callMs > returnMs && op.returnMs <= next;
   return (
-    log.stats.some((op) => op.bot === bot && settles(op)) ||
-    log.votes.some((op) => op.target === `bot/${bot}` && settles(op))
+    log.stats.some((op) => op.bot === bot && isEarlyEnough(op)) ||
+    log.votes.some((op) => op.target === `bot/${bot}` && isEarlyEnough(op))
   );
 };
 
@@ -164,9 +164,9 @@ export const judgeVotes = (
   verdict: Verdict,
 ): void => {
   const pair = ({ target, user }: { target: string; user: string }): string => `${user} on ${target}`;
-  const asked = Map.groupBy(log.votes, pair);
+  const sent = Map.groupBy(log.votes, pair);
   const found = Map.groupBy(rows, pair);
-  for (const name of new Set([...asked.keys(), ...found.keys()])) {
+  for (const name of new Set([...sent.keys(), ...found.keys()])) {
     const left = [...(found.get(name) ?? [])].sort((one, other) => one.atMs - other.atMs);
     for (const [index, one] of left.entries()) {
       const before = left[index - 1];
@@ -175,7 +175,7 @@ export const judgeVotes = (
       if (one.numbers.some((number, place) => number !== place))
         verdict.doubled.push(`${name}: rows numbered ${one.numbers.join(', ')}`);
     }
-    const ops = asked.get(name) ?? [];
+    const ops = sent.get(name) ?? [];
     for (const op of ops.filter((one) => one.outcome === 'ok')) {
       const at = left.findIndex((one) => fits(log, op, one));
       if (at < 0) verdict.lost.push(`${name}: the vote acknowledged at ${op.returnMs.toFixed(0)}`);
@@ -183,7 +183,7 @@ export const judgeVotes = (
     }
     for (const one of left) {
       if (!ops.some((op) => op.outcome === 'unknown' && fits(log, op, one)))
-        verdict.doubled.push(`${name}: a vote at ${one.atMs} that nobody was told of`);
+        verdict.doubled.push(`${name}: a vote at ${one.atMs} that no client was answered`);
     }
     judgeRefusals({ name, ops, rows: found.get(name) ?? [], waitMs }, verdict);
   }
@@ -205,13 +205,13 @@ const judgeRefusals = ({ name, ops, rows, waitMs }: Pair, verdict: Verdict): voi
     );
     if (!holder)
       verdict.lost.push(
-        `${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there; ${told(ops)}`,
+        `${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there; ${describe(ops)}`,
       );
   }
 };
 
-/** What was asked, for whoever has to find out. */
-const told = (ops: readonly VoteOp[]): string =>
+/** The requests, for the search for the cause. */
+const describe = (ops: readonly VoteOp[]): string =>
   ops
     .map(({ life, callMs, returnMs, outcome, refused }) => {
       const end = Number.isFinite(returnMs) ? ` to ${returnMs.toFixed(0)}` : '';

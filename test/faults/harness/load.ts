@@ -8,7 +8,7 @@
 
 import type { Random } from '../../../ops/demo/random.ts';
 import { type Directory, type Target, tokenOf } from '../../support/directory.ts';
-import type { Answer, Asked, Client } from '../../support/http-client.ts';
+import type { Answer, Client, ClientRequest } from '../../support/http-client.ts';
 import { NoAnswer } from '../../support/http-client.ts';
 import { type ClientLog, nowMs, type Outcome, type Sight } from './client-log.ts';
 
@@ -56,7 +56,7 @@ const outcomeOf = (answer: Answer | NoAnswer, done: readonly number[]): Outcome 
 };
 
 /**
- * Answers that a correct client gets from a correct node: done, told to wait, told that it is not possible
+ * Answers that a correct client gets from a correct node: done, refused with a wait, or not possible
  * now.
  */
 const expected = new Set([200, 204, 429, 503]);
@@ -64,10 +64,10 @@ const expected = new Set([200, 204, 429, 503]);
 const ask = async (
   { client, log, url }: LoadParts,
   path: string,
-  asked?: Asked,
+  request?: ClientRequest,
 ): Promise<Answer | NoAnswer> => {
   try {
-    const answer = await client.ask(url + path, asked);
+    const answer = await client.ask(url + path, request);
     if (!expected.has(answer.status)) log.strange.push(`${answer.status} to ${path}: ${answer.text}`);
     return answer;
   } catch (error) {

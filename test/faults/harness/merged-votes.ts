@@ -1,8 +1,8 @@
 /**
  * The two things that a failover may undo. A user's vote was acknowledged and lost, and before the node that
- * acknowledged it had given it back, the same user voted again there, and was acknowledged again: one of the
- * two counts, and the node tells so; the other one's row may be in SQL. And a vote that nobody was told of
- * made the user wait, and was lost: nobody has it to give back. Everything else is a fault.
+ * acknowledged it had resent it, the same user voted again there, and was acknowledged again: one of the two
+ * counts, and the node reports it; the other one's row may be in SQL. And a vote with an unknown outcome made
+ * the user wait, and was lost: no node has it to resend. Everything else is a fault.
  */
 import type { ClientLog, VoteOp } from './client-log.ts';
 import type { Verdict, VoteRows } from './judge.ts';
@@ -31,7 +31,7 @@ const isAbout = (line: string, name: string): boolean => line.startsWith(`${name
 const rowsPerVote = (name: string, rows: readonly VoteRows[]): number =>
   Math.max(0, ...rows.filter((one) => nameOf(one) === name).map(({ numbers }) => numbers.length));
 
-/** Rows that nobody counts, at most those of one vote of each pair. */
+/** Rows that are not counted, at most those of one vote of each pair. */
 const isSpareRow = (line: string, pairs: readonly string[], rows: readonly VoteRows[]): boolean => {
   const [, target = '', hot, all] = /^(\S+): (\d+) \w+ hot, (\d+) rows in SQL$/.exec(line) ?? [];
   const spare = Number(all) - Number(hot);
@@ -40,19 +40,19 @@ const isSpareRow = (line: string, pairs: readonly string[], rows: readonly VoteR
 };
 
 /**
- * The log without refusals that may stand on a vote whose client was told `unknown`: it can have taken effect
+ * The log without refusals that may stand on a vote whose answer was `unknown`: it can have taken effect
  * in a past that was lost.
  */
-export const withoutDoubtfulRefusals = (log: ClientLog, waitMs: number): ClientLog => {
+export const withoutUncertainRefusals = (log: ClientLog, waitMs: number): ClientLog => {
   const unknown = Map.groupBy(
     log.votes.filter(({ outcome }) => outcome === 'unknown'),
     nameOf,
   );
   const standsOn = (refusal: VoteOp, vote: VoteOp): boolean =>
     vote.callMs < refusal.returnMs && vote.callMs > refusal.callMs - waitMs;
-  const isDoubtful = (op: VoteOp): boolean =>
+  const isUncertain = (op: VoteOp): boolean =>
     op.refused && (unknown.get(nameOf(op)) ?? []).some((vote) => standsOn(op, vote));
-  return { ...log, votes: log.votes.filter((op) => !isDoubtful(op)) };
+  return { ...log, votes: log.votes.filter((op) => !isUncertain(op)) };
 };
 
 export interface Known {

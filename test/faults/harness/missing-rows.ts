@@ -8,7 +8,7 @@ const touches = ({ callMs, returnMs }: VoteOp, { fromMs, toMs }: Span): boolean 
   returnMs >= fromMs && callMs <= toMs;
 const pairOf = ({ target, user }: VoteOp): string => `${user} on ${target}`;
 
-/** The log as vote rows may know it: of votes in the span nobody knows whether they have any. */
+/** The log as vote rows may know it: votes in the span may have rows or not. */
 export const asRowsMayKnow = (log: ClientLog, span: Span): ClientLog => {
   const rowless = (op: VoteOp): boolean => op.outcome !== 'fail' && touches(op, span);
   const voted = new Set(log.votes.filter(rowless).map(pairOf));

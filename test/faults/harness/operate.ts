@@ -19,6 +19,6 @@ export const operate = (
 ) => {
   const { method, path, body } = operation;
   const headers = { authorization: `Operator ${operatorToken}`, 'Content-Type': 'application/json' };
-  const asked = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-  return client.ask(`${node.adminUrl}${path}`, asked) satisfies Promise<Answer>;
+  const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  return client.ask(`${node.adminUrl}${path}`, request) satisfies Promise<Answer>;
 };

@@ -8,8 +8,9 @@ import type { Figures } from './figures.ts';
 import type { JudgeOptions, Stack } from './stack.ts';
 
 export interface Resent {
-  /** Acknowledged items that the store lost and a node resent; those that a newer vote of the user stands for. */
+  /** Acknowledged items that the store lost and a node resent. */
   readonly resent: number;
+  /** Those that a newer vote of the same user stands for. */
   readonly merged: number;
 }
 

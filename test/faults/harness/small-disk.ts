@@ -19,7 +19,7 @@ const mount = (folder: string, bytes: number): boolean => {
   }
 };
 
-/** Runs the task on a disk of so many bytes; resolves to `null` where this system does not let us mount one. */
+/** Runs the task on a disk of so many bytes; resolves to `null` where this system lets us mount none. */
 export const onSmallDisk = async <Result>(
   name: string,
   bytes: number,

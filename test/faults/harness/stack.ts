@@ -21,7 +21,7 @@ import { demandClean, type Figures } from './figures.ts';
 import { firstWindowFaults } from './first-window.ts';
 import { createVerdict, forgetVisitors, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
-import { withoutDoubtfulRefusals, withoutMerged } from './merged-votes.ts';
+import { withoutMerged, withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 import { until } from './until.ts';
 
@@ -279,7 +279,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const seen = { ...log, sights: log.sights.filter((sight) => !isBlind(log, sight)) };
   judgeStats(seen, verdict, staleMs);
   judgeClicks(seen, verdict, staleMs);
-  const judged = options.merged === undefined ? log : withoutDoubtfulRefusals(log, waitMs);
+  const judged = options.merged === undefined ? log : withoutUncertainRefusals(log, waitMs);
   judgeVotes(rowless ? asRowsMayKnow(judged, rowless) : judged, { rows: atRest.rows, waitMs }, verdict);
   const deadLetters = atRest.deadLetters === 0 ? [] : [`${atRest.deadLetters} dead letters`];
   if (!mayLose) verdict.doubled.push(...firstWindowFaults(judged, waitMs));

@@ -64,7 +64,7 @@ export const voteForOutsider = (
     headers: { 'User-Auth': token },
   });
 
-/** Resolves when the node refuses a change and says what became of it: by default, that it was not applied. */
+/** Resolves when the node refuses a change and says what became of it; not applied by default. */
 export const untilRefuses = (stack: Stack, life: Life, outcome = /"outcome":"not_applied"/): Promise<void> =>
   until(`a node answers 503 with ${outcome}`, async () => {
     const { status, text, headers } = await probe(stack, life);
