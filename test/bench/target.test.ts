@@ -11,19 +11,15 @@ import { renderHtml } from '../../bench/report/html.ts';
 import { createLive } from '../../bench/report/live.ts';
 import { renderText } from '../../bench/report/text.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
-import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 import { runTarget } from '../../bench/target.ts';
 
 const test = suite('bench target');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-bench-target-'));
 const tokens = join(folder, 'tokens.json');
-let server: ServerProcess;
 
-test.before(async () => {
-  writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
-  server = await startBare({ bot: 1_000, index: 5_000 });
-});
+writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
+const server = await startBare({ bot: 1_000, index: 5_000 });
 test.after(async () => {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });

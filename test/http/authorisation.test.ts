@@ -14,18 +14,14 @@ import { routes } from '../../http/routes/table.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
-import { type Asked, openWorld, type World } from './routes/world.ts';
+import { type Asked, openWorld } from './routes/world.ts';
 
 const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
 const unrelated = 'view_webhook_logs';
 
-let world: World;
-let strangers: People;
-test.before(async () => {
-  world = await openWorld();
-  strangers = await settle(world.sql, newPeople());
-});
+const world = await openWorld();
+const strangers = await settle(world.sql, newPeople());
 test.after(async () => {
   await world.close();
 });

@@ -9,19 +9,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Fleet, openFleet } from './fleet.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { openFleet } from './fleet.ts';
 
 const test = suite('an operator of two nodes');
 /** The token in the settings of fleet.ts. */
 const operatorToken = 'operator-of-this-test-operator-of-this-test';
-let redis: RedisServer;
-let fleet: Fleet;
 const postgres = await startPostgres();
-test.before(async () => {
-  redis = await startRedis();
-  fleet = await openFleet({ redis, postgres, name: `operator_${Date.now()}`, nodes: 2, seed: 2 });
-});
+const redis = await startRedis();
+const fleet = await openFleet({ redis, postgres, name: `operator_${Date.now()}`, nodes: 2, seed: 2 });
 test.after(async () => {
   await fleet.close();
   await redis.dispose();

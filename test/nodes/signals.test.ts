@@ -10,17 +10,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Fleet, openFleet } from './fleet.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { openFleet } from './fleet.ts';
 
 const test = suite('messages between nodes');
-let redis: RedisServer;
-let fleet: Fleet;
 const postgres = await startPostgres();
-test.before(async () => {
-  redis = await startRedis();
-  fleet = await openFleet({ redis, postgres, name: `signals_${Date.now()}`, nodes: 2, seed: 1 });
-});
+const redis = await startRedis();
+const fleet = await openFleet({ redis, postgres, name: `signals_${Date.now()}`, nodes: 2, seed: 1 });
 test.after(async () => {
   await fleet.close();
   await redis.dispose();

@@ -15,13 +15,11 @@ const root = mkdtempSync(join(tmpdir(), 'rollcall-damaged-'));
 const dataDir = join(root, 'data');
 const sql = join(dataDir, 'sql');
 let bots: readonly string[] = [];
-test.before(async () => {
-  ({ bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 }));
-  const stores = await openAtRest(dataDir);
-  const [file] = await stores.sql<{ path: string }[]>`select pg_relation_filepath('totals') as path`;
-  await stores.close();
-  truncateSync(join(sql, file?.path ?? ''), 0);
-});
+({ bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 }));
+const stores = await openAtRest(dataDir);
+const [file] = await stores.sql<{ path: string }[]>`select pg_relation_filepath('totals') as path`;
+await stores.close();
+truncateSync(join(sql, file?.path ?? ''), 0);
 test.after(() => rmSync(root, { recursive: true, force: true }));
 
 const post = (node: StartedNode): Promise<Response> =>

@@ -8,14 +8,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config.ts';
 import { start } from '../../ops/rollcall.ts';
-import { openWorld, type World } from '../world.ts';
+import { openWorld } from '../world.ts';
 
 const test = suite('rollcall');
 
-let world: World;
-test.before(async () => {
-  world = await openWorld();
-});
+const world = await openWorld();
 test.after(() => world.close());
 
 test('the demo tokens post stats and vote, and any client reads the totals', async () => {

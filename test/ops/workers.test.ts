@@ -24,32 +24,29 @@ const folder = mkdtempSync(join(tmpdir(), 'rollcall-workers-'));
 const postgres = await startPostgres();
 const redis = await startRedis();
 const client = createClient(8);
-let settings: Record<string, string> = {};
 let bots: readonly string[] = [];
 let users: readonly string[] = [];
 let supervisor: StartedNode;
 
-test.before(async () => {
-  const databaseUrl = await postgres.database('workers');
-  const stores = await openStores(
-    { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
-    { clock: Date.now, onWarning: () => {} },
-  );
-  const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
-  ({ bots, users } = await fillDirectory(stores.sql, sizes));
-  await stores.close();
-  const adminPort = await findFreePort();
-  settings = {
-    WORKERS: '2',
-    PORT: String(await findFreePort()),
-    ADMIN_PORT: String(adminPort),
-    ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
-    REDIS_URL: redis.url,
-    DATABASE_URL: databaseUrl,
-    LEAVE_MS: '200',
-  };
-  supervisor = await startNode({ dataDir: folder, settings });
-});
+const databaseUrl = await postgres.database('workers');
+const stores = await openStores(
+  { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
+  { clock: Date.now, onWarning: () => {} },
+);
+const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
+({ bots, users } = await fillDirectory(stores.sql, sizes));
+await stores.close();
+const adminPort = await findFreePort();
+const settings = {
+  WORKERS: '2',
+  PORT: String(await findFreePort()),
+  ADMIN_PORT: String(adminPort),
+  ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
+  REDIS_URL: redis.url,
+  DATABASE_URL: databaseUrl,
+  LEAVE_MS: '200',
+};
+supervisor = await startNode({ dataDir: folder, settings });
 test.after(async () => {
   client.close();
   await supervisor?.kill();

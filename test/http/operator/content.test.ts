@@ -5,16 +5,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { type OperatedWorld, openOperated } from './world.ts';
+import { openOperated } from './world.ts';
 
 const test = suite('operations on what is offered');
-let world: OperatedWorld;
-test.before(async () => {
-  world = await openOperated();
-  const { sql } = world;
-  for (const user of ['robin', 'ann']) await addUser(sql, user);
-  await addBot(sql, 'bot1', { counted: { upvotes: 150 } });
-});
+const world = await openOperated();
+const { sql } = world;
+for (const user of ['robin', 'ann']) await addUser(sql, user);
+await addBot(sql, 'bot1', { counted: { upvotes: 150 } });
 test.after(() => world.close());
 
 const operate = (words: string, body?: unknown) => {

@@ -12,21 +12,18 @@ import {
   addUser,
 } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { type OperatedWorld, openOperated } from './world.ts';
+import { openOperated } from './world.ts';
 
 const test = suite('operations on listings');
-let world: OperatedWorld;
 const hourMs = 3_600_000;
 const serverId = '758641373074423808';
 const harbour = { name: 'Harbour', short: 'Where ships and their crews meet at night.' };
 
-test.before(async () => {
-  world = await openOperated();
-  const { sql } = world;
-  for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-});
+const world = await openOperated();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
 test.after(() => world.close());
 
 const show = (path: string) => world.read(path);

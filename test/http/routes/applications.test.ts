@@ -12,15 +12,12 @@ import {
   upsertPosition,
 } from '../../../storage/catalogue/content/applications.ts';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of applications');
-let world: World;
 let users = 0;
 
-test.before(async () => {
-  world = await openWorld();
-});
+const world = await openWorld();
 test.after(() => world.close());
 
 interface Applicant {

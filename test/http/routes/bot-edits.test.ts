@@ -5,28 +5,22 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bot edits');
-let world: World;
-let robin: string;
-let wren: string;
-let stranger: string;
 let bots = 0;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'stranger', 'voter']) await addUser(sql, user);
-  for (const team of ['team1', 'team2']) {
-    await addTeam(sql, team);
-    await addMember(sql, team, { user: 'robin', permissions: ['owner'] });
-  }
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['add_bots', 'edit_bots', 'delete_bots'] });
-  robin = await world.token('user', 'robin');
-  wren = await world.token('user', 'wren');
-  stranger = await world.token('user', 'stranger');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'stranger', 'voter']) await addUser(sql, user);
+for (const team of ['team1', 'team2']) {
+  await addTeam(sql, team);
+  await addMember(sql, team, { user: 'robin', permissions: ['owner'] });
+}
+await addMember(sql, 'team1', { user: 'wren', permissions: ['add_bots', 'edit_bots', 'delete_bots'] });
+const robin = await world.token('user', 'robin');
+const wren = await world.token('user', 'wren');
+const stranger = await world.token('user', 'stranger');
 test.after(() => world.close());
 
 const nextId = (): string => `8155530004704${String(++bots).padStart(5, '0')}`;

@@ -6,24 +6,19 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
-import { openWorld, type World } from './world.ts';
+import { aboutBot, json, startLookupServer } from '../../support/lookup-server.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bot metadata');
-let world: World;
-let server: LookupServer;
-let robin: string;
 let ids = 0;
 let addresses = 0;
 
-test.before(async () => {
-  server = await startLookupServer();
-  const { serviceUrl, platformUrl } = server;
-  // The circuit breaker does not pause: every test sends its requests, whatever failed before.
-  world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
-  await addUser(world.sql, 'robin');
-  robin = await world.token('user', 'robin');
-});
+const server = await startLookupServer();
+const { serviceUrl, platformUrl } = server;
+// The circuit breaker does not pause: every test sends its requests, whatever failed before.
+const world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
+await addUser(world.sql, 'robin');
+const robin = await world.token('user', 'robin');
 test.before.each(() => {
   server.asked.length = 0;
 });

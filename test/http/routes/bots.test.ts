@@ -6,24 +6,20 @@ import * as assert from 'uvu/assert';
 import { showBot } from '../../../http/handlers/bots.ts';
 import type { App } from '../../../http/route.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bots');
-let world: World;
-let botToken = '';
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addBot(sql, 'bot1', { vanity: 'lighthouse' });
-  await addBot(sql, 'bot2', { team_id: 'team1', type: 'pending' });
-  await addBot(sql, 'bot3');
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  botToken = await world.token('bot', 'bot1');
-});
+const world = await openWorld();
+const { sql } = world;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addBot(sql, 'bot1', { vanity: 'lighthouse' });
+await addBot(sql, 'bot2', { team_id: 'team1', type: 'pending' });
+await addBot(sql, 'bot3');
+await addServer(sql, 'server1', { team_id: 'team1' });
+const botToken = await world.token('bot', 'bot1');
 test.after(() => world.close());
 
 const post = (body: unknown, token = botToken) => world.ask('POST', '/bots/stats', { body, token });

@@ -8,28 +8,25 @@ import { deleteTier, upsertTier } from '../../../storage/catalogue/votes/credits
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of vote credits');
-let world: World;
 let bots = 0;
 const hourMs = 3_600_000;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['redeem_vote_credits'] });
-  await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
-  for (const [position, votes, cents] of [
-    [0, 100, 10],
-    [1, 200, 5],
-    [2, 50, 2],
-  ] as const) {
-    await upsertTier(sql, { id: `bot-${position}`, target_type: 'bot', position, votes, cents });
-  }
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'wren', permissions: ['redeem_vote_credits'] });
+await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
+for (const [position, votes, cents] of [
+  [0, 100, 10],
+  [1, 200, 5],
+  [2, 50, 2],
+] as const) {
+  await upsertTier(sql, { id: `bot-${position}`, target_type: 'bot', position, votes, cents });
+}
 test.after(() => world.close());
 
 /** A bot with these votes, all of the past and all in the ledger. */

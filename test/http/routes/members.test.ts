@@ -4,22 +4,20 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of members');
-let world: World;
 let team = '';
 let teams = 0;
 const tokens = new Map<string, string>();
 
-test.before(async () => {
-  world = await openWorld();
-  for (const user of ['robin', 'wren', 'finch', 'swift', 'crane']) {
-    await addUser(world.sql, user);
-    tokens.set(user, await world.token('user', user));
-  }
-  await addUser(world.sql, 'machine', { bot: true });
-});
+const world = await openWorld();
+for (const user of ['robin', 'wren', 'finch', 'swift', 'crane']) {
+  await addUser(world.sql, user);
+  tokens.set(user, await world.token('user', user));
+}
+await addUser(world.sql, 'machine', { bot: true });
+
 /** Robin is the owner and data holder; Wren manages members; Finch has one permission. */
 test.before.each(async () => {
   const { sql } = world;
@@ -53,6 +51,7 @@ const members = async (): Promise<Record<string, Shown>> => {
     select user_id, permissions, data_holder, mentionable from team_members where team_id = ${team}`;
   return Object.fromEntries(rows.map((row) => [row.user_id, row]));
 };
+
 const refusal = async (asked: ReturnType<typeof add>) => {
   const { status, json } = await asked;
   return [status, json.context.permission ?? json.context.code];

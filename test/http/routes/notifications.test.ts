@@ -6,21 +6,20 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of notifications');
-let world: World;
 let endpoints = 0;
 
-test.before(async () => {
-  world = await openWorld({ push: { reach: 'public', resolve: async (host) => addresses[host] ?? [] } });
-});
 test.after(() => world.close());
 
 const addresses: Record<string, readonly string[]> = {
   'push.example.org': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
   'inside.example.org': ['93.184.215.14', '10.0.0.1'],
 };
+
+const world = await openWorld({ push: { reach: 'public', resolve: async (host) => addresses[host] ?? [] } });
+
 const newKeys = () => ({
   auth: randomBytes(16).toString('base64url'),
   p256dh: createECDH('prime256v1').generateKeys('base64url'),

@@ -4,24 +4,19 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of packs');
-let world: World;
-let robin: string;
-let wren: string;
 let urls = 0;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'voter']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  robin = await world.token('user', 'robin');
-  wren = await world.token('user', 'wren');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'voter']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
+await addServer(sql, 'server1', { team_id: 'team1' });
+const robin = await world.token('user', 'robin');
+const wren = await world.token('user', 'wren');
 test.after(() => world.close());
 
 const create = (fields: Record<string, unknown> = {}, token = robin, user = 'robin') =>

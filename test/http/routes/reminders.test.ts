@@ -5,21 +5,18 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of reminders');
-let world: World;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-  for (let bot = 1; bot <= 6; bot++) await addBot(sql, `bot${bot}`);
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await sql`update servers set avatar = 'https://cdn.example.org/s.webp'`;
-  await addPack(sql, 'pack1');
-});
+const world = await openWorld();
+const { sql } = world;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
+for (let bot = 1; bot <= 6; bot++) await addBot(sql, `bot${bot}`);
+await addServer(sql, 'server1', { team_id: 'team1' });
+await sql`update servers set avatar = 'https://cdn.example.org/s.webp'`;
+await addPack(sql, 'pack1');
 test.after(() => world.close());
 
 const path = (user: string, target: string) => `/users/${user}/${target}/reminders`;

@@ -4,24 +4,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of sessions');
-let world: World;
 const body = { expiry: 3_600, name: 'stats poster', perm_limits: [] as string[], type: 'api' };
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
-  await addUser(sql, 'banned', { banned: true });
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
-  await addBot(sql, 'bot1');
-  await addBot(sql, 'bot2', { team_id: 'team1' });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
+await addUser(sql, 'banned', { banned: true });
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
+await addBot(sql, 'bot1');
+await addBot(sql, 'bot2', { team_id: 'team1' });
+await addServer(sql, 'server1', { team_id: 'team1' });
 test.before.each(async () => {
   await world.sql`delete from sessions`;
 });

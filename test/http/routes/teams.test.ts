@@ -5,21 +5,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of teams');
-let world: World;
-let robin: string;
-let finch: string;
 let names = 0;
 
-test.before(async () => {
-  world = await openWorld();
-  for (const user of ['robin', 'wren', 'finch', 'voter']) await addUser(world.sql, user);
-  await addUser(world.sql, 'banned', { banned: true });
-  robin = await world.token('user', 'robin');
-  finch = await world.token('user', 'finch');
-});
+const world = await openWorld();
+for (const user of ['robin', 'wren', 'finch', 'voter']) await addUser(world.sql, user);
+await addUser(world.sql, 'banned', { banned: true });
+const robin = await world.token('user', 'robin');
+const finch = await world.token('user', 'finch');
 test.after(() => world.close());
 
 const create = async (fields: Record<string, unknown> = {}, token = robin) =>

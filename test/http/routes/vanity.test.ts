@@ -4,25 +4,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of vanity codes');
-let world: World;
-let robin: string;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
-  await addTeam(sql, 'team1', 'keepers');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['set_vanity'] });
-  await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
-  await addBot(sql, 'bot1', { vanity: 'lighthouse' });
-  await addBot(sql, 'bot2', { team_id: 'team1', vanity: 'windmill' });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  robin = await world.token('user', 'robin');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
+await addTeam(sql, 'team1', 'keepers');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addMember(sql, 'team1', { user: 'wren', permissions: ['set_vanity'] });
+await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
+await addBot(sql, 'bot1', { vanity: 'lighthouse' });
+await addBot(sql, 'bot2', { team_id: 'team1', vanity: 'windmill' });
+await addServer(sql, 'server1', { team_id: 'team1' });
+const robin = await world.token('user', 'robin');
 test.after(() => world.close());
 
 const change = (target: string, code: unknown, token = robin) =>

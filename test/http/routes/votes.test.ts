@@ -4,28 +4,25 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of votes');
-let world: World;
 const hourMs = 3_600_000;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
-  await addUser(sql, 'mute', { vote_banned: true });
-  await addUser(sql, 'banned', { banned: true });
-  await addTeam(sql, 'team1');
-  await addBot(sql, 'bot1');
-  await addBot(sql, 'bot2');
-  await addBot(sql, 'bot3');
-  await addBot(sql, 'pending', { type: 'pending' });
-  await addBot(sql, 'shunned', { vote_banned: true });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
-  await addPack(sql, 'pack1');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
+await addUser(sql, 'mute', { vote_banned: true });
+await addUser(sql, 'banned', { banned: true });
+await addTeam(sql, 'team1');
+await addBot(sql, 'bot1');
+await addBot(sql, 'bot2');
+await addBot(sql, 'bot3');
+await addBot(sql, 'pending', { type: 'pending' });
+await addBot(sql, 'shunned', { vote_banned: true });
+await addServer(sql, 'server1', { team_id: 'team1' });
+await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
+await addPack(sql, 'pack1');
 test.after(() => world.close());
 
 const vote = async (user: string, target: string, query = '?upvote=true') =>

@@ -34,7 +34,6 @@ const folder = mkdtempSync(join(tmpdir(), 'rollcall-backup-'));
 const toPath = (name: string): string => join(folder, name);
 const original = toPath('original');
 const backup = toPath('backup');
-let atBackup: string;
 let originalChecksums: unknown;
 
 /** Names and checksums of all files of both stores of a data folder. */
@@ -57,13 +56,11 @@ const countAndKill = async (dataDir: string, voter: number, servers: string): Pr
   }
 };
 
-test.before(async () => {
-  await makeSqlFolder(join(original, 'sql'));
-  const stores = await openAtRest(original);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
-  atBackup = await countAndKill(original, 0, '18446744073709551557');
-});
+await makeSqlFolder(join(original, 'sql'));
+const stores = await openAtRest(original);
+await fillDirectory(stores.sql, sizes);
+await stores.close();
+const atBackup = await countAndKill(original, 0, '18446744073709551557');
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a backup contains counters that were never flushed', async () => {

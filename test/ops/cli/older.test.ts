@@ -17,7 +17,6 @@ import { count, inSql, run, shown, sizes } from './counting.ts';
 const test = suite('stores of different age');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-older-'));
 const toPath = (name: string): string => join(folder, name);
-let atLater: string;
 
 /** Runs a task on a node, reads its counters, and drains the node. */
 const onNode = async (dataDir: string, task: (url: string) => Promise<void>): Promise<string> => {
@@ -48,16 +47,14 @@ const createPair = (sqlFrom: string, hotFrom: string | null): string => {
   return dataDir;
 };
 
-test.before(async () => {
-  const early = toPath('early');
-  await makeSqlFolder(join(early, 'sql'));
-  const stores = await openAtRest(early);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
-  await onNode(early, (url) => count(url, 0, '18446744073709551557'));
-  const later = copyDataFolder(early, toPath('later'));
-  atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));
-});
+const early = toPath('early');
+await makeSqlFolder(join(early, 'sql'));
+const stores = await openAtRest(early);
+await fillDirectory(stores.sql, sizes);
+await stores.close();
+await onNode(early, (url) => count(url, 0, '18446744073709551557'));
+const later = copyDataFolder(early, toPath('later'));
+const atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('older SQL: reflush writes every total again, and lost votes stay lost', async () => {

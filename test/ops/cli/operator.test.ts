@@ -17,7 +17,7 @@ import { CommandError } from '../../../ops/cli/command.ts';
 import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
-import { type Running, start } from '../../../ops/rollcall.ts';
+import { start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
@@ -30,13 +30,9 @@ const settings = {
   DEMO: 'off',
   LOG_LEVEL: 'silent',
 };
-let node: Running;
-let config: Config;
-test.before(async () => {
-  await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
-  node = await start(readConfig(settings));
-  config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
-});
+await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
+const node = await start(readConfig(settings));
+const config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
 test.after(async () => {
   await node.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -12,12 +12,9 @@ import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('jobs of a node');
-let folder: string;
 
-test.before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'rollcall-jobs-'));
-  await makeSqlFolder(join(folder, 'sql'));
-});
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-jobs-'));
+await makeSqlFolder(join(folder, 'sql'));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const startNode = (): Promise<Running> =>

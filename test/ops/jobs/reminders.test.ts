@@ -11,27 +11,23 @@ import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
-import { openWorld, type World } from '../../http/routes/world.ts';
+import { openWorld } from '../../http/routes/world.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
-import { type Browser, type PushService, startPushService } from '../../support/push-service.ts';
+import { type Browser, startPushService } from '../../support/push-service.ts';
 
 const test = suite('reminders');
 const hourMs = 3_600_000;
 const weekMs = 7 * 24 * hourMs;
 const firstTuesdayNoonMs = Date.UTC(1970, 0, 6, 12);
-let service: PushService;
-let world: World;
 let users = 0;
 let pushed: string[] = [];
 
-test.before(async () => {
-  service = await startPushService();
-  world = await openWorld({ push: { ca: service.ca, resolve: async () => ['127.0.0.1'] } });
-  await addUser(world.sql, 'robin');
-  await addUser(world.sql, 'bot1');
-  for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
-  await addPack(world.sql, 'pack1');
-});
+const service = await startPushService();
+const world = await openWorld({ push: { ca: service.ca, resolve: async () => ['127.0.0.1'] } });
+await addUser(world.sql, 'robin');
+await addUser(world.sql, 'bot1');
+for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
+await addPack(world.sql, 'pack1');
 test.after(async () => {
   await world.close();
   await service.close();

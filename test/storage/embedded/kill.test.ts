@@ -25,15 +25,13 @@ const numbersIn = async ({ sql }: EmbeddedSql): Promise<number[]> => {
   return rows.map(({ number }) => number);
 };
 
-test.before(async () => {
-  await makeBareFolder(folder);
-  const { sql, close } = await open();
-  await sql`create table numbers (number bigint primary key)`;
-  await sql`create table latest (number bigint)`;
-  await sql`insert into numbers values (-1)`;
-  await sql`insert into latest values (-1)`;
-  await close();
-});
+await makeBareFolder(folder);
+const { sql, close } = await open();
+await sql`create table numbers (number bigint primary key)`;
+await sql`create table latest (number bigint)`;
+await sql`insert into numbers values (-1)`;
+await sql`insert into latest values (-1)`;
+await close();
 test.after(() => {
   rmSync(folder, { recursive: true, force: true });
   rmSync(temporary, { recursive: true, force: true });

@@ -66,14 +66,12 @@ const scribble = (path: string, position: number): void => {
   closeSync(handle);
 };
 
-test.before(async () => {
-  await makeBareFolder(template);
-  const store = await open(template);
-  await store.sql`create table numbers (number bigint primary key)`;
-  await store.takeSnapshot();
-  await store.sql`insert into numbers values (-1)`;
-  await store.close();
-});
+await makeBareFolder(template);
+const store = await open(template);
+await store.sql`create table numbers (number bigint primary key)`;
+await store.takeSnapshot();
+await store.sql`insert into numbers values (-1)`;
+await store.close();
 test.after(async () => {
   for (const store of opened) await store.close();
   rmSync(root, { recursive: true, force: true });

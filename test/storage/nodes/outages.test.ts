@@ -17,16 +17,14 @@ let other: Node;
 let close: Pair['close'];
 const faults = { sqlAway: false, deleteFails: false };
 
-test.before(async () => {
-  const beforeDelete = async (): Promise<void> => {
-    if (faults.deleteFails) throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
-  };
-  const sqlFails = () => faults.sqlAway;
-  ({ admin, one, other, close } = await openPair({
-    one: { beforeDelete },
-    other: { confirmMs: 0, keepMs: 0, sqlFails },
-  }));
-});
+const beforeDelete = async (): Promise<void> => {
+  if (faults.deleteFails) throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
+};
+const sqlFails = () => faults.sqlAway;
+({ admin, one, other, close } = await openPair({
+  one: { beforeDelete },
+  other: { confirmMs: 0, keepMs: 0, sqlFails },
+}));
 test.before.each(async () => {
   Object.assign(faults, { sqlAway: false, deleteFails: false });
   await until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());

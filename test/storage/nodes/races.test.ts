@@ -16,12 +16,10 @@ const sqlRead = createGate();
 /** Pauses the first node before SQL deletes a session. */
 const sqlDelete = createGate();
 
-test.before(async () => {
-  ({ directory, admin, one, other, close } = await openPair({
-    one: { beforeDelete: sqlDelete.pass },
-    other: { afterSql: sqlRead.pass },
-  }));
-});
+({ directory, admin, one, other, close } = await openPair({
+  one: { beforeDelete: sqlDelete.pass },
+  other: { afterSql: sqlRead.pass },
+}));
 test.after(() => close());
 
 const mirrored = ({ hash }: Minted): Promise<string | null> => admin.get(`rollcall:session:${hash}`);

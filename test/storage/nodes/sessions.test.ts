@@ -23,14 +23,12 @@ const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
   sqlAway: false,
 };
 
-test.before(async () => {
-  const afterSql = async (): Promise<void> => {
-    gate.reached();
-    await gate.pass;
-  };
-  const sqlFails = () => gate.sqlAway;
-  ({ directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } }));
-});
+const afterSql = async (): Promise<void> => {
+  gate.reached();
+  await gate.pass;
+};
+const sqlFails = () => gate.sqlAway;
+({ directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } }));
 test.after(() => close());
 
 const trusted = () =>

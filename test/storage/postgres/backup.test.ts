@@ -31,8 +31,6 @@ const folder = mkdtempSync(join(tmpdir(), 'rollcall-servers-'));
 const backup = join(folder, 'backup');
 let postgres: PostgresServer;
 let redis: RedisServer;
-let admin: Redis;
-let original: Record<string, string>;
 let atBackup: string;
 
 const makeSettings = (DATABASE_URL: string): Record<string, string> => ({
@@ -83,16 +81,14 @@ const waitForTotals = async (stores: Stores, expected: RegExp): Promise<void> =>
 
 const doNothing = async (): Promise<void> => {};
 
-test.before(async () => {
-  [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  admin = new Redis(redis.url);
-  original = await createDatabase('original');
-  const sql = connectSql(original.DATABASE_URL ?? '');
-  await migrate(sql);
-  await fillDirectory(sql, sizes);
-  await sql.end();
-  atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557'));
-});
+[postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+const admin = new Redis(redis.url);
+const original = await createDatabase('original');
+const sql = connectSql(original.DATABASE_URL ?? '');
+await migrate(sql);
+await fillDirectory(sql, sizes);
+await sql.end();
+atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557'));
 test.after(async () => {
   admin?.disconnect();
   await Promise.all([postgres?.close(), redis?.dispose()]);

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -16,16 +16,13 @@ const test = suite('edits on postgres');
 const server = await startPostgres();
 const opened = await openServerSql(await server.database('edits'));
 const { sql } = opened;
-let catalogue: Catalogue;
 let teams = 0;
 const rounds = 10;
 const users = ['robin', 'wren', 'finch', 'swift', 'crane', 'heron'];
 
-test.before(async () => {
-  await migrate(sql);
-  catalogue = createCatalogue(sql);
-  for (const user of users) await addUser(sql, user);
-});
+await migrate(sql);
+const catalogue = createCatalogue(sql);
+for (const user of users) await addUser(sql, user);
 test.after(async () => {
   await opened.close();
   await server.close();

@@ -22,14 +22,11 @@ const server = await startPostgres();
 const url = await server.database('logins');
 const nodes = [await openServerSql(url), await openServerSql(url)] as const;
 const { sql } = nodes[0];
-let catalogues: readonly [Catalogue, Catalogue];
 const rounds = 10;
 const atOnce = 20;
 
-test.before(async () => {
-  await migrate(sql);
-  catalogues = [createCatalogue(nodes[0].sql), createCatalogue(nodes[1].sql)];
-});
+await migrate(sql);
+const catalogues = [createCatalogue(nodes[0].sql), createCatalogue(nodes[1].sql)] as const;
 test.after(async () => {
   for (const node of nodes) await node.close();
   await server.close();

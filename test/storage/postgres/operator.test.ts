@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ServerFields } from '../../../storage/catalogue/bots/listing-edits.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -16,16 +16,13 @@ const test = suite('operators on postgres');
 const server = await startPostgres();
 const opened = await openServerSql(await server.database('operators'));
 const { sql } = opened;
-let catalogue: Catalogue;
 let count = 0;
 const rounds = 8;
 
-test.before(async () => {
-  await migrate(sql);
-  catalogue = createCatalogue(sql);
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-});
+await migrate(sql);
+const catalogue = createCatalogue(sql);
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
 test.after(async () => {
   await opened.close();
   await server.close();

@@ -12,10 +12,8 @@ const server = await startPostgres();
 const url = await server.database('redeem');
 const nodes = [await openServerSql(url), await openServerSql(url), await openServerSql(url)];
 const pools = nodes.map(({ sql }) => sql);
-test.before(async () => {
-  await migrate(pools[0] as (typeof pools)[number]);
-  await prepareRedeems(pools[0] as (typeof pools)[number]);
-});
+await migrate(pools[0] as (typeof pools)[number]);
+await prepareRedeems(pools[0] as (typeof pools)[number]);
 test.after(async () => {
   await Promise.all(nodes.map((node) => node.close()));
   await server.close();

@@ -25,12 +25,10 @@ const outbox = createPushOutbox(sql);
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`);
 const refs: EntityRef[] = [];
 
-test.before(async () => {
-  await migrate(sql);
-  await addUser(sql, 'robin');
-  for (const user of users) await addUser(sql, user);
-  for (let bot = 0; bot < 12; bot++) refs.push(await addBot(sql, `bot${bot}`));
-});
+await migrate(sql);
+await addUser(sql, 'robin');
+for (const user of users) await addUser(sql, user);
+for (let bot = 0; bot < 12; bot++) refs.push(await addBot(sql, `bot${bot}`));
 test.after(async () => {
   await opened.close();
   await server.close();

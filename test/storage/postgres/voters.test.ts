@@ -18,10 +18,8 @@ const server = await startPostgres();
 const opened = await openServerSql(await server.database('voters'));
 const { sql } = opened;
 
-test.before(async () => {
-  await migrate(sql);
-  await addUser(sql, 'robin');
-});
+await migrate(sql);
+await addUser(sql, 'robin');
 test.after(async () => {
   await opened.close();
   await server.close();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 
 const test = suite('embedded sql');
@@ -16,7 +16,6 @@ const folder = mkdtempSync(join(tmpdir(), 'rollcall-embedded-'));
 /** PGlite puts its sockets below the temporary folder; a private one makes them easy to find. */
 const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
 process.env.TMPDIR = temporary;
-let embedded: EmbeddedSql;
 
 const failureOf = async (task: () => Promise<unknown>): Promise<StorageError> => {
   try {
@@ -28,9 +27,7 @@ const failureOf = async (task: () => Promise<unknown>): Promise<StorageError> =>
   throw new Error('it succeeded');
 };
 
-test.before(async () => {
-  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-});
+const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
 test.after(async () => {
   await embedded.close();
   rmSync(folder, { recursive: true, force: true });

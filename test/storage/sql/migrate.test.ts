@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { migrate, SchemaError } from '../../../storage/sql/migrate.ts';
 
 const test = suite('migrate');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-migrate-'));
 const files = mkdtempSync(join(tmpdir(), 'rollcall-migrations-'));
-let embedded: EmbeddedSql;
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
 const messageOf = async (task: Promise<unknown>): Promise<string> => {
@@ -24,9 +23,7 @@ const messageOf = async (task: Promise<unknown>): Promise<string> => {
   }
 };
 
-test.before(async () => {
-  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-});
+const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
 test.after(async () => {
   await embedded.close();
   rmSync(folder, { recursive: true, force: true });
