@@ -91,8 +91,12 @@ const countOutbox = async ({ user }: Voter): Promise<number> => {
   return rows.length;
 };
 
+let voter: Awaited<ReturnType<typeof createVoter>>;
+test.before.each(async () => {
+  voter = await createVoter();
+});
+
 test('after the wait, a vote with a reminder sends one message to each browser, once', async () => {
-  const voter = await createVoter();
   const second = await subscribe(voter);
   await vote(voter);
   await remind(voter);
@@ -124,7 +128,6 @@ test('after the wait, a vote with a reminder sends one message to each browser, 
 });
 
 test('a reminder set before the vote is due after each vote that follows', async () => {
-  const voter = await createVoter();
   await remind(voter, 'pack/pack1');
   await tick();
   world.clock.skip(24 * hourMs);
@@ -141,7 +144,6 @@ test('a reminder set before the vote is due after each vote that follows', async
 });
 
 test('a wait that ends before the first check counts as well', async () => {
-  const voter = await createVoter();
   await vote(voter);
   world.clock.skip(12 * hourMs - 60_000);
   await remind(voter);
@@ -152,7 +154,6 @@ test('a wait that ends before the first check counts as well', async () => {
 });
 
 test('a user who has voted again gets a message only for the new window', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -181,7 +182,6 @@ test('several nodes that check and send at the same time send one message', asyn
 });
 
 test('premium shortens the wait, also for a vote given before', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot3');
   await remind(voter, 'bot/bot3');
   await vote(voter, 'bot/bot3');
@@ -198,7 +198,6 @@ test('premium shortens the wait, also for a vote given before', async () => {
 });
 
 test('premium that begins later in the wait ends it at once', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot5');
   await remind(voter, 'bot/bot5');
   await vote(voter, 'bot/bot5');
@@ -218,7 +217,6 @@ test('premium that begins later in the wait ends it at once', async () => {
 });
 
 test('a vote that becomes void, or a reset of all, ends the wait and sends the message', async () => {
-  const voter = await createVoter();
   await remind(voter, 'bot/bot2');
   await vote(voter, 'bot/bot2');
   await tick();
@@ -238,7 +236,6 @@ test('a vote that becomes void, or a reset of all, ends the wait and sends the m
 });
 
 test('no message for an entity without votes, or to a user who may not vote', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot4');
   await remind(voter, 'bot/bot4');
   await vote(voter, 'bot/bot4');
@@ -255,7 +252,6 @@ test('no message for an entity without votes, or to a user who may not vote', as
 });
 
 test('a browser that is gone loses its subscription; the others of the user stay', async () => {
-  const voter = await createVoter();
   const second = await subscribe(voter);
   const third = await subscribe(voter);
   await remind(voter);
@@ -277,7 +273,6 @@ test('a browser that is gone loses its subscription; the others of the user stay
 });
 
 test('a failing push service gets retries, later each time, and not before its Retry-After', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -306,7 +301,6 @@ test('a failing push service gets retries, later each time, and not before its R
 });
 
 test('a message is abandoned after attemptsMax attempts, and when the user has voted meanwhile', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -330,7 +324,6 @@ test('a message is abandoned after attemptsMax attempts, and when the user has v
 });
 
 test('a message that a node took and never sent is sent by another node after the lease', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
