@@ -130,14 +130,10 @@ test('POST /bots/stats → 400 names the fields and changes nothing', async () =
   assert.is((await read('/bots/bot1')).servers, 5);
 });
 
-test('POST /bots/stats → 401 without a token, with a bad one, with a user token', async () => {
-  const missing = await world.ask('POST', '/bots/stats', { body: {} });
+test('POST /bots/stats → 401 with a token that is cut short', async () => {
   const bad = await post({}, botToken.slice(0, -1));
-  const other = await post({}, await world.token('user', 'robin'));
 
-  assert.equal([missing.status, missing.json.context.code], [401, 'token_missing']);
   assert.equal([bad.status, bad.headers.get('x-session-invalid')], [401, 'true']);
-  assert.equal([other.status, other.json.context.code], [401, 'token_kind_unsupported']);
 });
 
 test('POST /bots/stats → 404 when the bot is gone', async () => {

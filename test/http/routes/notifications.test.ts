@@ -149,17 +149,4 @@ test('DELETE /users/:id/notification → 204, then 404; 400 without a proper id'
   assert.is(await remove('?notif_id=1'), 400);
 });
 
-test('…/notifications → 401 without a token, 403 for another user', async () => {
-  const token = await newUser('gull');
-  const body = { endpoint: newEndpoint(), ...newKeys() };
-  for (const [method, path, options] of [
-    ['GET', '/users/wren/notifications', {}],
-    ['POST', '/users/wren/notifications', { body }],
-    ['DELETE', '/users/wren/notification?notif_id=018f3b7e-0000-7000-8000-000000000000', {}],
-  ] as const) {
-    assert.is((await world.ask(method, path, options)).status, 401);
-    assert.is((await world.ask(method, path, { ...options, token })).json.context.code, 'user_mismatch');
-  }
-});
-
 test.run();

@@ -98,20 +98,14 @@ test('a reminder goes with what it is about, and does not come back with the sam
   assert.equal(await list('finch', token), []);
 });
 
-test('…/reminders → 400, 401, 403, 404', async () => {
+test('…/reminders → 400, 404', async () => {
   const token = await newUser('crane');
-  const statusOf = async (method: string, target: string, user = 'crane') =>
-    (await world.ask(method, path(user, target), { token })).status;
+  const statusOf = async (method: string, target: string) =>
+    (await world.ask(method, path('crane', target), { token })).status;
   for (const method of ['PUT', 'DELETE']) {
     assert.is(await statusOf(method, 'user/crane'), 400);
     assert.is(await statusOf(method, 'bot/nobody'), 404);
-    assert.is(await statusOf(method, 'bot/bot1', 'wren'), 403);
-    assert.is((await world.ask(method, path('crane', 'bot/bot1'))).status, 401);
   }
-  const limited = await world.token('user', 'crane', { permLimits: ['owner'] });
-  assert.is((await world.ask('PUT', path('crane', 'bot/bot1'), { token: limited })).status, 403);
-  assert.is((await world.ask('GET', '/users/wren/reminders', { token })).status, 403);
-  assert.is((await world.ask('GET', '/users/crane/reminders')).status, 401);
 });
 
 test.run();

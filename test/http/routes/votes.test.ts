@@ -84,27 +84,6 @@ test('PUT /users/:uid/bots/:id/votes → 400 for a bad query or kind', async () 
   }
 });
 
-test('PUT /users/:uid/bots/:id/votes → 401 without a token and with a bot token', async () => {
-  const path = '/users/robin/bots/bot1/votes?upvote=true';
-  const bot = await world.ask('PUT', path, { token: await world.token('bot', 'bot1') });
-
-  assert.is((await world.ask('PUT', path)).status, 401);
-  assert.equal([bot.status, bot.json.context.code], [401, 'token_kind_unsupported']);
-});
-
-test('PUT /users/:uid/bots/:id/votes → 403 for another user, a limited token, a banned user', async () => {
-  const path = '/users/robin/bots/bot1/votes?upvote=true';
-  const other = await world.ask('PUT', path, { token: await world.token('user', 'ann') });
-  const limited = await world.ask('PUT', path, {
-    token: await world.token('user', 'robin', { permLimits: ['edit_bots'] }),
-  });
-  const banned = await vote('banned', 'bots/bot1');
-
-  assert.equal([other.status, other.json.context.code], [403, 'user_mismatch']);
-  assert.equal([limited.status, limited.json.context.code], [403, 'forbidden']);
-  assert.equal([banned.status, banned.json.context.code], [403, 'banned']);
-});
-
 test('PUT /users/:uid/bots/:id/votes → 403 for a vote-banned voter and a vote-banned bot', async () => {
   const voter = await vote('mute', 'bots/bot1');
   const entity = await vote('robin', 'bots/shunned');
