@@ -6,9 +6,7 @@
  * `life`, so that the judge knows which node acknowledged a request. `close` closes everything. Used by the
  * tests of this folder.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { readConfig } from '../../ops/config.ts';
 import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { type Running, start } from '../../ops/rollcall.ts';
@@ -27,6 +25,7 @@ import {
 } from '../faults/harness/judge.ts';
 import { type Load, type LoadParts, look, startLoad } from '../faults/harness/load.ts';
 import { type Directory, fillDirectory, type Sizes } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createClient } from '../support/http-client.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
@@ -84,7 +83,7 @@ interface FleetState {
 
 /** Fills the database and starts the nodes. Redis must be empty. */
 export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-nodes-'));
+  const folder = makeFolder('rollcall-nodes-');
   const databaseUrl = await options.postgres.database(options.name);
   const stores = await openStores(
     { dataDir: folder, redisUrl: [options.redis.url], databaseUrl, snapshotIntervalMinutes: 1 },

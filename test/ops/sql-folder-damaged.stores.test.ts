@@ -2,21 +2,20 @@
  * A SQL folder that is torn soon after a first start or an import is replaced by the snapshot of that time.
  * Without a snapshot the start reports what is lost, what is left and what to do, and changes nothing.
  */
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DemoFile } from '../../ops/demo/access.ts';
 import { damage } from '../faults/cases/embedded-sql-damaged.ts';
+import { makeFolder } from '../support/folder.ts';
 import { spawnNode, startNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('a torn folder');
-const root = mkdtempSync(join(tmpdir(), 'rollcall-torn-'));
+const root = makeFolder('rollcall-torn-');
 const dataDir = join(root, 'data');
 test.before(() => makeBareFolder(dataDir));
-test.after(() => rmSync(root, { recursive: true, force: true }));
 
 const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on' } });
 const demoBot = (): DemoFile['bot'] => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')).bot;

@@ -3,9 +3,7 @@
  * killed under load is restarted and nothing acknowledged is lost, and all drain together. Time limit: 240
  * s.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,13 +12,14 @@ import { type ConfigError, readConfig } from '../../ops/config.ts';
 import { openStores } from '../../storage/open.ts';
 import { postShown, statsBody } from '../faults/harness/load.ts';
 import { fillDirectory, tokenOf } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createClient } from '../support/http-client.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const test = suite('workers');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-workers-'));
+const folder = makeFolder('rollcall-workers-');
 const postgres = await startPostgres();
 const redis = await startRedis();
 const client = createClient(8);
@@ -52,7 +51,6 @@ test.after(async () => {
   await supervisor?.kill();
   await redis.dispose();
   await postgres.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** The running child processes of a process. */

@@ -2,19 +2,19 @@
  * A SQL folder torn soon after an import, and one lost with all its snapshots while there is a backup: what
  * was counted is there afterwards, by the steps that the refused start names.
  */
-import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { count, directory, shown } from '../../ops/cli/counting.ts';
 import { importFileOf } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { type StartedNode, spawnNode, startNode } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { damage } from './embedded-sql-damaged.ts';
 
 const test = suite('torn early');
-const root = mkdtempSync(join(tmpdir(), 'rollcall-torn-early-'));
+const root = makeFolder('rollcall-torn-early-');
 const dataDir = join(root, 'data');
 const backup = join(root, 'backup');
 const nodes: StartedNode[] = [];
@@ -25,7 +25,6 @@ const begin = async (folder: string): Promise<StartedNode> => {
 };
 test.after(async () => {
   for (const node of nodes) await node.kill();
-  rmSync(root, { recursive: true, force: true });
 });
 
 test('a folder torn after an import is healed from the snapshot of that import', async () => {

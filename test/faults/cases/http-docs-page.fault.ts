@@ -2,18 +2,18 @@
  * The page at /docs in a real browser (headless Chromium): it opens, lists every operation, contacts no other
  * address, sends a request with a token that was typed in, and shows the answer.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { routes } from '../../../http/routes/table.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { findFolder, findOrInstallProgram } from '../../support/needed-program.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 
 const test = suite('docs page');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-docs-'));
+const folder = makeFolder('rollcall-docs-');
 /** The browser's own calls home are off, so that every request seen is the page's. */
 const quiet = [
   '--no-sandbox',
@@ -46,7 +46,6 @@ test.before(async () => {
 test.after(async () => {
   await browser?.close();
   await node?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const openPage = async (place: string): Promise<{ page: Page; outside: string[] }> => {

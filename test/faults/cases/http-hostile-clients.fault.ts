@@ -3,12 +3,10 @@
  * leave, and a list of all voters of a bot (slow ones and floods are in http-attacks.fault.ts). Figures are
  * memory of the whole process, the embedded SQL included. VOTERS changes the sizes.
  */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeFolder } from '../../support/folder.ts';
 import { printFigures } from '../harness/figures.ts';
 import { askOnce, openSocket, pour, startVictim, type Victim } from './http-hostile-clients.ts';
 
@@ -19,7 +17,7 @@ const churned = 20_000;
 let victim: Victim;
 
 test.before(async () => {
-  victim = await startVictim(mkdtempSync(join(tmpdir(), 'rollcall-hostile-')), voters);
+  victim = await startVictim(makeFolder('rollcall-hostile-'), voters);
 });
 test.after(async () => {
   await victim.node.stop();

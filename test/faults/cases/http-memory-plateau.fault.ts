@@ -5,11 +5,10 @@
  * the linear memory of the embedded SQL (WebAssembly, the largest anonymous mapping: it grows to what a
  * statement needs at most, and by its nature never shrinks). ROUNDS and VOTERS change the sizes.
  */
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeFolder } from '../../support/folder.ts';
 import { printFigures } from '../harness/figures.ts';
 import { askOnce, startVictim, type Victim } from './http-hostile-clients.ts';
 
@@ -24,7 +23,7 @@ const growthMax = 1.05;
 let victim: Victim;
 
 test.before(async () => {
-  victim = await startVictim(mkdtempSync(join(tmpdir(), 'rollcall-plateau-')), voters);
+  victim = await startVictim(makeFolder('rollcall-plateau-'), voters);
 });
 test.after(async () => {
   await victim.node.stop();

@@ -2,9 +2,6 @@
  * Floods of unknown names on a node of either kind of store: it lives, and serves the other clients.
  * Each flood takes a minute. Time limit: 600 s.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { migrate } from '../../../storage/sql/migrate.ts';
@@ -12,6 +9,7 @@ import { openServerSql } from '../../../storage/sql/server.ts';
 import { openFleet } from '../../nodes/fleet.ts';
 import type { Directory } from '../../support/directory.ts';
 import { fillDirectory } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
@@ -50,7 +48,7 @@ test('the embedded stores', async () => {
 
 test('Redis and Postgres, and a name made at one node is found at the other within a second', async () => {
   const [redis, postgres] = [await startRedis(), await startPostgres()];
-  const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-floods-'));
+  const dataDir = makeFolder('rollcall-floods-');
   const address = await postgres.database('floods');
   const { sql, close } = await openServerSql(address);
   await migrate(sql);
@@ -58,7 +56,6 @@ test('Redis and Postgres, and a name made at one node is found at the other with
   await close();
   const stores = { REDIS_URL: redis.url, DATABASE_URL: address };
   await floodAll('servers', await startNode({ dataDir, settings: { ...settings, ...stores } }), directory);
-  rmSync(dataDir, { recursive: true, force: true });
   await redis.dispose();
   const fresh = await startRedis();
   const fleet = await openFleet({ redis: fresh, postgres, name: 'visible', nodes: 2, seed: 1 });

@@ -2,8 +2,7 @@
  * `npm run ops`: valid and invalid arguments, exit codes, and the commands on real stores.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -15,14 +14,12 @@ import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { openStores } from '../../../storage/open.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('npm run ops');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-ops-'));
-test.after(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder('rollcall-ops-');
+test.after(() => stores.close());
 
 interface Ran {
   readonly code: number;

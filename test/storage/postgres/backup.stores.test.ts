@@ -3,8 +3,7 @@
  * is empty or newer is repaired, an older one is refused. Also the commands that need no node, on servers
  * with data.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -23,11 +22,12 @@ import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { count, directory, inSql, run, shown, sizes, vote } from '../../ops/cli/counting.ts';
 import { fillDirectory } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const test = suite('backup of the servers');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-servers-'));
+const folder = makeFolder('rollcall-servers-');
 const backup = join(folder, 'backup');
 let postgres: PostgresServer;
 let redis: RedisServer;
@@ -92,7 +92,6 @@ atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557')
 test.after(async () => {
   admin?.disconnect();
   await Promise.all([postgres?.close(), redis?.dispose()]);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a backup of a running node has all its counts, also those that were not flushed', async () => {
