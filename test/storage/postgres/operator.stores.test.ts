@@ -7,27 +7,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ServerFields } from '../../../storage/catalogue/bots/listing-edits.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
 import { addBot, addMember, addTeam, addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('operators on postgres');
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('operators'));
-const { sql } = opened;
+const { sql } = await openDatabase(test);
 let count = 0;
 const rounds = 8;
 
-await migrate(sql);
 const catalogue = createCatalogue(sql);
 await addUser(sql, 'robin');
 await addTeam(sql, 'team1');
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
 const harbour: ServerFields = {
   teamId: 'team1',
   name: 'Harbour',
