@@ -9,12 +9,12 @@ import * as assert from 'uvu/assert';
 import { postShown, statsBody } from '../faults/harness/load.ts';
 import { operate } from '../faults/harness/operate.ts';
 import { type Life, openStack, type Stack } from '../faults/harness/stack.ts';
-import { until } from '../faults/harness/until.ts';
 import { probe } from '../faults/harness/waits.ts';
 import { tokenOf } from '../support/directory.ts';
 import { type Answer, createClient } from '../support/http-client.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('a node that was stopped');
 const postgres = await startPostgres();

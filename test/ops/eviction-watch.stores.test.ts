@@ -10,12 +10,12 @@ import { readConfig } from '../../ops/config.ts';
 import { createEvictionWatch } from '../../ops/eviction-watch.ts';
 import { start } from '../../ops/rollcall.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
-import { until } from '../faults/harness/until.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('eviction watch');
 

@@ -10,13 +10,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Answer } from '../../support/http-client.ts';
 import { openShiftedClocks, type ShiftedClock, type ShiftedClocks } from '../../support/shifted-clock.ts';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import { faultCase, skip } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';
 import { useTemplate } from '../harness/plans.ts';
 import type { Life, Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, probe, silenceSeconds, underLoad, voteForOutsider } from '../harness/waits.ts';
 import { runEmbeddedClock } from './embedded-clock-jumps.ts';
 

@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { type Island, raiseIsland } from '../../support/island.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import { onServers } from '../harness/on-servers.ts';
-import { until } from '../harness/until.ts';
 import { type ClusterFault, type ClusterFigures, type ClusterWorld, judgeFaults } from './on-cluster.ts';
 
 export interface PartitionWorld extends ClusterWorld {

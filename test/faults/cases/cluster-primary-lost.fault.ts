@@ -8,9 +8,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
+import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { untilRefuses } from '../harness/waits.ts';
 import { type ClusterFault, type ClusterWorld, runClusterFaults, slotOf } from './on-cluster.ts';
 

@@ -15,6 +15,7 @@ import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Stores } from '../../../storage/open.ts';
 import { openAtRest } from '../../support/directory.ts';
 import type { StartedNode } from '../../support/node-process.ts';
+import { until } from '../../support/until.ts';
 import { endLife } from '../harness/client-log.ts';
 import {
   lastLook,
@@ -31,7 +32,6 @@ import { onServers } from '../harness/on-servers.ts';
 import { type Operation, operate } from '../harness/operate.ts';
 import { useTemplate } from '../harness/plans.ts';
 import { type Life, operatorToken, outsider, type Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 const test = suite('edits whose node dies');

@@ -10,10 +10,10 @@ import { type Directory, openAtRest, tokenOf } from '../../support/directory.ts'
 import { type Answer, createClient } from '../../support/http-client.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import type { ShiftedClock, ShiftedClocks } from '../../support/shifted-clock.ts';
+import { until } from '../../support/until.ts';
 import { readAtRest } from '../harness/at-rest.ts';
 import type { RunPlan } from '../harness/embedded-run.ts';
 import type { Figures } from '../harness/figures.ts';
-import { until } from '../harness/until.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

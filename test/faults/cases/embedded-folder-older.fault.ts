@@ -8,6 +8,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { until } from '../../support/until.ts';
 import { readAtRest } from '../harness/at-rest.ts';
 import { nowMs, type Span } from '../harness/client-log.ts';
 import {
@@ -25,7 +26,6 @@ import { judgeVotes, tally } from '../harness/judge.ts';
 import { startLoad } from '../harness/load.ts';
 import { asRowsMayKnow, withoutMissingRows } from '../harness/missing-rows.ts';
 import { useTemplate } from '../harness/plans.ts';
-import { until } from '../harness/until.ts';
 import { command, countedSince } from './servers-older.ts';
 
 const test = suite('folders of two ages');

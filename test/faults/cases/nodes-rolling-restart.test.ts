@@ -19,9 +19,9 @@ import { type Client, createClient } from '../../support/http-client.ts';
 import { mainProgram, type StartedNode, startNode } from '../../support/node-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 import { countOf, faultCase } from '../harness/fault-case.ts';
 import { postShown, statsBody } from '../harness/load.ts';
-import { until } from '../harness/until.ts';
 
 const test = suite('rolling restart');
 

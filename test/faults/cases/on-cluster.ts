@@ -7,12 +7,12 @@
 import { computeShard, type EntityKind, type Shard, toAddress } from '../../../engine/ids.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
+import { until } from '../../support/until.ts';
 import { type ClientLog, nowMs } from '../harness/client-log.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers, type ServersWorld } from '../harness/on-servers.ts';
 import { judgeWithResent, type Resent } from '../harness/resent.ts';
 import type { Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, silenceSeconds, underLoad } from '../harness/waits.ts';
 
 export interface ClusterFigures extends Figures, Resent {

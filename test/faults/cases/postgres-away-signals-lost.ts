@@ -8,9 +8,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../support/directory.ts';
+import { until } from '../../support/until.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';
 import { type Life, outsider } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, probe, untilAll } from '../harness/waits.ts';
 import type { Fault } from './postgres-away.ts';
 

@@ -8,11 +8,11 @@ import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgresClient from 'postgres';
 import * as assert from 'uvu/assert';
+import { until } from '../../support/until.ts';
 import type { Figures } from '../harness/figures.ts';
 import { tally } from '../harness/judge.ts';
 import { onServers, type ServersWorld as World } from '../harness/on-servers.ts';
 import { fillDisk, onSmallDisk } from '../harness/small-disk.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, timeSilence, underLoad } from '../harness/waits.ts';
 
 export interface PostgresFigures extends Figures {

@@ -13,13 +13,13 @@ import * as assert from 'uvu/assert';
 import type { CutProxy } from '../../support/cut-proxy.ts';
 import { tokenOf } from '../../support/directory.ts';
 import type { Answer } from '../../support/http-client.ts';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { addRuns, type Figures } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';
 import { operate } from '../harness/operate.ts';
 import { type Life, outsider, type Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, silenceSeconds, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 const test = suite('one node without its SQL');

@@ -14,11 +14,11 @@ import { allShards, computeShard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Answer } from '../../support/http-client.ts';
+import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers, type ServersWorld as World } from '../harness/on-servers.ts';
 import { type Life, outsider, type Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, timeSilence, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 const test = suite('flushes of several nodes');

@@ -8,12 +8,12 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers, type ServersWorld as World } from '../harness/on-servers.ts';
 import { judgeWithResent, type Resent } from '../harness/resent.ts';
 import type { JudgeOptions, Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, timeSilence, underLoad, untilAll, untilRefuses } from '../harness/waits.ts';
 
 export interface AwayFigures extends Figures, Partial<Resent> {

@@ -10,10 +10,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';
 import { fillDisk, onSmallDisk } from '../harness/small-disk.ts';
-import { until } from '../harness/until.ts';
 import { untilRefuses } from '../harness/waits.ts';
 import { type AwayFigures, duringEach, onRedis, repeat } from './redis-away.ts';
 

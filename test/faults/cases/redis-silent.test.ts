@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RedisServer } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { round } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';
 import type { Life, Stack } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 
 const test = suite('redis silent');
 

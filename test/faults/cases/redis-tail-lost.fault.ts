@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { round } from '../harness/figures.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';
-import { until } from '../harness/until.ts';
 import { type AwayFigures, duringEach, onRedis, refusedBy, repeat } from './redis-away.ts';
 
 const test = suite('redis started again');

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
 import { listShardsBehind, readNewestPositions } from '../../../storage/backup/age.ts';
+import { until } from '../../support/until.ts';
 import { inspect } from '../harness/at-rest.ts';
 import { nowMs, type Span } from '../harness/client-log.ts';
 import type { Figures } from '../harness/figures.ts';
@@ -20,7 +21,6 @@ import { withoutMissingRows } from '../harness/missing-rows.ts';
 import { onServers, type ServersWorld as World } from '../harness/on-servers.ts';
 import { operate } from '../harness/operate.ts';
 import { type Life, outsider, type Stack, untilFlushed } from '../harness/stack.ts';
-import { until } from '../harness/until.ts';
 import { acknowledged, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 export interface AgeFigures extends Figures {

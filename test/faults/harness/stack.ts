@@ -14,6 +14,7 @@ import { openStores, type Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, fillDirectory, type Sizes } from '../../support/directory.ts';
 import { type Client, createClient } from '../../support/http-client.ts';
 import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';
+import { until } from '../../support/until.ts';
 import { inspect } from './at-rest.ts';
 import { type ClientLog, createLog, nowMs, type Sight, type Span } from './client-log.ts';
 import { settings, waitMs } from './embedded-run.ts';
@@ -23,7 +24,6 @@ import { createVerdict, forgetVisitors, judgeClicks, judgeStats, judgeVotes, tal
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
 import { withoutMerged, withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
-import { until } from './until.ts';
 
 export interface StackOptions {
   readonly redisUrls: readonly string[];

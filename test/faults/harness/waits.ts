@@ -5,11 +5,11 @@
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../support/directory.ts';
 import type { Answer } from '../../support/http-client.ts';
+import { until } from '../../support/until.ts';
 import { type ClientLog, nowMs, type Span } from './client-log.ts';
 import { round } from './figures.ts';
 import { tally } from './judge.ts';
 import { type Life, outsider, type Stack } from './stack.ts';
-import { until } from './until.ts';
 
 /** Runs the task while so many connections send requests. */
 export const underLoad = async <Result>(

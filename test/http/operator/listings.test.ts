@@ -12,6 +12,7 @@ import {
   addUser,
 } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
+import { until } from '../../support/until.ts';
 import { openOperated } from './world.ts';
 
 const test = suite('operations on listings');
@@ -38,11 +39,6 @@ const done = async (words: string, body?: unknown): Promise<string> => {
 };
 const listedBots = async (): Promise<string[]> =>
   (await show('/bots/@all')).results.map((bot: { bot_id: string }) => bot.bot_id);
-/** A list is at most as old as its snapshot, which this world keeps for a millisecond. */
-const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + 10_000;
-  while (!(await look())) assert.ok(performance.now() < endMs, what);
-};
 
 test('bots approve: listed and open to votes at once, with the note; deny: neither', async () => {
   await addBot(world.sql, 'fresh', { type: 'pending' });
@@ -52,12 +48,12 @@ test('bots approve: listed and open to votes at once, with the note; deny: neith
   assert.is((await world.vote('ann', 'bots/fresh')).status, 204);
   const { type, approval_note } = await show('/bots/fresh');
   assert.equal([type, approval_note], ['approved', 'Tested.\nWorks.']);
-  await eventually('listed', async () => (await listedBots()).includes('fresh'));
+  await until('listed', async () => (await listedBots()).includes('fresh'));
 
   await done('POST /bots/fresh/deny', { note: 'It stopped answering.' });
   assert.is((await world.vote('ben', 'bots/fresh')).json.context.code, 'not_votable');
   assert.is((await show('/bots/fresh')).votes, 1, 'what was counted stays');
-  await eventually('not listed', async () => !(await listedBots()).includes('fresh'));
+  await until('not listed', async () => !(await listedBots()).includes('fresh'));
 });
 
 test('bots certify and pend: the reason comes and goes with the type', async () => {

@@ -9,8 +9,9 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
 import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../catalogue/directory.ts';
-import { type Node, openNode, openSessionSql, until } from './world.ts';
+import { type Node, openNode, openSessionSql } from './world.ts';
 
 const test = suite('catalogue of a fleet');
 

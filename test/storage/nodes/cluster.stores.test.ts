@@ -8,7 +8,8 @@ import * as assert from 'uvu/assert';
 import { createHeartbeats } from '../../../storage/nodes/heartbeats.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
 import { startRedisCluster } from '../../support/redis-cluster.ts';
-import { type Minted, openNode, openSessionSql, until } from './world.ts';
+import { until } from '../../support/until.ts';
+import { type Minted, openNode, openSessionSql } from './world.ts';
 
 const test = suite('signals on a Cluster');
 

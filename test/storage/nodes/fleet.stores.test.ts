@@ -12,7 +12,7 @@ import type { NodeMessage } from '../../../storage/nodes/messages.ts';
 import { openPubsub } from '../../../storage/nodes/pubsub.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { until } from './world.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('fleet signals');
 

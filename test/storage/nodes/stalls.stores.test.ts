@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { beatMs, openPubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { until } from './world.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('stalls');
 let stalls = 0;

@@ -4,12 +4,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Resolves once it holds; an error counts as "not yet". Rejects after `msMax`. */
-export const until = async (what: string, holds: () => Promise<boolean>, msMax = 60_000): Promise<void> => {
+export const until = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  msMax = 60_000,
+): Promise<void> => {
   const endMs = performance.now() + msMax;
   for (;;) {
-    const last = await holds().catch((error: Error) => error);
+    const last = await Promise.resolve()
+      .then(holds)
+      .catch((error: Error) => error);
     if (last === true) return;
     if (performance.now() > endMs) throw new Error(`not in time: ${what}; ${last}`);
-    await sleep(50);
+    await sleep(20);
   }
 };
