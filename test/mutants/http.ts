@@ -55,7 +55,7 @@ export const httpMutants: readonly Mutant[] = [
     file: authorise,
     find: `auth.kind === 'self' && rest.params[auth.user] !== session.id`,
     replace: `false`,
-    killers: [dispatchTest, 'test/http/routes/votes.test.ts'],
+    killers: [dispatchTest, 'test/http/authorisation.test.ts'],
     why: 'any user could vote as any other',
   },
   {

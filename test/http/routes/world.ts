@@ -6,8 +6,7 @@
  * against the published document, so a test of a status also tests the shape.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
@@ -30,6 +29,7 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
 import { silentLogger } from '../silent-logger.ts';
@@ -141,7 +141,7 @@ const settings: FacadeSettings = {
 };
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
+  const folder = makeFolder('rollcall-routes-');
   const clock = createClock();
   const embedded = await openMigratedSql(join(folder, 'sql'));
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });

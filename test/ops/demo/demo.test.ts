@@ -18,16 +18,13 @@ import {
   type RecordOfKind,
   recordKinds,
 } from '../../../storage/import/kinds.ts';
-import { openTestStore, type TestStore } from '../../storage/import/store.ts';
+import { openTestStore } from '../../storage/import/store.ts';
 
 const test = suite('demo');
 const nowMs = Date.UTC(2026, 5, 15, 12);
 const hourMs = 3_600_000;
-let store: TestStore;
 
-test.before(async () => {
-  store = await openTestStore();
-});
+const store = await openTestStore();
 test.after(() => store.close());
 test.before.each(async () => {
   await store.clear();

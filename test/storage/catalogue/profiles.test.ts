@@ -8,21 +8,18 @@ import { findBot, findBots } from '../../../storage/catalogue/bots/bots.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { findServer, findServers } from '../../../storage/catalogue/lists/servers.ts';
 import { createRowCache, createSnapshots } from '../../../storage/catalogue/shared/cache.ts';
-import { addBot, addServer, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { addBot, addServer, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('catalogue profiles');
-let directory: Directory;
 let catalogue: Catalogue;
 
-test.before(async () => {
-  directory = await openDirectory();
-  const { sql } = directory;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1', 'keepers');
-  await addBot(sql, 'bot1', { vanity: 'lighthouse', long: 'x'.repeat(1_000) });
-  await addBot(sql, 'bot2', { vanity: 'windmill', team_id: 'team1', type: 'denied' });
-  await addServer(sql, 'server1', { team_id: 'team1', state: 'private' });
-});
+const directory = await openDirectory();
+const { sql } = directory;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1', 'keepers');
+await addBot(sql, 'bot1', { vanity: 'lighthouse', long: 'x'.repeat(1_000) });
+await addBot(sql, 'bot2', { vanity: 'windmill', team_id: 'team1', type: 'denied' });
+await addServer(sql, 'server1', { team_id: 'team1', state: 'private' });
 test.before.each(() => {
   catalogue = createCatalogue(directory.sql);
 });

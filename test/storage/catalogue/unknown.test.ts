@@ -12,15 +12,12 @@ import {
   createUnknownNames,
   unknownMs,
 } from '../../../storage/catalogue/unknown.ts';
-import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { addBot, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('unknown names');
-let directory: Directory;
-test.before(async () => {
-  directory = await openDirectory();
-  await addUser(directory.sql, 'robin');
-  await addTeam(directory.sql, 'team1', 'keepers');
-});
+const directory = await openDirectory();
+await addUser(directory.sql, 'robin');
+await addTeam(directory.sql, 'team1', 'keepers');
 test.after(() => directory.close());
 
 /** A lookup whose results the test provides, with a clock of its own. */

@@ -15,18 +15,14 @@ import {
   platformId,
   server,
   session,
-  type TestStore,
   team,
   user,
   vote,
 } from '../import/store.ts';
 
 const test = suite('export');
-let store: TestStore;
 
-test.before(async () => {
-  store = await openTestStore();
-});
+const store = await openTestStore();
 test.after(() => store.close());
 test.before.each(() => store.clear());
 

@@ -1,18 +1,17 @@
 /**
  * Migrations: applied once, atomically, also concurrently; an error when history and files disagree.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { migrate, SchemaError } from '../../../storage/sql/migrate.ts';
+import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('migrate');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-migrate-'));
-const files = mkdtempSync(join(tmpdir(), 'rollcall-migrations-'));
-let embedded: EmbeddedSql;
+const folder = makeFolder('rollcall-migrate-');
+const files = makeFolder('rollcall-migrations-');
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
 const messageOf = async (task: Promise<unknown>): Promise<string> => {
@@ -24,14 +23,8 @@ const messageOf = async (task: Promise<unknown>): Promise<string> => {
   }
 };
 
-test.before(async () => {
-  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-});
-test.after(async () => {
-  await embedded.close();
-  rmSync(folder, { recursive: true, force: true });
-  rmSync(files, { recursive: true, force: true });
-});
+const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
+test.after(() => embedded.close());
 
 test('the project’s own schema applies once, also when many processes migrate at once', async () => {
   const counts = await Promise.all([migrate(embedded.sql), migrate(embedded.sql), migrate(embedded.sql)]);
