@@ -19,7 +19,7 @@ import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
 
-/** Everything a handler may reach. */
+/** The parts of the node that handlers use. */
 export interface App {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
