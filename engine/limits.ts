@@ -35,7 +35,7 @@ export const limits = {
   failurePassesMs: 500,
   /** How long the retransmit buffer keeps confirmed work, counted while the store answers. */
   retransmitKeepMs: 15_000,
-  /** Bytes in the retransmit buffer, per process; above: 503 `overloaded` until some work is old enough. */
+  /** Bytes in the retransmit buffer, per process; above: 503 `overloaded` until it drops old work. */
   retransmitBytesMax: 268_435_456,
   /** Pause between two queries whether the store still has that work; also before a lost item is retried. */
   retransmitPollMs: 400,

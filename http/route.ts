@@ -21,7 +21,7 @@ import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 
-/** Everything a handler may reach. */
+/** The parts of the node that handlers use. */
 export interface App {
   readonly engine: Engine;
   readonly catalogue: Catalogue;

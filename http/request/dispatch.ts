@@ -8,8 +8,7 @@
  * answered once. Called by uws-server.ts through facade.ts; calls the route's handler and nothing below it.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { authenticate } from '../auth/authenticate.ts';
-import { admitCaller, authorise } from '../auth/authorise.ts';
+import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
 import type { StoredSession } from '../auth/ports.ts';
 import { buildErrorReply, outcomeAdvice } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';

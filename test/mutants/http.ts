@@ -36,7 +36,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'the kind that a header claims',
-    file: 'http/auth/authenticate.ts',
+    file: authorise,
     find: `token.claimedKind !== null && token.claimedKind !== record.kind`,
     replace: `token.claimedKind === ''`,
     killers: [dispatchTest],

@@ -8,6 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { limits } from '../../../engine/limits.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type SlowKind, slowKinds } from '../../http/hostile/slow-clients.ts';
 import { type Drip, drip, type Flood, flood, type Harvest, pour, type Target } from './attackers.ts';
@@ -193,6 +194,18 @@ export const attacks: readonly Attack[] = [
     name: 'JSON of 300,000 small values',
     ...costlyJson,
     run: costly(() => `{"shard_list":[${members(300_000, () => '1')}]}`),
+  },
+  {
+    name: 'stats posts with full shard lists',
+    ...costlyJson,
+    answers: ['200', ...refusals],
+    demanded: ['200'],
+    run: simple(({ botToken }) => {
+      const shards = Array.from({ length: limits.shardListEntriesMax }, () => '18446744073709551615');
+      const body = Buffer.from(`{"shard_list":[${shards.join()}]}`);
+      const headers = `Bot-Auth: ${botToken}\r\n`;
+      return () => request({ path: '/bots/stats', method: 'POST', headers, body });
+    }),
   },
   {
     name: 'JSON nested 300,000 deep',
