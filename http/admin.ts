@@ -24,12 +24,14 @@ import { buildHealthRoutes } from './routes/admin/health.ts';
 import { adminOperations } from './routes/admin/table.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { createHttpServer } from './server/uws-server.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import type { Metrics, Version } from './telemetry/metrics.ts';
 
 export interface AdminOptions {
   readonly app: App;
   readonly metrics: Metrics;
   readonly logger: Pick<Logger, 'error' | 'info'>;
+  /** What runs here, for `/livez`. */
+  readonly version: Version;
   /** With `''` every operation that needs a token is rejected. */
   readonly operatorToken: string;
   /** Names accepted in `Host`, besides `localhost` and IP addresses. */
@@ -84,6 +86,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
     ...buildHealthRoutes({
       metrics: options.metrics,
+      version: options.version,
       isDraining: options.isDraining,
       listWarnings: options.listWarnings ?? (() => []),
     }),

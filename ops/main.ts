@@ -1,6 +1,7 @@
 /**
- * The program behind `npm start`: reads the settings, starts one node, prints its addresses, and drains on
- * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
+ * The program behind `npm start` and `rollcall start`: reads the settings, starts one node, prints its
+ * addresses, and drains on Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them
+ * runs one node.
  *
  * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
  * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
@@ -8,10 +9,12 @@
  * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
  */
 import { setFlagsFromString } from 'node:v8';
+import { describeStores } from './addresses.ts';
 import { type Config, findMisspeltSettings, readConfig } from './config.ts';
 import { formatWelcome } from './demo/welcome.ts';
-import { start } from './rollcall.ts';
+import { type Running, start } from './rollcall.ts';
 import { endOnUncaught, type Uncaught } from './uncaught.ts';
+import { formatVersion, readVersion } from './version.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {
@@ -36,18 +39,32 @@ const runNode = async (settings: Config, index: number | null): Promise<void> =>
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config) });
   const drain = drainOnSignals(stopNode, uncaught);
   obeySupervisor(drain);
-  const { notes, url, adminUrl, demo, lost, stop } = await starting;
+  const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     process.stderr.write(`Ending, so that a new process can start: ${reason}\n`);
     return stop().finally(() => process.exit(1));
   });
   if (index !== null) {
-    process.send?.({ url, adminUrl, notes } satisfies WorkerReady);
+    process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
     return;
   }
+  welcome(config, { url, adminUrl, notes, otherNodes, demo });
+};
+
+/** Prints the notes and the addresses of a start. */
+const welcome = (config: Config, started: WorkerReady & Pick<Running, 'demo'>): void => {
+  const { notes, url, adminUrl, otherNodes, demo } = started;
   for (const note of notes) process.stdout.write(`${note}\n`);
-  const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal }));
+  const text = formatWelcome({
+    url,
+    adminUrl,
+    version: formatVersion(readVersion()),
+    stores: describeStores(config, otherNodes),
+    dataDirectory: config.dataDir,
+    demo,
+    isTerminal: process.stdout.isTTY === true,
+  });
+  process.stdout.write(text);
 };
 
 const runWorkers = async (config: Config): Promise<void> => {
@@ -65,13 +82,9 @@ const runWorkers = async (config: Config): Promise<void> => {
   process.on('SIGHUP', drain);
   obeySupervisor(drain);
   const workers = await ready;
-  const [{ url, notes } = { url: '', notes: [] }] = workers;
-  for (const note of notes) process.stdout.write(`${note}\n`);
+  const [first = { url: '', notes: [], otherNodes: [] }] = workers;
   const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
-  const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(
-    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo: null, isTerminal }),
-  );
+  welcome(config, { ...first, adminUrl, demo: null });
 };
 
 /** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */

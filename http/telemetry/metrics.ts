@@ -26,6 +26,21 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+/** What runs here: the version of package.json, and the commit. */
+export interface Version {
+  readonly version: string;
+  readonly commit: string;
+}
+
+const registerBuild = (registry: Registry, { version, commit }: Version): void => {
+  new Gauge({
+    name: 'rollcall_build_info',
+    help: 'Always 1; the labels tell what runs here.',
+    labelNames: ['version', 'commit', 'node'],
+    registers: [registry],
+  }).set({ version, commit, node: process.version }, 1);
+};
+
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
 
@@ -225,8 +240,9 @@ const createEvictionMeter = (registers: Registry[]): ((servers: number) => void)
 };
 
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
-export const createMetrics = (routeNames: readonly string[]): Metrics => {
+export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
+  registerBuild(registry, version);
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const commitWait = registerTimings(registry, {

@@ -6,11 +6,15 @@
  */
 import { Type } from 'typebox';
 import { type AnyRoute, defineRoute, type Reply } from '../../route.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Metrics, Version } from '../../telemetry/metrics.ts';
 
 const Health = Type.Object(
   { status: Type.String(), notes: Type.Array(Type.String()) },
   { examples: [{ status: 'ready', notes: [] }] },
+);
+const Alive = Type.Object(
+  { status: Type.String(), notes: Type.Array(Type.String()), version: Type.String(), commit: Type.String() },
+  { examples: [{ status: 'alive', notes: [], version: '0.1.0', commit: '42335a2c0a1b' }] },
 );
 const base = {
   method: 'GET',
@@ -28,6 +32,7 @@ const replyHealth = (httpStatus: number, status: string, notes: readonly string[
 
 export const buildHealthRoutes = (parts: {
   readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  readonly version: Version;
   readonly isDraining: () => boolean;
   /** Current warnings for the operator; they do not make the node unready. */
   readonly listWarnings: () => readonly string[];
@@ -36,9 +41,9 @@ export const buildHealthRoutes = (parts: {
     ...base,
     name: 'livez',
     path: '/livez',
-    summary: 'Tells whether the process runs.',
-    replies: { 200: Health },
-    handle: () => replyHealth(200, 'alive', []),
+    summary: 'Tells that the process runs, and its version.',
+    replies: { 200: Alive },
+    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.version } }),
   }),
   defineRoute({
     ...base,
