@@ -6,7 +6,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { stripTypes } from './stripped.mjs';
+import { readStripped } from './stripped.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** These begin their work when they are loaded, so they are only compiled. */
@@ -14,6 +14,6 @@ const programs = /^ops\/main\.ts$|^ops\/cli\/(document|version)\.ts$|-worker\.ts
 
 for (const path of globSync('{engine,http,storage,ops}/**/*.ts', { cwd: root }).sort()) {
   const { href } = pathToFileURL(join(root, path));
-  if (programs.test(path)) stripTypes(href);
+  if (programs.test(path)) readStripped(href);
   else await import(href);
 }

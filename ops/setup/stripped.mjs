@@ -46,7 +46,7 @@ const writeCached = (file, source, text) => {
 };
 
 /** Returns the source at `url` without types. */
-export const stripTypes = (url) => {
+export const readStripped = (url) => {
   const source = readFileSync(fileURLToPath(url), 'utf8');
   const file = join(folder, hash('sha256', url).slice(0, 24));
   const cached = readCached(file, source);
@@ -59,7 +59,7 @@ export const stripTypes = (url) => {
 const load = (url, context, next) => {
   // Only sources of this project: tests create other trees, whose files would stay in the cache.
   if (context.format !== 'module-typescript' || !url.startsWith(root.href)) return next(url, context);
-  return { format: 'module', source: stripTypes(url), shortCircuit: true };
+  return { format: 'module', source: readStripped(url), shortCircuit: true };
 };
 
 registerHooks({ load });

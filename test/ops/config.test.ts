@@ -62,6 +62,20 @@ test('values are parsed to their types, and an empty variable counts as not set'
   assert.is(config.logLevel, 'warn');
 });
 
+test('a password in PGPASSWORD completes DATABASE_URL, in any characters, and never replaces its own', () => {
+  const read = (DATABASE_URL: string): string =>
+    readConfig({
+      DATABASE_URL,
+      REDIS_URL: 'redis://a',
+      PGPASSWORD: 'a@b/c?%20#',
+    }).databaseUrl;
+
+  assert.is(decodeURIComponent(new URL(read('postgres://rollcall@db:5432/x')).password), 'a@b/c?%20#');
+  assert.is(read('postgres://rollcall:own@db:5432/x'), 'postgres://rollcall:own@db:5432/x');
+  assert.is(read('postgres://rollcall@a,b/x'), 'postgres://rollcall@a,b/x');
+  assert.is(read(''), '');
+});
+
 test('all mistakes are reported at once, each with the value, what is allowed and an example', () => {
   const mistakes = listMistakes({
     PORT: 'eighty',
