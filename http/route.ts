@@ -18,6 +18,7 @@ import type { SessionCache } from './auth/sessions.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
+import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 
 /** Everything a handler may reach. */
 export interface App {
@@ -29,6 +30,7 @@ export interface App {
   /** `null` when no login provider is configured. */
   readonly login: Login | null;
   readonly botLookup: BotLookup;
+  readonly meters: DirectoryMeters;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
 }

@@ -32,7 +32,17 @@ export const createApp = (
     clock: systemClock,
     meters: metrics.outbound,
   });
-  return { engine, catalogue, sessions, clock: systemClock, botLookup, push, login, settings: config };
+  return {
+    engine,
+    catalogue,
+    sessions,
+    clock: systemClock,
+    botLookup,
+    push,
+    login,
+    meters: metrics.directory,
+    settings: config,
+  };
 };
 
 /** Creates the public listener. It does not listen yet. */

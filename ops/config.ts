@@ -9,6 +9,7 @@ import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
 import { parseTrustedProxies } from '../http/server/client-address.ts';
 import { findNearest } from './cli/nearest.ts';
+import { type LogForm, selectLogForm } from './log.ts';
 import { listLoginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
@@ -52,6 +53,13 @@ export const readConfig = (environment: Environment = process.env): Config => {
   settings.databaseUrl = addPassword(settings.databaseUrl as string, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
+};
+
+/** The form of the log by an environment whose other settings may be wrong: for messages about them. */
+export const readLogForm = (environment: Environment = process.env): LogForm => {
+  const given = environment.LOG_FORMAT?.trim();
+  const logFormat = given === 'text' || given === 'json' ? given : 'auto';
+  return selectLogForm({ logFormat, redisUrl: environment.REDIS_URL ? [environment.REDIS_URL] : [] });
 };
 
 /** Shorter names are too similar to variables of other programs. */

@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
@@ -36,13 +36,19 @@ import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
-import type { Schedule } from './jobs/schedule.ts';
+import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
+import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
+
+export interface StartInput extends Hooks {
+  /** Default: the log of these settings on standard output. */
+  readonly logger?: Logger;
+}
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
 export interface Hooks {
@@ -69,23 +75,23 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+const routeNames = routes.map(({ name }) => name);
 const heartbeatMs = 30_000;
 /** Shorter on shared stores, so that other nodes soon flush the shards of a node that has died. */
 const sharedHeartbeatMs = 2_000;
 const nodeAliveMs = 8_000;
 const sweepMs = 60_000;
-/** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
-const lostDrainMsMax = 1_000;
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
-export const start = async (config: Config, hooks: Hooks = {}): Promise<Running> => {
+export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
   assertLimits();
-  const logger: Logger = pino({ name: 'rollcall', level: config.logLevel });
+  const { logger = createLogger({ level: config.logLevel, form: selectLogForm(config) }), ...hooks } = input;
   const loss = createLoss();
   const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     onWarning,
+    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
       loss.report(`${message}: ${String(error)}`);
@@ -160,11 +166,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { sql } = stores;
   const { loss, clusterContext, logger } = options;
   await assertPortsFree(config);
-  const version = readVersion();
-  const metrics = createMetrics(
-    routes.map((route) => route.name),
-    version,
-  );
+  const metrics = createMetrics(routeNames, readVersion());
   const watches = await openWatches(stores, { metrics, logger });
   await migrate(sql);
   const node = createNodeName(stores, config);
@@ -187,10 +189,14 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     metrics,
     logger,
     operatorToken,
-    version,
     hosts: [config.adminHost, ...config.adminHosts],
     isDraining: () => state.draining || loss.reason !== '',
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
+  });
+  metrics.watchHealth(() => {
+    const { ready, hotStoreUp } = engine.readHealth();
+    const isServing = !state.draining && loss.reason === '';
+    return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && loss.reason === '' };
   });
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
@@ -334,58 +340,4 @@ const startTimers = (parts: {
   return () => {
     for (const cancel of cancels) cancel();
   };
-};
-
-interface Stoppable {
-  readonly state: { draining: boolean };
-  readonly facade: Facade;
-  readonly admin: Facade;
-  readonly engine: Engine;
-  readonly membership: Membership;
-  readonly clusterContext: ClusterContext;
-  readonly stores: Stores;
-  readonly config: Config;
-  readonly cancelTimers: () => void;
-  readonly jobs: Pick<Schedule, 'stop'>;
-  readonly loss: LossReport;
-}
-
-const createStop = (parts: Stoppable): (() => Promise<void>) => {
-  let stopping: Promise<void> | null = null;
-  return () => {
-    stopping ??= stop(parts);
-    return stopping;
-  };
-};
-
-/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
-const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const cancel = systemClock.after(withinMs, resolve);
-    void jobs.stop().then(() => {
-      cancel();
-      resolve();
-    });
-  });
-
-/** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
-const leave = ({ facade, config }: Stoppable): Promise<void> => {
-  facade.startLeaving();
-  return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
-};
-
-const stop = async (parts: Stoppable): Promise<void> => {
-  const { loss } = parts;
-  const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
-  parts.state.draining = true;
-  if (parts.stores.shared && loss.reason === '') await leave(parts);
-  parts.cancelTimers();
-  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
-  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
-  await parts.membership.leave().catch(() => {
-    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
-  });
-  await parts.clusterContext.close();
-  await parts.stores.close();
-  await parts.admin.drain(0);
 };

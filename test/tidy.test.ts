@@ -236,6 +236,21 @@ for (const [title, code, words] of [
   });
 }
 
+test('a test that starts a server is found in the wrong lane, also through a helper', () => {
+  const starter = { 'bench/shared/redis-server.ts': 'export const startRedis = 1;\n' };
+  const helper = { 'test/fleet.ts': `import '../bench/shared/redis-server.ts';\n` };
+  const suite = `import './fleet.ts';\nconst test = suite('a');\ntest.run();\n`;
+  const type = `import type { A } from './fleet.ts';\nconst test = suite('a');\ntest.run();\n`;
+
+  expectOne(
+    check({ ...starter, ...helper, 'test/a.test.ts': suite }),
+    /^test\/a\.test\.ts:1 lane: imports bench\/shared\/redis-server\.ts.*test\/a\.stores\.test\.ts/,
+  );
+  assert.equal(check({ ...starter, ...helper, 'test/a.stores.test.ts': suite }), []);
+  assert.equal(check({ ...starter, ...helper, 'test/a.fault.ts': suite }), []);
+  assert.equal(check({ ...starter, ...helper, 'test/a.test.ts': type }), []);
+});
+
 test('error codes and their table must be equal, both ways', () => {
   const code = {
     'engine/errors.ts': 'export const errorStatuses = {\n  one: 400,\n  two: 404,\n} as const;\n',

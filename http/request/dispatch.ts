@@ -33,6 +33,17 @@ const recordAnswer = (call: Call, status: number): void => {
   call.answered = true;
   const elapsedMs = call.context.app.clock.monotonicMs() - call.startedMs;
   call.context.meters.recordAnswer(call.compiled?.index ?? -1, status, elapsedMs);
+  if (elapsedMs > slowRequestMs || call.context.logsAnswers) logAnswer(call, status, elapsedMs);
+};
+
+/** A request that takes longer is a warning. */
+const slowRequestMs = 1_000;
+
+const logAnswer = ({ exchange, compiled, context }: Call, status: number, elapsedMs: number): void => {
+  const ms = Math.round(elapsedMs * 10) / 10;
+  const fields = { request_id: exchange.requestId, route: compiled?.route.name ?? 'none', status, ms };
+  if (elapsedMs > slowRequestMs) context.logger.warn(fields, 'slow request');
+  else context.logger.debug(fields, 'request');
 };
 
 const logFailure = (call: Call, error: unknown): void => {

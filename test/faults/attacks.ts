@@ -205,7 +205,7 @@ export const faultsOf = (outcome: Outcome): readonly string[] => {
     [waits.worstMs > allowedMs(outcome), `the ordinary client waited ${waits.worstMs.toFixed(0)} ms`],
     [growth > growthMiBMax, `memory grew by ${growth.toFixed(0)} MiB`],
     [oldestMs > closedMsMax, `a connection was open after ${(oldestMs / 1_000).toFixed(1)} s`],
-    [/"level":60|uncaught/i.test(output), `the node wrote\n${output.slice(0, 2_000)}`],
+    [/Z fatal |uncaught/i.test(output), `the node wrote\n${output.slice(0, 2_000)}`],
     ...Object.keys(harvest.answers).map(
       (label) => [!answers.includes(label), `attackers got ${label}`] as const,
     ),

@@ -12,6 +12,7 @@ import { type App, defineRoute, replyOk } from '../../http/route.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { askFrom } from './from-address.ts';
 import { raw } from './raw.ts';
+import { silentLogger } from './silent-logger.ts';
 import { realClock } from './world.ts';
 
 const test = suite('admin');
@@ -40,8 +41,7 @@ const metrics = createMetrics(['getBot', 'postStats'], version);
 const admin = createAdmin({
   app,
   metrics,
-  logger: { error: () => {}, info: () => {} },
-  version,
+  logger: silentLogger,
   operatorToken: 'op-token',
   hosts: ['Node1.example.org'],
   isDraining: () => state.draining,

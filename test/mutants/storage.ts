@@ -11,7 +11,7 @@ const flush = 'storage/ledger/flush.ts';
 const hotTest = 'test/storage/hot/lmdb.test.ts';
 const ledgerTest = 'test/storage/ledger/ledger.test.ts';
 const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
-const reachTest = 'test/storage/catalogue/reach.test.ts';
+const reachTest = 'test/storage/catalogue/reach.stores.test.ts';
 
 const hotMutants: readonly Mutant[] = [
   {

@@ -3,7 +3,7 @@
  *
  * The sample is a file for an installed nginx. What belongs to a machine (port, node, folder of the cache) is
  * put in here, and around it what an installed nginx has. Uses the system's program (installed on Debian as
- * root, else the test fails and says what to install). Ends with the test. Called by test/deploy.
+ * root, else it throws what to install). Ends with the test. Called by test/deploy.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,8 @@ export interface Nginx extends ProxyProgram {
 
 const find = (): string | null => findFolder('nginx', ['/usr/sbin', '/usr/local/sbin']);
 
-const program = (): string => {
+/** The program. Throws what to install when it is missing. */
+export const findNginx = (): string => {
   const advice = 'Install nginx 1.18 or later (Debian: apt-get install nginx; macOS: brew install nginx).';
   return join(findOrInstallProgram({ name: 'nginx', debianPackage: 'nginx', find, advice }), 'nginx');
 };
@@ -71,9 +72,9 @@ export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, rendered(folder, options));
   const words = ['-p', folder, '-e', 'stderr', '-c', file];
-  const { status, stderr } = spawnSync(program(), [...words, '-t'], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(findNginx(), [...words, '-t'], { encoding: 'utf8' });
   const complaints = status === 0 && !/\[(warn|error|emerg)\]/.test(stderr) ? '' : stderr;
-  const running = await startProxy([program(), ...words], {}, options.port);
+  const running = await startProxy([findNginx(), ...words], {}, options.port);
   return {
     complaints,
     dispose: async () => {

@@ -6,7 +6,7 @@
  */
 import { Type } from 'typebox';
 import { type AnyRoute, defineRoute, type Reply } from '../../route.ts';
-import type { Metrics, Version } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 
 const Health = Type.Object(
   { status: Type.String(), notes: Type.Array(Type.String()) },
@@ -31,8 +31,7 @@ const replyHealth = (httpStatus: number, status: string, notes: readonly string[
 });
 
 export const buildHealthRoutes = (parts: {
-  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
-  readonly version: Version;
+  readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>;
   readonly isDraining: () => boolean;
   /** Current warnings for the operator; they do not make the node unready. */
   readonly listWarnings: () => readonly string[];
@@ -43,7 +42,7 @@ export const buildHealthRoutes = (parts: {
     path: '/livez',
     summary: 'Tells that the process runs, and its version.',
     replies: { 200: Alive },
-    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.version } }),
+    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
   }),
   defineRoute({
     ...base,

@@ -47,6 +47,8 @@ export interface RedisOptions {
   readonly silenceMaxMs?: number;
   /** Receives connection errors; the adapter reconnects by itself. */
   readonly onError?: (error: Error) => void;
+  /** Receives a message when a primary stops answering, and when all answer again. */
+  readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
 
 /** Versions of the function library: nodes of several versions may share one Redis. */
@@ -295,7 +297,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
-  const pulse = startPulse(link);
+  const pulse = startPulse(link, options.onStoreChange);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));

@@ -13,7 +13,6 @@ import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { CommitRules } from '../../../engine/entity/items.ts';
-import type { EngineMeters } from '../../../engine/meters.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
@@ -24,6 +23,7 @@ import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/b
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
+import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
@@ -31,6 +31,7 @@ import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
+import { silentLogger } from '../silent-logger.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -68,22 +69,10 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const meters: EngineMeters = {
-  recordCommit: silent,
-  recordGateWait: silent,
-  recordCommitFailure: silent,
-  recordPending: silent,
-  recordActors: silent,
-  recordFlush: silent,
-  recordFlushFailure: silent,
-  recordBacklog: silent,
-  recordDeadLetters: silent,
-  recordContinuityLoss: silent,
-  recordRetransmitBytes: silent,
-  recordResends: silent,
-  recordResendOutcome: silent,
-  recordVersionPoll: silent,
-};
+const { engine: engineMeters, directory: meters } = createMetrics([], {
+  version: '1.2.3',
+  commit: 'unknown',
+});
 
 export interface Asked {
   readonly status: number;
@@ -163,7 +152,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     hot,
     ledger: createLedger(embedded.sql),
     clock,
-    meters,
+    meters: engineMeters,
     producer: `test-${randomUUID()}`,
     rules: () => rules,
     visitorSecret: randomBytes(32),
@@ -187,7 +176,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const app: App = { engine, catalogue, sessions, clock, botLookup, push, login, settings };
+  const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
+  const app: App = { ...parts, meters, settings };
   const facade = createFacade({
     app,
     routes,
@@ -195,8 +185,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     permissions: catalogue,
     meters: { recordAnswer: silent },
     logger: options.logger ?? {
+      ...silentLogger,
       error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-      info: silent,
     },
     limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],

@@ -51,6 +51,7 @@ const tick = async (signal = new AbortController().signal): Promise<void> => {
   const meters: JobMeters = {
     recordSuccess: silent,
     recordFailure: silent,
+    declareJobs: silent,
     recordPush: (outcome) => pushed.push(outcome),
   };
   const { run } = createReminderJob({ ...world, meters, log: silent });

@@ -1,7 +1,7 @@
 /**
  * Stops Postgres (`immediate`) again and again while flushers work: writes that are repeated, interrupted or
- * refused must not show in the end (I10, I11). Used by outage.test.ts and, with more stops, by the fault
- * test.
+ * refused must not show in the end (I10, I11). Used by outage.stores.test.ts and, with more stops, by the
+ * fault test.
  */
 import * as assert from 'uvu/assert';
 import { connectSql } from '../../../storage/sql/client.ts';

@@ -2,8 +2,8 @@
  * The two ways from a clone to a running server, as the documents describe them, under each Node that may
  * run npm: the newcomer's `npm start`, and the operator's `npm install --omit=dev` with `ops/bin/rollcall`.
  *
- * Each begins with a fresh clone of the last commit, an empty home folder and a user without rights. Needs the
- * registry of npm.
+ * Each begins with a fresh clone of the last commit, an empty home folder and a user without rights. Needs
+ * the registry of npm.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,13 +83,13 @@ for (const major of ['18', '20', '22']) {
     const megabytes = clone.measureMegabytes(join(clone.folder, 'node_modules'));
     assert.ok(megabytes <= productionMegabytesMax, `${megabytes} MB`);
     console.log(
-      `figures: npm start, Node ${major}: ${firstSeconds} s and ${secondSeconds} s to ready, ${megabytes} MB, ` +
-        `${clone.measureMegabytes(clone.home)} MB in the home folder`,
+      `figures: npm start, Node ${major}: ${firstSeconds} s and ${secondSeconds} s to ready, ` +
+        `${megabytes} MB, ${clone.measureMegabytes(clone.home)} MB in the home folder`,
     );
   });
 
   inClone('npm install --omit=dev is complete, and the program then writes nothing there', async () => {
-    const { code, output, seconds } = await clone.run('npm', ['install', '--omit=dev']);
+    const { code, output, seconds } = await clone.execute('npm', ['install', '--omit=dev']);
     assert.is(code, 0, output);
     assert.match(output, /is installed, and all its parts load/);
     assert.is(clone.listChanges(), '', 'the clone is as git left it');
@@ -101,10 +101,10 @@ for (const major of ['18', '20', '22']) {
     const settings = { ...(await choosePorts()), DATA_DIR: join(clone.home, 'data'), DEMO: 'off' };
     const node = clone.start(program, ['start'], settings);
     await assertServes(await waitForWelcome(node));
-    const jobs = await clone.run(program, ['ops', 'jobs', 'list'], settings);
-    const help = await clone.run('npm', ['run', 'ops', '--', 'help'], settings);
+    const jobs = await clone.execute(program, ['ops', 'jobs', 'list'], settings);
+    const help = await clone.execute('npm', ['run', 'ops', '--', 'help'], settings);
     await stop(node);
-    const version = await clone.run(program, ['version']);
+    const version = await clone.execute(program, ['version']);
 
     assert.is(jobs.code, 0, jobs.output);
     assert.is(help.code, 0, help.output);

@@ -43,6 +43,7 @@ const silent = (): void => {};
 const meters: JobMeters = {
   recordSuccess: silent,
   recordFailure: (job) => failures.push(job),
+  declareJobs: silent,
   recordPush: silent,
 };
 

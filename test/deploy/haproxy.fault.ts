@@ -14,14 +14,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
 import { createHostScreen } from '../../http/auth/admin-hosts.ts';
-import { checkConfiguration, type Haproxy, startHaproxy } from '../support/haproxy.ts';
+import { checkConfiguration, findHaproxy, type Haproxy, startHaproxy } from '../support/haproxy.ts';
+import { createSuiteNeeding } from '../support/needing-suite.ts';
 
-const test = suite('haproxy');
+const test = createSuiteNeeding('haproxy', findHaproxy);
 
 interface Backend {
   readonly name: string;

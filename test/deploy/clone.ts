@@ -32,7 +32,11 @@ export interface Clone {
   /** Another folder that the user may write. */
   readonly home: string;
   start(command: string, args: readonly string[], settings?: Readonly<Record<string, string>>): Started;
-  run(command: string, args: readonly string[], settings?: Readonly<Record<string, string>>): Promise<Ended>;
+  execute(
+    command: string,
+    args: readonly string[],
+    settings?: Readonly<Record<string, string>>,
+  ): Promise<Ended>;
   /** Lists what git sees as changed. */
   listChanges(): string;
   /** Takes the right to write from all files of the clone. */
@@ -79,7 +83,7 @@ export const cloneProject = (nodeFolder: string): Clone => {
     folder,
     home,
     start,
-    run: (...command) => start(...command).ended,
+    execute: (...command) => start(...command).ended,
     listChanges: () => runAsRoot('git', ['-c', 'safe.directory=*', '-C', folder, 'status', '--porcelain']),
     forbidWriting: () => void runAsRoot('chmod', ['-R', 'a-w', folder]),
     measureMegabytes: (path) => Number(runAsRoot('du', ['-sm', path]).split('\t')[0]),

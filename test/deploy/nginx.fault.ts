@@ -7,14 +7,14 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { routes } from '../../http/routes/table.ts';
-import { type Nginx, startNginx } from '../support/nginx.ts';
+import { createSuiteNeeding } from '../support/needing-suite.ts';
+import { findNginx, type Nginx, startNginx } from '../support/nginx.ts';
 import { openWorld, type World } from '../world.ts';
 
-const test = suite('nginx');
+const test = createSuiteNeeding('nginx', findNginx);
 let world: World;
 let nginx: Nginx;
 let url = '';

@@ -40,7 +40,7 @@ test('the node logs it, drains, exits with 1, and loses nothing acknowledged', a
 
   assert.is(signal, null);
   assert.is(code, 1);
-  assert.match(node.output(), /"level":60.*uncaught error: this process ends/);
+  assert.match(node.output(), /fatal uncaught error: this process ends/);
   assert.match(node.output(), /a fault of the test, thrown/);
   const state = JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8'));
   assert.is(state.open, false, 'the stores were closed');

@@ -3,7 +3,7 @@
  * uses nor leaves images of the machine.
  *
  * Where the registry of images is out of reach, Debian's own packages and Node from npm stand in for the base
- * images. Called by deploy.fault.ts.
+ * images. Called by containers.fault.ts.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,16 +14,25 @@ import { findFolder, findOrInstallProgram } from '../support/needed-program.ts';
 export const project = join(import.meta.dirname, '../..');
 const debian = 'docker.io/library/debian:bookworm-slim';
 const nodeImage = 'docker.io/library/node:22-bookworm-slim';
-const pullSecondsMax = 120;
+const pullSecondsMax = 30;
 const certificates = process.env.NODE_EXTRA_CA_CERTS;
 
+export interface Image {
+  readonly tag: string;
+  /** The text of the Dockerfile. */
+  readonly dockerfile: string;
+  /** The folder that paths in it are relative to. */
+  readonly context: string;
+  /** Arguments of the build, as `NAME=value`. */
+  readonly args?: readonly string[];
+}
 export interface Containers {
   /** Where the base images come from: `the registry`, or what stands in. */
   readonly bases: string;
   /** Runs podman; returns its output. Throws its words when it fails. */
   podman(...args: readonly string[]): string;
-  /** Builds an image from the text of a Dockerfile. Paths in it are relative to `context`. */
-  build(tag: string, dockerfile: string, context: string, ...options: readonly string[]): void;
+  /** Builds an image. */
+  build(image: Image): void;
   dispose(): void;
 }
 
@@ -46,31 +55,44 @@ const run = (command: string, args: readonly string[], seconds = 900): string =>
 };
 
 /** Throws when this machine has no podman and cannot install it. */
+export const findPodman = (): void => needProgram('podman');
+
 export const openContainers = (): Containers => {
-  needProgram('podman');
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-containers-'));
   const places = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run')];
   const podman = (...args: readonly string[]): string =>
     run('podman', [...places, '--cgroup-manager=cgroupfs', ...args]);
-  const build: Containers['build'] = (tag, dockerfile, context, ...options) => {
+  const build: Containers['build'] = ({ tag, dockerfile, context, args = [] }) => {
     const file = join(folder, 'Dockerfile');
     writeFileSync(file, dockerfile);
     const where = ['--isolation=chroot', '--network=host', '--pull=never'];
-    podman('build', '--tag', tag, '--file', file, ...where, ...options, context);
+    podman(
+      'build',
+      '--tag',
+      tag,
+      '--file',
+      file,
+      ...where,
+      ...args.map((arg) => `--build-arg=${arg}`),
+      context,
+    );
   };
   const dispose = (): void => {
     podman('rm', '--all', '--force', '--time=1');
     podman('rmi', '--all', '--force');
     rmSync(folder, { recursive: true, force: true });
   };
-  const bases = provideBases(folder, podman, build);
+  const bases = provideBases(folder, { podman, build, places });
   return { bases, podman, build, dispose };
 };
 
-const provideBases = (folder: string, podman: Containers['podman'], build: Containers['build']): string => {
+const provideBases = (
+  folder: string,
+  { podman, build, places }: Pick<Containers, 'podman' | 'build'> & { readonly places: readonly string[] },
+): string => {
   try {
     for (const image of [debian, nodeImage]) {
-      run('podman', ['--root', join(folder, 'root'), 'pull', '--quiet', image], pullSecondsMax);
+      run('podman', [...places, 'pull', '--quiet', image], pullSecondsMax);
     }
     return 'the registry';
   } catch {
@@ -85,7 +107,8 @@ const provideBases = (folder: string, podman: Containers['podman'], build: Conta
     // Behind a proxy that reads TLS, npm needs the machine's certificates.
     const trust = certificates === undefined ? '' : 'NODE_EXTRA_CA_CERTS=/files/certificates.crt';
     if (certificates !== undefined) copyFileSync(certificates, join(context, 'files/certificates.crt'));
-    build(nodeImage, `FROM ${debian}\nCOPY files /files\nENV ${path} ${trust}\n`, context);
+    const dockerfile = `FROM ${debian}\nCOPY files /files\nENV ${path} ${trust}\n`;
+    build({ tag: nodeImage, dockerfile, context });
     return 'Debian’s packages, with Node from npm';
   }
 };
