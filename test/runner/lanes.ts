@@ -7,12 +7,13 @@
 export type Lane = 'loop' | 'stores' | 'faults';
 
 /**
- * The lanes of a file; none when it is no test file. The fault cases of test/faults are in two lanes: with
- * few repetitions in `stores`, with all of them in `faults`.
+ * The lanes of a file; none when it is no test file. Files in two lanes run fewer generated or repeated cases
+ * in the first (test/support/lane.ts, and the harness of test/faults).
  */
 export const findLanes = (path: string): readonly Lane[] => {
   if (path.endsWith('.fault.ts')) return ['faults'];
   if (!path.endsWith('.test.ts')) return [];
   if (path.startsWith('test/faults/')) return ['stores', 'faults'];
+  if (path.endsWith('.sized.test.ts')) return ['loop', 'stores'];
   return path.endsWith('.stores.test.ts') ? ['stores'] : ['loop'];
 };
