@@ -213,7 +213,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   jobs.start();
   clusterContext.join({ name: node, adminUrl, engine });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
-  const parts = { state, facade, admin, engine, ...closing };
+  const { voteLogWaiters } = app;
+  const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
 };

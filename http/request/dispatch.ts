@@ -33,7 +33,8 @@ const recordAnswer = (call: Call, status: number): void => {
   call.answered = true;
   const elapsedMs = call.context.app.clock.monotonicMs() - call.startedMs;
   call.context.meters.recordAnswer(call.compiled?.index ?? -1, status, elapsedMs);
-  if (elapsedMs > slowRequestMs || call.context.logsAnswers) logAnswer(call, status, elapsedMs);
+  if ((elapsedMs > slowRequestMs && call.compiled?.route.longPoll !== true) || call.context.logsAnswers)
+    logAnswer(call, status, elapsedMs);
 };
 
 /** A request that takes longer is a warning. */
@@ -93,6 +94,7 @@ const finish = (call: Call, reply: Reply): void => {
 const waitFor = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T) => void): void => {
   const { deadlines } = call.context;
   if (call.compiled?.route.callsOutbound === true) deadlines.startOutbound(call);
+  else if (call.compiled?.route.longPoll === true) deadlines.startListening(call);
   else deadlines.startWorking(call);
   call.isWaiting = true;
   promise.then(

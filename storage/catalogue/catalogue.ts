@@ -74,6 +74,7 @@ import {
 import { createPushOutbox, type PushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders, type Reminders } from './votes/reminders.ts';
+import { type LogHead, type LogRow, readLog, readLogHead, readLogHeads } from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -146,6 +147,17 @@ export interface Catalogue {
     page(pair: VotePair, page: number): Promise<CachedList<readonly VoteRow[]>>;
     voters(ref: EntityRef, page: number): Promise<readonly string[]>;
     eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
+  };
+  readonly voteLog: {
+    /** `null` when the listing is deleted. */
+    head(ref: EntityRef): Promise<LogHead | null>;
+    /** Votes above `after`, in ascending order. */
+    page(
+      ref: EntityRef,
+      range: { readonly after: number; readonly limit: number },
+    ): Promise<readonly LogRow[]>;
+    /** The newest numbers by incarnation. */
+    heads(incarnations: readonly number[]): Promise<ReadonlyMap<number, number>>;
   };
   readonly credits: {
     /** In ascending order; tiers of all kinds when `kind` is `null`. */
@@ -261,6 +273,12 @@ const createVotes = (sql: Sql): Catalogue['votes'] => {
   };
 };
 
+const createVoteLog = (sql: Sql): Catalogue['voteLog'] => ({
+  head: (ref) => asStorage('votes.logHead', () => readLogHead(sql, ref)),
+  page: (ref, range) => asStorage('votes.log', () => readLog(sql, ref, range)),
+  heads: (incarnations) => asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
+});
+
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
   balance: (target, appliedSequence) =>
@@ -310,6 +328,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
     applications: createApplications(sql, snapshots),
     blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
+    voteLog: createVoteLog(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     operator: createOperatorCatalogue(sql),

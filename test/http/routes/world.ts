@@ -17,6 +17,7 @@ import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
@@ -173,8 +174,9 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
+  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, settings };
+  const app: App = { ...parts, meters, voteLogWaiters, settings };
   const facade = createFacade({
     app,
     routes,
