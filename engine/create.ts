@@ -172,5 +172,6 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   const flushError = flusher.getLastError();
   if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
-  return { ready: phase === 'started' && healthy && silentServers.length === 0, notes };
+  const hotStoreUp = healthy && silentServers.length === 0;
+  return { ready: phase === 'started' && hotStoreUp, hotStoreUp, notes };
 };

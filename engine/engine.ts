@@ -50,6 +50,8 @@ export interface VoteStatus {
 
 export interface EngineHealth {
   readonly ready: boolean;
+  /** Whether every server of the hot store answers. */
+  readonly hotStoreUp: boolean;
   /** Short messages for `/readyz`: what is wrong or degraded. */
   readonly notes: readonly string[];
 }

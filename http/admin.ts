@@ -8,7 +8,6 @@
  * else.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Logger } from 'pino';
 import { DomainError } from '../engine/errors.ts';
 import { createHostScreen } from './auth/admin-hosts.ts';
 import type { PermissionSource } from './auth/ports.ts';
@@ -25,11 +24,12 @@ import { adminOperations } from './routes/admin/table.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { createHttpServer } from './server/uws-server.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import type { RequestLogger } from './telemetry/rate-limited-log.ts';
 
 export interface AdminOptions {
   readonly app: App;
   readonly metrics: Metrics;
-  readonly logger: Pick<Logger, 'error' | 'info'>;
+  readonly logger: RequestLogger;
   /** With `''` every operation that needs a token is rejected. */
   readonly operatorToken: string;
   /** Names accepted in `Host`, besides `localhost` and IP addresses. */
@@ -101,6 +101,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     toClientAddress: createAddressReader([]),
     meters: { recordAnswer: () => {} },
     logger: options.logger,
+    logsAnswers: options.logger.isLevelEnabled('debug'),
     bodyBytesMax: options.app.settings.bodyBytesMax,
     isDraining: () => false,
     isLeaving: () => false,

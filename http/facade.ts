@@ -5,7 +5,6 @@
  * tests and by benchmarks.
  */
 import { randomBytes } from 'node:crypto';
-import type { Logger } from 'pino';
 import { limits } from '../engine/limits.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
@@ -20,6 +19,7 @@ import { publicCors } from './response/cors.ts';
 import type { AnyRoute, App } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
+import type { RequestLogger } from './telemetry/rate-limited-log.ts';
 
 export interface FacadeOptions {
   readonly app: App;
@@ -28,7 +28,7 @@ export interface FacadeOptions {
   readonly sessions: SessionCache;
   readonly permissions: PermissionSource;
   readonly meters: RequestMeters;
-  readonly logger: Pick<Logger, 'error' | 'info'>;
+  readonly logger: RequestLogger;
   readonly limits?: LimitSettings;
   /** Counts rate limits over all nodes, where they share a store. */
   readonly rates?: SharedRates;
@@ -63,6 +63,7 @@ export const defaultDeadlines: DeadlineTimes = {
   // Longer than the engine's own deadline, whose error says whether anything was counted.
   workingMs: limits.requestDeadlineMs + 3 * limits.deadlineSweepMs,
   outboundMs: limits.outboundDeadlineMs,
+  listeningMs: limits.longPollDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };
 
@@ -88,6 +89,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     toClientAddress: createAddressReader(parseTrustedProxies(options.trustedProxies ?? [])),
     meters: options.meters,
     logger: options.logger,
+    logsAnswers: options.logger.isLevelEnabled('debug'),
     bodyBytesMax: options.app.settings.bodyBytesMax,
     isDraining: () => server.draining,
     isLeaving: () => state.leaving || server.draining,

@@ -9,6 +9,7 @@ import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
 import { parseTrustedProxies } from '../http/server/client-address.ts';
 import { findNearest } from './cli/nearest.ts';
+import { type LogForm, selectLogForm } from './log.ts';
 import { listLoginMistakes } from './login-settings.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
@@ -49,8 +50,16 @@ export const readConfig = (environment: Environment = process.env): Config => {
   mistakes.push(...listContradictions(settings as Partial<Settings>));
   mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
+  settings.databaseUrl = addPassword(settings.databaseUrl as string, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
+};
+
+/** The form of the log by an environment whose other settings may be wrong: for messages about them. */
+export const readLogForm = (environment: Environment = process.env): LogForm => {
+  const given = environment.LOG_FORMAT?.trim();
+  const logFormat = given === 'text' || given === 'json' ? given : 'auto';
+  return selectLogForm({ logFormat, redisUrl: environment.REDIS_URL ? [environment.REDIS_URL] : [] });
 };
 
 /** Shorter names are too similar to variables of other programs. */
@@ -93,6 +102,17 @@ export const toCommitRules = (
 /** Whether an empty store gets the demo directory. `auto` means: only on the embedded stores. */
 export const isDemoWanted = (config: Config): boolean =>
   config.demo === 'auto' ? config.redisUrl.length === 0 && config.databaseUrl === '' : config.demo === 'on';
+
+/**
+ * The password of DATABASE_URL may be in PGPASSWORD, where it needs no encoding, as for programs of Postgres.
+ * A URL that the parser refuses (several hosts) stays: the driver reads PGPASSWORD itself.
+ */
+const addPassword = (databaseUrl: string, password: string): string => {
+  if (password === '' || !URL.canParse(databaseUrl)) return databaseUrl;
+  const url = new URL(databaseUrl);
+  if (url.password === '') url.password = encodeURIComponent(password);
+  return url.href;
+};
 
 const hoursToMs = (value: number): number => Math.round(value * 3_600_000);
 const minutesToMs = (value: number): number => value * 60_000;

@@ -1,6 +1,7 @@
 /**
- * The program behind `npm start`: reads the settings, starts one node, prints its addresses, and drains on
- * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
+ * The program behind `npm start` and `rollcall start`: reads the settings, starts one node, prints its
+ * addresses, and drains on Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them
+ * runs one node.
  *
  * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
  * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
@@ -8,51 +9,85 @@
  * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
  */
 import { setFlagsFromString } from 'node:v8';
-import { type Config, findMisspeltSettings, readConfig } from './config.ts';
-import { formatWelcome } from './demo/welcome.ts';
-import { start } from './rollcall.ts';
+import type { Logger } from 'pino';
+import { describeStores } from './addresses.ts';
+import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config.ts';
+import { createLogger, selectLogForm } from './log.ts';
+import { createEarlyReporter, createReporter, type Reporter } from './reporter.ts';
+import { type Running, start } from './rollcall.ts';
 import { endOnUncaught, type Uncaught } from './uncaught.ts';
+import { formatVersion, readVersion } from './version.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  createEarlyReporter(readLogForm()).reportFailure(error instanceof Error ? error.message : String(error));
   process.exit(1);
 };
 
 /** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
 const run = async (): Promise<void> => {
   const index = parseWorkerIndex(process.argv);
-  if (index === null) for (const note of findMisspeltSettings()) process.stderr.write(`${note}\n`);
+  const early = createEarlyReporter(readLogForm());
+  if (index === null) for (const note of findMisspeltSettings()) early.reportNote(note);
   const config = readConfig();
-  return index === null && config.workers > 1 ? runWorkers(config) : runNode(config, index);
+  const form = selectLogForm(config);
+  const logger = createLogger({ level: config.logLevel, form });
+  const output = { logger, reporter: createReporter(form, logger) };
+  return index === null && config.workers > 1 ? runWorkers(config, output) : runNode(config, index, output);
 };
 
+interface Output {
+  readonly logger: Logger;
+  readonly reporter: Reporter;
+}
+
 /** Worker `index` (from 0) listens for the operator on ADMIN_PORT + index. */
-const runNode = async (settings: Config, index: number | null): Promise<void> => {
+const runNode = async (
+  settings: Config,
+  index: number | null,
+  { logger, reporter }: Output,
+): Promise<void> => {
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
-  const starting = start(config);
+  const starting = start(config, { logger });
   // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
-  const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config) });
-  const drain = drainOnSignals(stopNode, uncaught);
+  const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
+  const drain = drainOnSignals(stopNode, uncaught, reporter);
   obeySupervisor(drain);
-  const { notes, url, adminUrl, demo, lost, stop } = await starting;
+  const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
-    process.stderr.write(`Ending, so that a new process can start: ${reason}\n`);
+    reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
     return stop().finally(() => process.exit(1));
   });
   if (index !== null) {
-    process.send?.({ url, adminUrl, notes } satisfies WorkerReady);
+    process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
     return;
   }
-  for (const note of notes) process.stdout.write(`${note}\n`);
-  const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal }));
+  reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
 };
 
-const runWorkers = async (config: Config): Promise<void> => {
-  const { ready, stop, kill } = supervise(config, import.meta.filename);
-  const uncaught = endOnUncaught({ stop, limitMs: stopMsMax(config) });
+const reportReady = (
+  reporter: Reporter,
+  config: Config,
+  { notes, url, adminUrl, otherNodes, demo }: WorkerReady & Pick<Running, 'demo'>,
+): void => {
+  for (const note of notes) reporter.reportNote(note);
+  reporter.reportReady({
+    url,
+    adminUrl,
+    version: formatVersion(readVersion()),
+    stores: describeStores(config, otherNodes),
+    dataDirectory: config.dataDir,
+    demo,
+  });
+};
+
+const runWorkers = async (config: Config, { logger, reporter }: Output): Promise<void> => {
+  const { ready, stop, kill } = supervise(config, {
+    program: import.meta.filename,
+    reportNote: reporter.reportNote,
+  });
+  const uncaught = endOnUncaught({ stop, limitMs: stopMsMax(config), logger });
   const drain = (): void => void stop().then((code) => process.exit(uncaught.happened ? 1 : code), fail);
   let signals = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -65,23 +100,22 @@ const runWorkers = async (config: Config): Promise<void> => {
   process.on('SIGHUP', drain);
   obeySupervisor(drain);
   const workers = await ready;
-  const [{ url, notes } = { url: '', notes: [] }] = workers;
-  for (const note of notes) process.stdout.write(`${note}\n`);
+  const [first = { url: '', notes: [], otherNodes: [] }] = workers;
   const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
-  const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(
-    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo: null, isTerminal }),
-  );
+  reportReady(reporter, config, { ...first, adminUrl, demo: null });
 };
 
 /** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */
-const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught): (() => void) => {
+const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): (() => void) => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;
     draining = true;
-    process.stdout.write('Draining: refusing new work, finishing answers, then closing the stores …\n');
-    stop().then(() => process.exit(uncaught.happened ? 1 : 0), fail);
+    reporter.reportDraining();
+    stop().then(() => {
+      reporter.reportStopped();
+      process.exit(uncaught.happened ? 1 : 0);
+    }, fail);
   };
   let signals = 0;
   const onSignal = (): void => {

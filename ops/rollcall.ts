@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
@@ -22,13 +22,12 @@ import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
 import { routes } from '../http/routes/table.ts';
-import { findPortFault } from '../http/server/listen-fault.ts';
-import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
+import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
-import { formatAddress } from './addresses.ts';
+import { assertPortsFree, type ServerAddresses, toAddresses } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-watch.ts';
@@ -37,12 +36,19 @@ import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
-import type { Schedule } from './jobs/schedule.ts';
+import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
+import { createStop, type Stoppable } from './stop.ts';
 import { startInterval } from './timers.ts';
+import { readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
+
+export interface StartInput extends Hooks {
+  /** Default: the log of these settings on standard output. */
+  readonly logger?: Logger;
+}
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
 export interface Hooks {
@@ -58,6 +64,8 @@ export interface Running {
   readonly engine: Engine;
   /** Notes for the operator from the start, such as weaker durability or a restored snapshot. */
   readonly notes: readonly string[];
+  /** The names of the other live nodes on the same stores, when this one started. */
+  readonly otherNodes: readonly string[];
   /**
    * Resolves with the reason, for the operator, when this process cannot continue because the embedded SQL
    * has ended. Then stop it and let a supervisor start a new process.
@@ -67,20 +75,22 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+const routeNames = routes.map(({ name }) => name);
 const heartbeatMs = 30_000;
+/** A node that has sent a heartbeat within this time is named at the start of another one. */
+const nodeAliveMs = 40_000;
 const sweepMs = 60_000;
-/** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
-const lostDrainMsMax = 1_000;
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
-export const start = async (config: Config, hooks: Hooks = {}): Promise<Running> => {
+export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
   assertLimits();
-  const logger: Logger = pino({ name: 'rollcall', level: config.logLevel });
+  const { logger = createLogger({ level: config.logLevel, form: selectLogForm(config) }), ...hooks } = input;
   const loss = createLoss();
   const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     onWarning,
+    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
       loss.report(`${message}: ${String(error)}`);
@@ -154,13 +164,14 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { sql } = stores;
   const { loss, clusterContext, logger } = options;
   await assertPortsFree(config);
-  const metrics = createMetrics(routes.map((route) => route.name));
+  const metrics = createMetrics(routeNames, readVersion());
   const watches = await openWatches(stores, { metrics, logger });
   await migrate(sql);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   // Until the first heartbeat this node flushes all shards, beside the others.
   const assignment: FlushAssignment = { shards: null };
+  const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
   const push = await openPush(sql, config);
@@ -180,6 +191,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     isDraining: () => state.draining || loss.reason !== '',
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
+  metrics.watchHealth(() => readNodeHealth({ engine, stores, loss, state }));
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);
@@ -202,9 +214,24 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   };
   clusterContext.join({ name: node, adminUrl, engine, onNodes });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
-  const parts = { state, facade, admin, engine, ...closing };
+  const { voteLogWaiters } = app;
+  const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
-  return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
+  const otherNodes = nodes.filter((name) => name !== node);
+  return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
+};
+
+/** The node's health for its metrics; the same as `/readyz` says. */
+const readNodeHealth = ({
+  engine,
+  stores,
+  loss,
+  state,
+}: Pick<Stoppable, 'engine' | 'stores' | 'loss' | 'state'>): NodeHealth => {
+  const { ready, hotStoreUp } = engine.readHealth();
+  const isLost = loss.reason !== '';
+  const isServing = !state.draining && !isLost;
+  return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && !isLost };
 };
 
 interface Watches {
@@ -246,24 +273,6 @@ const createDemoLoader =
       nowMs: systemClock.nowMs(),
     });
   };
-
-interface ServerAddresses {
-  readonly url: string;
-  readonly adminUrl: string;
-}
-
-const toAddresses = (config: Config, port: number, adminPort: number): ServerAddresses => ({
-  url: config.publicUrl || formatAddress(config.host, port),
-  adminUrl: formatAddress(config.adminHost, adminPort),
-});
-
-/** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
-const assertPortsFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
-  const adminFault = await findPortFault(adminHost, adminPort);
-  if (adminFault !== null) throw adminFault;
-  const publicFault = workers > 1 ? null : await findPortFault(host, port);
-  if (publicFault !== null) throw publicFault;
-};
 
 /** Opens the private listener first, so that a health check can see the node before clients do. */
 const listen = async (config: Config, facade: Facade, admin: Facade): Promise<ServerAddresses> => {
@@ -333,58 +342,4 @@ const startTimers = (parts: {
   return () => {
     for (const cancel of cancels) cancel();
   };
-};
-
-interface Stoppable {
-  readonly state: { draining: boolean };
-  readonly facade: Facade;
-  readonly admin: Facade;
-  readonly engine: Engine;
-  readonly membership: Membership;
-  readonly clusterContext: ClusterContext;
-  readonly stores: Stores;
-  readonly config: Config;
-  readonly cancelTimers: () => void;
-  readonly jobs: Pick<Schedule, 'stop'>;
-  readonly loss: LossReport;
-}
-
-const createStop = (parts: Stoppable): (() => Promise<void>) => {
-  let stopping: Promise<void> | null = null;
-  return () => {
-    stopping ??= stop(parts);
-    return stopping;
-  };
-};
-
-/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
-const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const cancel = systemClock.after(withinMs, resolve);
-    void jobs.stop().then(() => {
-      cancel();
-      resolve();
-    });
-  });
-
-/** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
-const leave = ({ facade, config }: Stoppable): Promise<void> => {
-  facade.startLeaving();
-  return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
-};
-
-const stop = async (parts: Stoppable): Promise<void> => {
-  const { loss } = parts;
-  const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
-  parts.state.draining = true;
-  if (parts.stores.shared && loss.reason === '') await leave(parts);
-  parts.cancelTimers();
-  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
-  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
-  await parts.membership.leave().catch(() => {
-    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
-  });
-  await parts.clusterContext.close();
-  await parts.stores.close();
-  await parts.admin.drain(0);
 };

@@ -91,6 +91,10 @@ const settingsSchema = Type.Object({
     ],
     { default: 'info', example: 'info' },
   ),
+  logFormat: Type.Union([Type.Literal('auto'), Type.Literal('text'), Type.Literal('json')], {
+    default: 'auto',
+    example: 'json',
+  }),
 
   dataDir: buildText('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
   redisUrl: Type.Array(

@@ -5,13 +5,14 @@
  * normal stop, within a deadline, and exits with 1, so that a supervisor starts a new process. Called by
  * main.ts, once per process.
  */
-import { pino } from 'pino';
+import type { Logger } from 'pino';
 
 export interface UncaughtParts {
   /** Drains the process. Called once; may reject. */
   readonly stop: () => Promise<unknown>;
   /** The process exits after this time even if `stop` has not ended. */
   readonly limitMs: number;
+  readonly logger: Pick<Logger, 'fatal'>;
 }
 
 export interface Uncaught {
@@ -20,14 +21,14 @@ export interface Uncaught {
 }
 
 /** Installs the handler. */
-export const endOnUncaught = ({ stop, limitMs }: UncaughtParts): Uncaught => {
+export const endOnUncaught = ({ stop, limitMs, logger }: UncaughtParts): Uncaught => {
   const uncaught = { happened: false };
   const end = (): never => process.exit(1);
   process.on('uncaughtException', (error: unknown, origin) => {
     const cause = error instanceof Error ? error : new Error(String(error));
     const isFirst = !uncaught.happened;
     uncaught.happened = true;
-    pino({ name: 'rollcall' }).fatal({ err: cause, origin }, 'uncaught error: this process ends');
+    logger.fatal({ err: cause, origin }, 'uncaught error: this process ends');
     if (!isFirst) return;
     setTimeout(end, limitMs);
     stop().then(end, end);

@@ -15,6 +15,7 @@ export interface WorkerReady {
   readonly url: string;
   readonly adminUrl: string;
   readonly notes: readonly string[];
+  readonly otherNodes: readonly string[];
 }
 
 /** The argument that makes a process a worker; its index follows. */
@@ -37,6 +38,7 @@ interface Worker {
 
 interface SupervisorState {
   readonly program: string;
+  readonly reportNote: (note: string) => void;
   readonly workers: readonly Worker[];
   readonly ending: AbortController;
   readonly onReady: (index: number, ready: WorkerReady) => void;
@@ -58,7 +60,10 @@ export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainM
   leaveMs + 2 * drainMs + closingMs;
 
 /** Starts the workers. `program` is the file that each of them runs. */
-export const supervise = (config: Config, program: string): Supervisor => {
+export const supervise = (
+  config: Config,
+  { program, reportNote }: Pick<SupervisorState, 'program' | 'reportNote'>,
+): Supervisor => {
   // Creates the token before several workers try to.
   if (config.adminToken === '') readOperatorToken(config.dataDir);
   const readyWorkers = new Map<number, WorkerReady>();
@@ -70,6 +75,7 @@ export const supervise = (config: Config, program: string): Supervisor => {
   });
   const state: SupervisorState = {
     program,
+    reportNote,
     workers: Array.from({ length: config.workers }, (_, index) => ({ index, child: null, failures: 0 })),
     ending: new AbortController(),
     hasStarted: false,
@@ -109,7 +115,7 @@ const superviseWorker = async (state: SupervisorState, worker: Worker): Promise<
     if (!isReady && !state.hasStarted) throw new Error(`Worker ${worker.index + 1} could not start.`);
     worker.failures = performance.now() - startedMs > stableMs ? 1 : worker.failures + 1;
     const waitMs = Math.min(backOffMaxMs, backOffMinMs * 2 ** (worker.failures - 1));
-    process.stderr.write(`Worker ${worker.index + 1} ended (${code}); another starts in ${waitMs} ms.\n`);
+    state.reportNote(`Worker ${worker.index + 1} ended (${code}); another starts in ${waitMs} ms.`);
     await pause(waitMs, undefined, { signal }).catch(() => {
       // Stopping: the check below ends the loop.
     });

@@ -30,6 +30,8 @@ export interface StoresOptions {
   readonly clock: () => number;
   /** Receives failures of background work (snapshots, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
+  /** Receives a message when a server of a shared store stops answering, and when it answers again. */
+  readonly onStoreChange?: (message: string, isUp: boolean) => void;
   /** An embedded store has ended, and only a new process can open it again. Called at most once. */
   readonly onLost?: (message: string, error: unknown) => void;
 }
@@ -57,6 +59,8 @@ export interface Stores extends Pool {
   readonly notes: readonly string[];
   /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
   listWarnings(): readonly string[];
+  /** Whether SQL answers and is whole. */
+  isSqlUp(): boolean;
   /** Closes both stores; takes a last snapshot of embedded SQL and unlocks the folder. Idempotent. */
   close(): Promise<void>;
 }
@@ -78,11 +82,13 @@ const fullyDurable = /^synced to the disk of Redis$/;
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning });
+  const onStoreChange = options.onStoreChange ?? (() => undefined);
+  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning, onStoreChange });
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
       onError: (error) => options.onWarning('the connection to Redis', error),
+      onStoreChange,
     }).catch((error: unknown) => {
       throw openFault('REDIS_URL', config.redisUrl, error);
     });
@@ -106,6 +112,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
         const lastError = server.getLastError();
         return lastError === null ? warnings : [...warnings, lastError];
       },
+      isSqlUp: () => server.getLastError() === null,
       close: async () => {
         await hot.close();
         await server.close();
@@ -160,6 +167,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         protect: ledger.protect,
         notes,
         listWarnings: () => [ledger.getLastError()].filter((warning) => warning !== null),
+        isSqlUp: () => ledger.getLastError() === null,
         close: async () => {
           await hot.close();
           await ledger.close();

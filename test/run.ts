@@ -1,19 +1,24 @@
 /**
- * `npm test`: style rules, formatter and linter, types, then every test file as a process of its own, two at
- * a time.
+ * Runs the tests of a lane (runner/lanes.ts), and before those of `npm test` style, format and types.
  *
- *   npm test -- votes          only test files whose name contains "votes" (and no checks)
+ *   npm test                   the checks and the loop: what runs inside a process, two files at a time
+ *   npm test -- votes          the files of `npm test` and `npm run test:stores` with "votes" in their path
  *   npm run check              only the checks
- *   npm run test:faults        only test/faults/*.fault.ts, one at a time, with long limits
+ *   npm run test:stores        what starts servers or nodes
+ *   npm run test:faults        the fault cases, one file at a time, with long limits; `-- --seeds N` runs
+ *                              each with N seeds
  *
- * Ends with a line `N passed, N failed` (a check counts as one) and leaves nothing running. A failing step
- * does not keep the later ones from running: all failures are printed in full at the end.
+ * Ends with a line `N passed, N failed, N skipped` (a check counts as one) and leaves nothing running. A
+ * failing step does not keep the later ones from running: all failures are printed in full at the end.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { shareCache } from './runner/cache.ts';
+import { parseArgs } from 'node:util';
+import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
-import { endRunning, type Outcome, runFile } from './runner/run-file.ts';
+import { findLanes, type Lane } from './runner/lanes.ts';
+import { endRunning, type Outcome } from './runner/test-process.ts';
+import { createWorker } from './runner/worker.ts';
 
 const atOnce = 2;
 const limitSeconds = 300;
@@ -24,6 +29,11 @@ const faultLimitSeconds = 3_000;
  */
 const briefWords = ['--wasm-tiering-budget=300000000'];
 
+interface Plan {
+  readonly lanes: readonly Lane[];
+  readonly checks: boolean;
+  readonly filters: readonly string[];
+}
 interface Failure {
   readonly title: string;
   readonly words: string;
@@ -31,28 +41,45 @@ interface Failure {
 interface Tally {
   passed: number;
   failed: number;
+  readonly skipped: string[];
   readonly failures: Failure[];
 }
 
 const main = async (): Promise<void> => {
-  const words = process.argv.slice(2);
-  const options = words.filter((word) => word.startsWith('--'));
-  const filters = words.filter((word) => !word.startsWith('--'));
-  const unknown = options.filter((option) => !['--check', '--faults'].includes(option));
-  if (unknown.length > 0)
-    throw new Error(`Unknown option ${unknown.join(' ')}; known are --check and --faults.`);
-  const faults = options.includes('--faults');
-  const tally: Tally = { passed: 0, failed: 0, failures: [] };
+  const { lanes, checks, filters } = readPlan();
+  const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] };
   stopOnSignals();
+  if (!lanes.includes('faults')) useMemoryFolder();
   shareCache();
-  if (!faults && filters.length === 0) await runChecks(tally);
-  if (!options.includes('--check')) {
-    const files = globSync(faults ? 'test/faults/**/*.fault.ts' : 'test/**/*.test.ts').sort();
-    const chosen = files.filter((file) => filters.every((filter) => file.includes(filter)));
-    if (chosen.length === 0) fail(tally, 'no test file', `None matches ${filters.join(' ') || 'test/'}.`);
-    await runFiles(chosen, faults, tally);
-  }
+  const files = globSync('test/**/*.{test,fault}.ts')
+    .filter((file) => findLanes(file).some((lane) => lanes.includes(lane)))
+    .filter((file) => filters.every((filter) => file.includes(filter)))
+    .sort();
+  if (lanes.length > 0 && files.length === 0)
+    fail(tally, 'no test file', `None matches ${filters.join(' ')}.`);
+  const checked = checks ? runChecks(tally) : Promise.resolve();
+  await Promise.all([checked, runFiles(files, lanes, { tally, checked })]);
   report(tally);
+};
+
+/** Reads the command line; the tests learn their lane and number of seeds from the environment. */
+const readPlan = (): Plan => {
+  const flag = { type: 'boolean', default: false } as const;
+  const options = {
+    check: flag,
+    stores: flag,
+    faults: flag,
+    seeds: { type: 'string', default: '3' },
+  } as const;
+  const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
+  if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
+  const lane = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
+  // A filter is for somebody who works on these files: all their cases.
+  const both = lane === 'loop' && filters.length > 0;
+  process.env.TEST_LANE = both ? 'stores' : lane;
+  process.env.TEST_SEEDS = values.seeds;
+  if (values.check) return { lanes: [], checks: true, filters };
+  return { lanes: both ? ['loop', 'stores'] : [lane], checks: lane === 'loop' && !both, filters };
 };
 
 const fail = (tally: Tally, title: string, words: string): void => {
@@ -93,24 +120,32 @@ const runTool = (words: readonly string[]): Promise<{ code: number; output: stri
   });
 };
 
-const runFiles = async (files: readonly string[], faults: boolean, tally: Tally): Promise<void> => {
+interface Course {
+  readonly tally: Tally;
+  /** Resolves after the checks; until then they occupy one of the two cores. */
+  readonly checked: Promise<void>;
+}
+
+const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tally, checked }: Course) => {
+  const faults = lanes.includes('faults');
+  const limits = faults ? { seconds: faultLimitSeconds } : { seconds: limitSeconds, nodeWords: briefWords };
   const display = createDisplay(files.length);
   const waiting = [...files];
   // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
-  const nextOf = (worker: number) => (worker % 2 === 0 ? waiting.shift() : waiting.pop());
-  const work = async (worker: number): Promise<void> => {
-    for (let file = nextOf(worker); file !== undefined; file = nextOf(worker)) {
+  const takeNext = (index: number) => (index % 2 === 0 ? waiting.shift() : waiting.pop());
+  const work = async (index: number): Promise<void> => {
+    if (index > 0) await checked;
+    const worker = createWorker(limits);
+    for (let file = takeNext(index); file !== undefined; file = takeNext(index)) {
       display.started(file);
-      const limits = faults
-        ? { seconds: faultLimitSeconds }
-        : { seconds: limitSeconds, nodeWords: briefWords };
-      const outcome = await runFile(file, limits);
+      const outcome = await worker.run(file);
       display.finished(outcome);
       if (faults) for (const line of figuresOf(outcome)) console.log(`  ${line}`);
       count(outcome, tally);
     }
+    for (const problem of await worker.end()) fail(tally, 'a process of several files', problem);
   };
-  await Promise.all(Array.from({ length: faults ? 1 : atOnce }, (_, worker) => work(worker)));
+  await Promise.all(Array.from({ length: faults ? 1 : atOnce }, (_, index) => work(index)));
   display.end();
 };
 
@@ -118,16 +153,20 @@ const runFiles = async (files: readonly string[], faults: boolean, tally: Tally)
 const figuresOf = ({ output }: Outcome): readonly string[] => output.match(/^figures: .*$/gm) ?? [];
 
 const count = ({ counts, failures, problems, file, output }: Outcome, tally: Tally): void => {
-  tally.passed += counts?.passed ?? 0;
+  // A test that needs a program, or a right, that this system does not have says so and ends.
+  const skipped = output.match(/^skipped: .*$/gm) ?? [];
+  tally.skipped.push(...skipped);
+  tally.passed += Math.max(0, (counts?.passed ?? 0) - skipped.length);
   tally.failed += failures;
   if (failures === 0) return;
   const words = [...problems.map((problem) => `! ${problem}`), output.trim()].join('\n');
   tally.failures.push({ title: file, words });
 };
 
-const report = ({ passed, failed, failures }: Tally): void => {
+const report = ({ passed, failed, skipped, failures }: Tally): void => {
   for (const { title, words } of failures) console.log(`\n──── ${title}\n${words}`);
-  console.log(`\n${passed} passed, ${failed} failed`);
+  if (skipped.length > 0) console.log(`\n${skipped.join('\n')}`);
+  console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   process.exitCode = failed === 0 ? 0 : 1;
 };
 

@@ -49,6 +49,8 @@ for (const [path, code, words] of [
   ['http/a.ts', `await import('../engine/commit/shard-queue.ts');`, /inside the engine: use its door/],
   ['storage/a.ts', `export * from '../engine/actors/actor.ts';`, /inside the engine: use its door/],
   ['ops/a.ts', `import '../storage/hot/lmdb/store.ts';`, /chosen in storage\/open\.ts/],
+  ['http/a.ts', `import { env } from 'node:process';`, /use the global `process`/],
+  ['ops/a.ts', `import program from 'node:process';`, /use the global `process`/],
 ] as const) {
   test(`${path} with ${code} goes in the wrong direction`, () => {
     expectOne(check({ [path]: `${code}\n` }), new RegExp(`^${path}:5 import: .*${words.source}`));
@@ -111,6 +113,7 @@ for (const [path, code, words] of [
 test('what is banned in one place is allowed where it belongs', () => {
   const found = check({
     'ops/config.ts': `export const a = process.env;\n`,
+    'http/server/header-limit.ts': `process.env.LIMIT = '1';\n`,
     'ops/b.ts': `console.log(Date.now());\nswitch (1) { default: }\n`,
     'storage/c.ts': 'export const a = `select x from y where z`;\nsetTimeout(() => {}, 1);\n',
   });
@@ -235,6 +238,21 @@ for (const [title, code, words] of [
     expectOne(check({ 'test/a.test.ts': text }), words);
   });
 }
+
+test('a test that starts a server is found in the wrong lane, also through a helper', () => {
+  const starter = { 'bench/shared/redis-server.ts': 'export const startRedis = 1;\n' };
+  const helper = { 'test/fleet.ts': `import '../bench/shared/redis-server.ts';\n` };
+  const suite = `import './fleet.ts';\nconst test = suite('a');\ntest.run();\n`;
+  const type = `import type { A } from './fleet.ts';\nconst test = suite('a');\ntest.run();\n`;
+
+  expectOne(
+    check({ ...starter, ...helper, 'test/a.test.ts': suite }),
+    /^test\/a\.test\.ts:1 lane: imports bench\/shared\/redis-server\.ts.*test\/a\.stores\.test\.ts/,
+  );
+  assert.equal(check({ ...starter, ...helper, 'test/a.stores.test.ts': suite }), []);
+  assert.equal(check({ ...starter, ...helper, 'test/a.fault.ts': suite }), []);
+  assert.equal(check({ ...starter, ...helper, 'test/a.test.ts': type }), []);
+});
 
 test('error codes and their table must be equal, both ways', () => {
   const code = {

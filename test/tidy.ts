@@ -8,6 +8,7 @@
 import { fileURLToPath } from 'node:url';
 import { dependencies, errorCodes, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
+import { lanes } from './tidy/lanes.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
@@ -28,6 +29,7 @@ const rules = [
   verbs,
   typeNames,
   suites,
+  lanes,
   errorCodes,
   dependencies,
   migrations,

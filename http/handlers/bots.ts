@@ -114,8 +114,10 @@ export const toVisitCount = (visit: PageVisit): VisitCount => {
 
 /** Counts a visit of an entity that has been read. */
 export const countVisit = (app: App, view: EntityView, { what, address }: VisitCount): void => {
-  if (what === 'click') app.engine.countClick(view, address);
-  else if (what === 'invite') app.engine.countInvite(view);
+  if (what === 'click') {
+    app.engine.countClick(view, address);
+    app.meters.recordClick();
+  } else if (what === 'invite') app.engine.countInvite(view);
 };
 
 export interface ShowEntityRequest extends PageVisit {

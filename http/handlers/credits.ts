@@ -120,6 +120,7 @@ export const redeemCredits = async (app: App, target: CreditTarget, votes: numbe
   await app.engine.waitForFlush(target.kind, target.id);
   const outcome = await app.catalogue.credits.redeem({ ref, kind: target.kind, votes });
   if (outcome.kind !== 'redeemed') throw toRedeemError(outcome, target);
+  app.meters.recordRedeem(outcome.credits);
   const delivery = app.engine.deliverAdjustments(target.kind, target.id);
   await delivery.catch(() => undefined);
   return replyMessage(`Redeemed ${votes} votes.`, {

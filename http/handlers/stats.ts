@@ -87,7 +87,8 @@ export const recordStats = (
   request: { readonly caller: Caller | null; readonly body: StatsBody; readonly bodyText: string },
 ): Promise<Reply> => {
   const post = toStatsPost(request.body, request.bodyText);
-  return app.engine.postStats(requireCaller(request).id, post).then(toRecordedReply);
+  return app.engine.postStats(requireCaller(request).id, post).then(() => {
+    app.meters.recordStatsPost();
+    return recordedReply;
+  });
 };
-
-const toRecordedReply = (): Reply => recordedReply;

@@ -14,6 +14,7 @@ import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';
 import type { Vote, VoteInfo, VoteStatusReply } from '../schema/votes.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
+import type { VoteResult } from '../telemetry/directory-meters.ts';
 import { toTimestamp, toTimestampOrNull } from './convert.ts';
 
 const hourMs = 3_600_000;
@@ -53,14 +54,31 @@ const toVoteReply = (outcome: VoteOutcome): Reply => {
   return noContent;
 };
 
+const toVoteResult = (outcome: VoteOutcome): VoteResult =>
+  outcome.kind === 'refused' ? outcome.reason : 'accepted';
+
 const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
   await app.engine.read(vote.kind, vote.id);
+  app.meters.recordVote(vote.kind, 'voter_banned');
   throw new DomainError('vote_banned', 'You are banned from voting.');
 };
 
 /** `PUT …/votes`. *Hot* when it resolves. An unknown entity is reported before a vote ban of the user. */
 export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
-  voterBanned ? refuseVoter(app, vote) : app.engine.vote(vote).then(toVoteReply);
+  voterBanned ? refuseVoter(app, vote) : sendVote(app, vote);
+
+const sendVote = (app: App, vote: VoteRequest): Promise<Reply> =>
+  app.engine.vote(vote).then(
+    (outcome) => {
+      app.meters.recordVote(vote.kind, toVoteResult(outcome));
+      return toVoteReply(outcome);
+    },
+    (error: unknown) => {
+      const isUnknown = error instanceof DomainError && error.code === 'not_found';
+      if (!isUnknown) app.meters.recordVote(vote.kind, 'failed');
+      throw error;
+    },
+  );
 
 const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
 

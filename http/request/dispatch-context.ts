@@ -3,13 +3,13 @@
  *
  * facade.ts and admin.ts each build one; every call refers to it.
  */
-import type { Logger } from 'pino';
 import type { PermissionSource } from '../auth/ports.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Cors } from '../response/cors.ts';
 import type { AnyRoute, App } from '../route.ts';
 import type { Exchange } from '../server/exchange.ts';
+import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
 import type { CompiledRoute } from './check.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Matcher } from './match.ts';
@@ -37,7 +37,9 @@ export interface DispatchContext {
   /** Returns the client's canonical address, from the peer's address and `X-Forwarded-For`. */
   readonly toClientAddress: (peer: string, forwardedFor: string) => string;
   readonly meters: RequestMeters;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: RequestLogger;
+  /** Whether every answer is logged, at level debug. */
+  readonly logsAnswers: boolean;
   readonly bodyBytesMax: number;
   readonly isDraining: () => boolean;
   /** True when the node still works but is about to stop: every response closes its connection. */

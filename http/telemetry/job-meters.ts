@@ -3,11 +3,15 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
+const pushOutcomes = ['delivered', 'gone', 'retry', 'rejected', 'abandoned'] as const;
+
 export interface JobMeters {
   recordSuccess(job: string, milliseconds: number): void;
   recordFailure(job: string): void;
+  /** Shows these jobs with 0 failures. */
+  declareJobs(jobs: readonly string[]): void;
   /** Counts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
-  recordPush(outcome: 'delivered' | 'gone' | 'retry' | 'rejected' | 'abandoned'): void;
+  recordPush(outcome: (typeof pushOutcomes)[number]): void;
 }
 
 const secondsBuckets = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300];
@@ -39,12 +43,16 @@ export const registerJobMeters = (registers: Registry[]): JobMeters => {
     labelNames: ['outcome'],
     registers,
   });
+  for (const outcome of pushOutcomes) messages.inc({ outcome }, 0);
   return {
     recordSuccess: (job, milliseconds) => {
       time.observe({ job }, milliseconds / 1_000);
       success.setToCurrentTime({ job });
     },
     recordFailure: (job) => failures.inc({ job }),
+    declareJobs: (jobs) => {
+      for (const job of jobs) failures.inc({ job }, 0);
+    },
     recordPush: (outcome) => messages.inc({ outcome }),
   };
 };

@@ -6,8 +6,10 @@
  * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
+import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
@@ -15,15 +17,41 @@ import { registerTimings } from './timings.ts';
 export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
+  readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
+  /** From here on every scrape shows what `read` returns. */
+  watchHealth(read: () => NodeHealth): void;
   /** Records how many Redis primaries may evict counters. */
   recordEvictingServers(servers: number): void;
   /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
+  readonly version: Version;
+}
+
+/** What runs here: the version of package.json, and the commit. */
+export interface Version {
+  readonly version: string;
+  readonly commit: string;
+}
+
+const registerBuild = (registry: Registry, { version, commit }: Version): void => {
+  new Gauge({
+    name: 'rollcall_build_info',
+    help: 'Always 1; the labels tell what runs here.',
+    labelNames: ['version', 'commit', 'node'],
+    registers: [registry],
+  }).set({ version, commit, node: process.version }, 1);
+};
+
+/** Whether the node accepts traffic, and whether each of its stores answers. */
+export interface NodeHealth {
+  readonly ready: boolean;
+  readonly hot: boolean;
+  readonly sql: boolean;
 }
 
 /** How often the event loop's lag is sampled: each sample wakes the process. */
@@ -31,6 +59,8 @@ const loopSampleMs = 500;
 
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
+/** Shown for each route from the start, so that an alert sees the first one as an increase. */
+const alertStatuses: ReadonlySet<number> = new Set([500, 503]);
 
 const createRequestCounts = (registry: Registry, labels: readonly string[]): Uint32Array => {
   const counts = new Uint32Array(labels.length * statusesMax);
@@ -42,7 +72,7 @@ const createRequestCounts = (registry: Registry, labels: readonly string[]): Uin
     collect() {
       this.reset();
       counts.forEach((count, slot) => {
-        if (count === 0) return;
+        if (count === 0 && !alertStatuses.has(slot % statusesMax)) return;
         const route = labels[Math.floor(slot / statusesMax)] as string;
         this.inc({ route, status: String(slot % statusesMax) }, count);
       });
@@ -73,6 +103,8 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]):
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const sizeBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 
+const continuityLosses = ['commits_lost', 'version_regressed', 'duplicate', 'gap', 'uninitialised'];
+
 const createBatchMeters = (registers: Registry[]) => {
   const items = new Histogram({
     name: 'rollcall_batch_items',
@@ -92,12 +124,14 @@ const createBatchMeters = (registers: Registry[]) => {
     labelNames: ['outcome'],
     registers,
   });
+  for (const outcome of ['not_applied', 'unknown']) failures.inc({ outcome }, 0);
   const broken = new Counter({
     name: 'rollcall_continuity_losses_total',
     help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
     labelNames: ['reason'],
     registers,
   });
+  for (const reason of continuityLosses) broken.inc({ reason }, 0);
   return {
     recordCommit: (count: number, milliseconds: number): void => {
       items.observe(count);
@@ -127,6 +161,7 @@ const createRetransmitMeters = (registers: Registry[]) => {
     labelNames: ['outcome'],
     registers,
   });
+  for (const outcome of ['applied', 'merged', 'deleted']) results.inc({ outcome }, 0);
   return {
     recordRetransmitBytes: (size: number): void => bytes.set(size),
     recordResends: (items: number): void => resent.inc(items),
@@ -159,6 +194,8 @@ const createStalenessMeters = (registers: Registry[]) => {
   };
 };
 
+const flushFailures: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'row', 'damaged', 'bug'];
+
 const createFlushMeters = (registers: Registry[]) => {
   const time = new Histogram({
     name: 'rollcall_flush_duration_seconds',
@@ -172,12 +209,14 @@ const createFlushMeters = (registers: Registry[]) => {
     labelNames: ['kind'],
     registers,
   });
+  for (const kind of ['entities', 'votes']) rows.inc({ kind }, 0);
   const failures = new Counter({
     name: 'rollcall_flush_failures_total',
     help: 'Failed flush rounds, by reason.',
     labelNames: ['reason'],
     registers,
   });
+  for (const reason of flushFailures) failures.inc({ reason }, 0);
   const deadLetters = new Counter({
     name: 'rollcall_dead_letters_total',
     help: 'Rows that SQL rejected and that were moved to the dead letters.',
@@ -233,11 +272,42 @@ const createEvictionMeter = (registers: Registry[]): ((servers: number) => void)
   return (servers) => evicting.set(servers);
 };
 
+const registerHealth = (registers: Registry[], read: () => NodeHealth): void => {
+  new Gauge({
+    name: 'rollcall_ready',
+    help: '1 while /readyz answers 200, else 0.',
+    registers,
+    collect() {
+      this.set(Number(read().ready));
+    },
+  });
+  new Gauge({
+    name: 'rollcall_store_up',
+    help: '1 while the store answers, else 0, by store: hot, or sql.',
+    labelNames: ['store'],
+    registers,
+    collect() {
+      const { hot, sql } = read();
+      this.set({ store: 'hot' }, Number(hot));
+      this.set({ store: 'sql' }, Number(sql));
+    },
+  });
+};
+
+/** Gauges of prom-client with the suffix of a counter. The same numbers exist by type under correct names. */
+const misnamedMetrics = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
-export const createMetrics = (routeNames: readonly string[]): Metrics => {
+export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
+  registerBuild(registry, version);
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const commitWait = registerTimings(registry, {
     name: 'rollcall_commit_wait_seconds',
     help: 'How long a response waited for its batch to be committed.',
@@ -252,11 +322,14 @@ export const createMetrics = (routeNames: readonly string[]): Metrics => {
       recordGateWait: (milliseconds) => commitWait.observe(0, milliseconds),
     },
     requests: createRequestMeters(registry, routeNames),
+    directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(registers),
     outbound: registerOutboundMeters(registers),
     recordClockAhead: createClockMeter(registers),
+    watchHealth: (read) => registerHealth(registers, read),
     recordEvictingServers: createEvictionMeter(registers),
     render: () => registry.metrics(),
     contentType: registry.contentType,
+    version,
   };
 };

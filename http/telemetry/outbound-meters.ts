@@ -4,9 +4,11 @@
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-export type OutboundService = 'lookup' | 'platform' | 'login';
+const services = ['lookup', 'platform', 'login'] as const;
+export type OutboundService = (typeof services)[number];
+const outcomes = ['success', 'failure', 'rejected'] as const;
 /** `rejected`: not sent, because the circuit breaker is open or too many requests are in flight. */
-export type OutboundOutcome = 'success' | 'failure' | 'rejected';
+export type OutboundOutcome = (typeof outcomes)[number];
 
 export interface OutboundMeters {
   recordCall(service: OutboundService, outcome: OutboundOutcome, milliseconds: number): void;
@@ -21,6 +23,7 @@ export const registerOutboundMeters = (registers: Registry[]): OutboundMeters =>
     labelNames: ['service', 'outcome'],
     registers,
   });
+  for (const service of services) for (const outcome of outcomes) requests.inc({ service, outcome }, 0);
   const time = new Histogram({
     name: 'rollcall_outbound_request_duration_seconds',
     help: 'Duration of the requests that were sent, successful or not.',

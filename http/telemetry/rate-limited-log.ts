@@ -1,5 +1,5 @@
 /**
- * A logger for failed requests with a rate limit, so that an outage cannot flood the log.
+ * A logger for failed and slow requests with a rate limit, so that an outage cannot flood the log.
  *
  * While a store is unreachable, every request that needs it fails the same way, thousands of times a second.
  * The next line that is written reports the number of suppressed ones. Created by the composition root.
@@ -7,7 +7,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../engine/ports.ts';
 
-type LogMethods = Pick<Logger, 'error' | 'info'>;
+export type RequestLogger = Pick<Logger, 'error' | 'warn' | 'debug' | 'isLevelEnabled'>;
 
 export const failuresPerSecondMax = 20;
 
@@ -17,22 +17,32 @@ interface LogWindow {
   suppressed: number;
 }
 
-/** Passes at most `failuresPerSecondMax` errors per second to `logger`, and all `info` lines. */
-export const createRateLimitedLog = (logger: LogMethods, clock: Pick<Clock, 'monotonicMs'>): LogMethods => {
+/** Passes at most `failuresPerSecondMax` errors and warnings per second to `logger`, and all other lines. */
+export const createRateLimitedLog = (
+  logger: RequestLogger,
+  clock: Pick<Clock, 'monotonicMs'>,
+): RequestLogger => {
   const window: LogWindow = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
-  const error = (fields: object, message: string): void => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - window.startedMs >= 1_000) {
-      window.startedMs = nowMs;
-      window.written = 0;
-    }
-    if (window.written >= failuresPerSecondMax) {
-      window.suppressed++;
-      return;
-    }
-    window.written++;
-    logger.error(window.suppressed === 0 ? fields : { ...fields, suppressed: window.suppressed }, message);
-    window.suppressed = 0;
+  const limit =
+    (level: 'error' | 'warn') =>
+    (fields: object, message: string): void => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - window.startedMs >= 1_000) {
+        window.startedMs = nowMs;
+        window.written = 0;
+      }
+      if (window.written >= failuresPerSecondMax) {
+        window.suppressed++;
+        return;
+      }
+      window.written++;
+      logger[level](window.suppressed === 0 ? fields : { ...fields, suppressed: window.suppressed }, message);
+      window.suppressed = 0;
+    };
+  return {
+    error: limit('error') as RequestLogger['error'],
+    warn: limit('warn') as RequestLogger['warn'],
+    debug: logger.debug.bind(logger),
+    isLevelEnabled: logger.isLevelEnabled.bind(logger),
   };
-  return { error: error as LogMethods['error'], info: logger.info.bind(logger) };
 };

@@ -45,6 +45,7 @@ interface ScheduleState {
 
 /** Creates the schedule; call `start` to begin. */
 export const createSchedule = (parts: ScheduleParts): Schedule => {
+  parts.meters.declareJobs([...parts.fleetJobs, ...parts.nodeJobs].map(({ name }) => name));
   const state: ScheduleState = {
     parts,
     stopping: new AbortController(),

@@ -17,6 +17,8 @@ export type Downtimes = UptimeRules['downtimes'];
 export interface Membership {
   /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
   writeHeartbeat(): Promise<void>;
+  /** Nodes with a heartbeat within `withinMs`, sorted by name. */
+  listNodes(withinMs: number): Promise<readonly string[]>;
   /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
   listDowntimes(): Promise<Downtimes>;
   /** Removes this node, unless it is the last one: then its heartbeat stays as the begin of the downtime. */
@@ -50,6 +52,7 @@ export const openMembership = async (sql: Sql, options: MembershipOptions): Prom
   );
   return {
     writeHeartbeat: () => asStorage('fleet.heartbeat', () => writeHeartbeatRow(sql, options.node)),
+    listNodes: (withinMs) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
     listDowntimes: () => asStorage('fleet.outages', () => readDowntimes(sql)),
     leave: () => asStorage('fleet.leave', () => leave(sql, options.node)),
   };
@@ -59,6 +62,13 @@ const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> =>
   await sql`
     insert into fleet (node, seen_at) values (${node}, now())
     on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
+};
+
+const readNodes = async (sql: Queryable, withinMs: number): Promise<readonly string[]> => {
+  const rows = await sql<{ node: string }[]>`
+    select node from fleet
+    where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`;
+  return rows.map(({ node }) => node);
 };
 
 const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {

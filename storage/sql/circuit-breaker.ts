@@ -18,6 +18,9 @@ export interface CircuitBreakerParts {
   readonly retryMs: number;
   /** Work in flight for longer makes the breaker probe the server. */
   readonly suspectMs: number;
+  /** Called when it opens, with the reason, and when it closes again. Must not throw. */
+  readonly onOpened?: (reason: string) => void;
+  readonly onClosed?: () => void;
 }
 
 export interface CircuitBreaker {
@@ -127,15 +130,25 @@ const checkSilence = (state: BreakerState): void => {
 
 const open = (state: BreakerState, reason: string): void => {
   if (state.mode !== 'closed') return;
+  setOpen(state, reason);
+  if (!state.probing) probeUntilAnswered(state);
+};
+
+/** Keeps the time when it first opened. */
+const setOpen = (state: BreakerState, reason: string): void => {
+  const wasClosed = state.mode === 'closed';
   state.mode = 'open';
   state.reason = reason;
+  if (!wasClosed) return;
   state.openedMs = performance.now();
-  if (!state.probing) probeUntilAnswered(state);
+  state.onOpened?.(reason);
 };
 
 const probeUntilAnswered = (state: BreakerState): void =>
   probeOnce(state, () => {
-    if (state.mode === 'open') state.mode = 'closed';
+    if (state.mode !== 'open') return;
+    state.mode = 'closed';
+    state.onClosed?.();
   });
 
 const probeOnce = (state: BreakerState, onAnswer: () => void): void => {
@@ -155,9 +168,7 @@ const probeOnce = (state: BreakerState, onAnswer: () => void): void => {
 
 const handleSilence = (state: BreakerState, reason: string): void => {
   if (state.mode === 'ended') return;
-  if (state.mode === 'closed') state.openedMs = performance.now();
-  state.mode = 'open';
-  state.reason = reason;
+  setOpen(state, reason);
   const limitMs = performance.now() - state.suspectMs;
   for (const call of state.calls) if (call.sinceMs < limitMs) call.giveUp();
   state.retry = setTimeout(() => probeUntilAnswered(state), state.retryMs);

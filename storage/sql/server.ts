@@ -23,6 +23,8 @@ export interface ServerSql extends Pool {
 export interface SqlServerOptions extends ConnectOptions {
   /** Receives reports of damage, at most once a minute. */
   readonly onDamage?: (message: string, error: unknown) => void;
+  /** Receives a message when the server stops answering, and when it answers again. */
+  readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
 
 const versionMin = 150_000;
@@ -68,6 +70,8 @@ const createServerSql = (
     probe: () => probe(url),
     retryMs: 1_000,
     suspectMs: 2_000,
+    onOpened: (reason) => options.onStoreChange?.(`Postgres is away: ${reason}`, false),
+    onClosed: () => options.onStoreChange?.('Postgres answers again', true),
   });
   const damage = watchDamage({ report: (met, error) => options.onDamage?.(describeDamage(met), error) });
   const guard: Guard = { run: (work) => damage.run(() => circuitBreaker.run(work)) };

@@ -1,6 +1,6 @@
 /**
  * The health checks in the shipped files: the private listener must accept the `Host` they send.
- * haproxy.test.ts tests the check of HAProxy with the real program.
+ * haproxy.fault.ts tests the check of HAProxy with the real program.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

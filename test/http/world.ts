@@ -13,6 +13,7 @@ import { createFacade, type Facade, type FacadeOptions } from '../../http/facade
 import type { App } from '../../http/route.ts';
 import { systemClock } from '../../ops/clock.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';
+import { silentLogger } from './silent-logger.ts';
 
 /** The product's clock, which reads the machine's time. */
 export const realClock = systemClock;
@@ -88,7 +89,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     sessions: cache,
     permissions,
     meters: { recordAnswer: (index, status) => answered.push({ index, status }) },
-    logger: { error: (line: unknown) => logged.push(line), info: () => {} },
+    logger: { ...silentLogger, error: (line: unknown) => logged.push(line) },
     ...options,
   });
   const port = await facade.listen('127.0.0.1', 0);

@@ -8,11 +8,11 @@ import type { Mutant } from './mutant.ts';
 const commit = 'storage/hot/lmdb/commit.ts';
 const backlog = 'storage/hot/lmdb/backlog.ts';
 const flush = 'storage/ledger/flush.ts';
-const hotTest = 'test/storage/hot/lmdb.test.ts';
-const redisTest = 'test/storage/hot/redis.test.ts';
+const hotTest = 'test/storage/hot/lmdb.sized.test.ts';
+const redisTest = 'test/storage/hot/redis.sized.test.ts';
 const ledgerTest = 'test/storage/ledger/ledger.test.ts';
 const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
-const reachTest = 'test/storage/catalogue/reach.test.ts';
+const reachTest = 'test/storage/catalogue/reach.stores.test.ts';
 
 const hotMutants: readonly Mutant[] = [
   {
@@ -139,6 +139,22 @@ const ledgerMutants: readonly Mutant[] = [
     if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
     killers: [ledgerTest],
     why: 'the flush of a deleted listing would bring it back (I12)',
+  },
+  {
+    name: 'votes without their entities are flushed without a lock',
+    file: 'storage/ledger/ledger.ts',
+    find: '[...round.entities, ...round.votes].map(',
+    replace: 'round.entities.map(',
+    killers: ['test/storage/postgres/ledger.test.ts'],
+    why: 'two flushes would take numbers of one listing at once, and leave holes (W1)',
+  },
+  {
+    name: 'a repeated vote takes a number',
+    file: flush,
+    find: 'select from votes where votes.itag = new.itag and',
+    replace: 'select from votes where false and',
+    killers: [ledgerTest],
+    why: 'a repeated flush would leave a hole in the numbers (W1)',
   },
   {
     name: 'totals in the order of the round',

@@ -1,10 +1,12 @@
 /**
- * A process with an uncaught error whose stop never ends. Started by uncaught.test.ts.
+ * A process with an uncaught error whose stop never ends. Started by uncaught.stores.test.ts.
  */
+import { createLogger } from '../../ops/log.ts';
 import { endOnUncaught } from '../../ops/uncaught.ts';
 
 setInterval(() => {
   // Keeps the process alive.
 }, 60_000);
-endOnUncaught({ stop: () => new Promise(() => {}), limitMs: 50 });
+const logger = createLogger({ level: 'info', form: 'json' });
+endOnUncaught({ stop: () => new Promise(() => {}), limitMs: 50, logger });
 throw new Error('a fault of the test');

@@ -1,7 +1,7 @@
 /**
  * A HAProxy of the test's own, running the shipped configuration on free ports of 127.0.0.1.
  *
- * Uses the system's program (installed on Debian as root, else the test fails and says what to install).
+ * Uses the system's program (installed on Debian as root, else it throws what to install).
  * Ends with the test. Called by test/deploy.
  */
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,8 @@ export type Haproxy = ProxyProgram;
 
 const find = (): string | null => findFolder('haproxy', ['/usr/sbin', '/usr/local/sbin']);
 
-const program = (): string => {
+/** The program. Throws what to install when it is missing. */
+export const findHaproxy = (): string => {
   const advice =
     'Install HAProxy 2.4 or later (Debian: apt-get install haproxy; macOS: brew install haproxy).';
   return join(findOrInstallProgram({ name: 'HAProxy', debianPackage: 'haproxy', find, advice }), 'haproxy');
@@ -24,7 +25,7 @@ const program = (): string => {
 /** What `haproxy -c` says of these files; `''` when it finds nothing. */
 export const checkConfiguration = (files: readonly string[], env: Record<string, string>): string => {
   const words = ['-c', ...files.flatMap((file) => ['-f', join(folder, file)])];
-  const { status, stdout, stderr } = spawnSync(program(), words, { env, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(findHaproxy(), words, { env, encoding: 'utf8' });
   const said = `${stdout}${stderr}`;
   return status === 0 && !said.includes('WARNING') ? '' : said;
 };
@@ -36,5 +37,5 @@ export const startHaproxy = async (
   port: number,
 ): Promise<Haproxy> => {
   const words = ['-db', ...files.flatMap((file) => ['-f', join(folder, file)])];
-  return startProxy([program(), ...words], env, port);
+  return startProxy([findHaproxy(), ...words], env, port);
 };

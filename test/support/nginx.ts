@@ -3,12 +3,12 @@
  *
  * The sample is a file for an installed nginx. What belongs to a machine (port, node, folder of the cache) is
  * put in here, and around it what an installed nginx has. Uses the system's program (installed on Debian as
- * root, else the test fails and says what to install). Ends with the test. Called by test/deploy.
+ * root, else it throws what to install). Ends with the test. Called by test/deploy.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './folder.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { type ProxyProgram, startProxy } from './proxy-program.ts';
 
@@ -27,7 +27,8 @@ export interface Nginx extends ProxyProgram {
 
 const find = (): string | null => findFolder('nginx', ['/usr/sbin', '/usr/local/sbin']);
 
-const program = (): string => {
+/** The program. Throws what to install when it is missing. */
+export const findNginx = (): string => {
   const advice = 'Install nginx 1.18 or later (Debian: apt-get install nginx; macOS: brew install nginx).';
   return join(findOrInstallProgram({ name: 'nginx', debianPackage: 'nginx', find, advice }), 'nginx');
 };
@@ -66,19 +67,18 @@ const rendered = (folder: string, { port, nodePort, change = (text) => text }: N
 
 /** Starts it with the sample; resolves when its port is open. */
 export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-nginx-'));
+  const folder = makeFolder('rollcall-nginx-');
   mkdirSync(join(folder, 'cache'));
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, rendered(folder, options));
   const words = ['-p', folder, '-e', 'stderr', '-c', file];
-  const { status, stderr } = spawnSync(program(), [...words, '-t'], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(findNginx(), [...words, '-t'], { encoding: 'utf8' });
   const complaints = status === 0 && !/\[(warn|error|emerg)\]/.test(stderr) ? '' : stderr;
-  const running = await startProxy([program(), ...words], {}, options.port);
+  const running = await startProxy([findNginx(), ...words], {}, options.port);
   return {
     complaints,
     dispose: async () => {
       await running.dispose();
-      rmSync(folder, { recursive: true });
     },
   };
 };

@@ -41,7 +41,13 @@ export interface NodeProcess {
 }
 
 /** Settings of every node that a test starts. */
-export const quiet = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DEMO: 'off', LOG_LEVEL: 'error' };
+export const quiet = {
+  HOST: '127.0.0.1',
+  ADMIN_HOST: '127.0.0.1',
+  DEMO: 'off',
+  LOG_LEVEL: 'error',
+  LOG_FORMAT: 'text',
+};
 
 /** Starts a node; does not wait for it. */
 export const spawnNode = (options: NodeOptions): NodeProcess => {
@@ -106,8 +112,8 @@ const watchWelcome = (
   new Promise((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       const text = append(chunk.toString());
-      const url = /Address +(http:\S+)\n/.exec(text)?.[1];
-      const adminUrl = /Operator +(http:\S+)\n/.exec(text)?.[1];
+      const url = /Address +(http:\S+)\n|"url":"(http:[^"]+)"/.exec(text)?.slice(1).find(Boolean);
+      const adminUrl = /Operator +(http:\S+)\n|"adminUrl":"(http:[^"]+)"/.exec(text)?.slice(1).find(Boolean);
       if (url !== undefined && adminUrl !== undefined) resolve({ url, adminUrl });
     };
     child.stdout?.on('data', read);

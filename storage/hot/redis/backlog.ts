@@ -21,7 +21,7 @@ const stepEntries = 1_000;
 /** Entries that may arrive between the two reads of a shard, and are read with the rest. */
 const lateEntries = 100;
 
-/** Maxima over all shards together; 0 excludes a kind. */
+/** How many entities and votes one `peek` returns at most, over all shards; with 0 it returns none. */
 interface PeekLimit {
   readonly entities: number;
   readonly votes: number;

@@ -50,22 +50,32 @@ export interface RunningPulse extends Pulse {
   stop(): void;
 }
 
-/** Starts the checks. They run until `stop`. */
-export const startPulse = (link: Link): RunningPulse => {
+/** Starts the checks, which run until `stop`. Calls `onChange` when one falls silent, and when all answer. */
+export const startPulse = (
+  link: Link,
+  onChange: (message: string, isUp: boolean) => void = () => {},
+): RunningPulse => {
+  const listSilent = () => describeSilent(states, oneServer ? link.lastAnswerMs() : null);
+  const oneServer = link.lastAnswerMs() !== null;
+  let wasSilent = false;
   const states = new Map<string, PrimaryState>();
   let timer: NodeJS.Timeout;
   const checkAll = (): void => {
     const primaries = link.listSlotOwners();
     forgetRemoved(states, primaries);
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
+    const silent = listSilent();
+    if (silent.length > 0 !== wasSilent) {
+      wasSilent = !wasSilent;
+      onChange(wasSilent ? silent.join('; ') : 'Redis answers again', !wasSilent);
+    }
     const anyFailed = [...states.values()].some(({ failed }) => failed);
     timer = setTimeout(checkAll, anyFailed ? pingFailedEveryMs : pingEveryMs);
     timer.unref();
   };
   checkAll();
-  const oneServer = link.lastAnswerMs() !== null;
   return {
-    listSilent: () => describeSilent(states, oneServer ? link.lastAnswerMs() : null),
+    listSilent,
     getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);
       return Math.max(link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));

@@ -48,6 +48,8 @@ export interface RedisOptions {
   readonly silenceMaxMs?: number;
   /** Receives connection errors; the adapter reconnects by itself. */
   readonly onError?: (error: Error) => void;
+  /** Receives a message when a primary stops answering, and when all answer again. */
+  readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
 
 /** Versions of the function library: nodes of several versions may share one Redis. */
@@ -294,7 +296,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
-  const pulse = startPulse(link);
+  const pulse = startPulse(link, options.onStoreChange);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     store.heads.setTrusted([...keep].every((used) => used === version));

@@ -13,8 +13,12 @@ import { createWorld, isLive } from './poller-kit.ts';
 
 const test = suite('staleness poller');
 
+let world: Awaited<ReturnType<typeof createWorld>>;
+test.before.each(async () => {
+  world = await createWorld();
+});
+
 test('what one node acknowledged is visible on the other within a second, and at home at once', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   world.ledger.list('bot', 'a');
   assert.is((await world.see(other, 'a')).state.servers, '0');
@@ -29,7 +33,6 @@ test('what one node acknowledged is visible on the other within a second, and at
 });
 
 test('a node’s own writes discard none of its actors', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -48,7 +51,6 @@ test('a node’s own writes discard none of its actors', async () => {
 });
 
 test('a poll between a write of ours and its reply does not count it as a foreign write', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -63,7 +65,6 @@ test('a poll between a write of ours and its reply does not count it as a foreig
 });
 
 test('a change from before the first known version of a shard is not missed', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -78,7 +79,6 @@ test('a change from before the first known version of a shard is not missed', as
 });
 
 test('only shards with actors are polled, in one call per interval', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   await world.pass(2_000);
   assert.equal(world.polled, []);
@@ -200,7 +200,6 @@ test('a node that shares its stores with no other never rechecks', async () => {
 });
 
 test('votes flushed by another node show in the approximate number after a few polls', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');
   world.ledger.edit(ref, { listed: true });
@@ -213,7 +212,6 @@ test('votes flushed by another node show in the approximate number after a few p
 });
 
 test('an entity with constant votes stays live, because each flush updates it', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
   world.ledger.edit(ref, { listed: true });
@@ -226,7 +224,6 @@ test('an entity with constant votes stays live, because each flush updates it', 
 });
 
 test('a store that fell back is noticed, and gets a new generation before the next write', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
   await world.see(home, 'a');
@@ -244,7 +241,6 @@ test('a store that fell back is noticed, and gets a new generation before the ne
 });
 
 test('a store that fell back and caught up in a new generation is noticed at an equal version', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');
   await world.see(home, 'a');
@@ -261,7 +257,6 @@ test('a store that fell back and caught up in a new generation is noticed at an 
 });
 
 test('a store that fell back and caught up in the same generation is noticed by its chain hash', async () => {
-  const world = await createWorld();
   const [gone, other, third] = [
     await world.start('gone'),
     await world.start('other'),

@@ -10,6 +10,11 @@ import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate');
 
+let world: Awaited<ReturnType<typeof withBot>>;
+test.before.each(async () => {
+  world = await withBot();
+});
+
 test('turns of one tick go out in one batch, and each gets its own decision', async () => {
   const world = await createWorld();
 
@@ -26,7 +31,6 @@ test('turns of one tick go out in one batch, and each gets its own decision', as
 });
 
 test('nothing is answered before the store has confirmed', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => world.driver.pause(100);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
@@ -42,7 +46,6 @@ test('nothing is answered before the store has confirmed', async () => {
 const many = limits.gatherAverageMs * limits.gatherItemsPerMsMin * 4;
 
 test('under load a call gathers longer, and goes at once again when it is quiet', async () => {
-  const world = await withBot();
   await world.pass(limits.gatherAverageMs * 2);
   for (let index = 0; index < many; index++) world.submit(recordedTurn(clickOn(ref)));
   await world.pass(1);
@@ -68,7 +71,6 @@ test('under load a call gathers longer, and goes at once again when it is quiet'
 });
 
 test('under load a call without waiters gathers longer, until a caller waits', async () => {
-  const world = await withBot();
   const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
   for (let index = 0; index < many; index++) unawaited();
   await world.pass(0);
@@ -92,7 +94,6 @@ test('under load a call without waiters gathers longer, until a caller waits', a
 });
 
 test('a few posts in a second do not gather: each call goes at the end of its tick', async () => {
-  const world = await withBot();
   await world.pass(limits.gatherAverageMs * 2);
   for (let count = 1; count <= 10; count++) {
     world.submit(recordedTurn(clickOn(ref)));
@@ -103,7 +104,6 @@ test('a few posts in a second do not gather: each call goes at the end of its ti
 });
 
 test('a reply is adopted before its turns are answered', async () => {
-  const world = await withBot();
   let adoptedAtAnswer = 0;
   const turn = recordedTurn(clickOn(ref));
   turn.onAnswer = () => {
@@ -117,7 +117,6 @@ test('a reply is adopted before its turns are answered', async () => {
 });
 
 test('turns that come while a call is out make the next batch, with the next number', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = async (batches) => {
     world.sent.push(...batches);
     await world.driver.pause(10);
@@ -139,8 +138,6 @@ test('turns that come while a call is out make the next batch, with the next num
 });
 
 test('more turns than a batch may hold go in several, in order', async () => {
-  const world = await withBot();
-
   for (let turn = 0; turn < limits.batchItemsMax + 1; turn++) world.submit(recordedTurn(clickOn(ref)));
   await world.pass(5);
 
@@ -152,7 +149,6 @@ test('more turns than a batch may hold go in several, in order', async () => {
 });
 
 test('a batch of unknown outcome is resent with the same number, and counts once', async () => {
-  const world = await withBot();
   failCommits(world, [silence(), silence()], true);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
@@ -169,7 +165,6 @@ test('a batch of unknown outcome is resent with the same number, and counts once
 });
 
 test('new turns wait behind a batch of unknown outcome', async () => {
-  const world = await withBot();
   failCommits(world, [silence(), silence()]);
 
   world.submit(recordedTurn(clickOn(ref)));
@@ -189,7 +184,6 @@ test('new turns wait behind a batch of unknown outcome', async () => {
 });
 
 test('the pause before resending doubles, and is bounded', async () => {
-  const world = await withBot();
   const times: number[] = [];
   world.hot.hooks.beforeCommit = () => {
     times.push(world.driver.nowMs());
@@ -205,7 +199,6 @@ test('the pause before resending doubles, and is bounded', async () => {
 });
 
 test('a definite refusal is reported as not applied, and frees the number', async () => {
-  const world = await withBot();
   failCommits(world, [refusal()]);
 
   const refused = world.submit(recordedTurn(clickOn(ref)));
@@ -223,7 +216,6 @@ test('a definite refusal is reported as not applied, and frees the number', asyn
 });
 
 test('a refusal after an unknown outcome frees nothing: an earlier copy may still take effect', async () => {
-  const world = await withBot();
   let calls = 0;
   world.hot.hooks.beforeCommit = (batches) => {
     world.sent.push(...batches);
@@ -247,7 +239,6 @@ test('a refusal after an unknown outcome frees nothing: an earlier copy may stil
 });
 
 test('above the pending limit turns are refused at once', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
   };
@@ -260,7 +251,6 @@ test('above the pending limit turns are refused at once', async () => {
 });
 
 test('an open turn whose deadline passes is really taken back', async () => {
-  const world = await withBot();
   let away = true;
   world.hot.hooks.beforeCommit = () => {
     if (away) throw silence();
@@ -281,7 +271,6 @@ test('an open turn whose deadline passes is really taken back', async () => {
 });
 
 test('a sealed turn whose deadline passes fails as unknown, and its effect is adopted later', async () => {
-  const world = await withBot();
   let away = true;
   world.hot.hooks.beforeCommit = () => {
     if (away) throw silence();
@@ -300,7 +289,6 @@ test('a sealed turn whose deadline passes fails as unknown, and its effect is ad
 });
 
 test('deadlines are kept within one sweep while the store hangs', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => new Promise(() => {});
   const deadlineMs = world.clock.monotonicMs() + limits.requestDeadlineMs;
 
@@ -311,7 +299,6 @@ test('deadlines are kept within one sweep while the store hangs', async () => {
 });
 
 test('a gate that refuses takes nothing new and finishes what it has', async () => {
-  const world = await withBot();
   const before = world.submit(recordedTurn(clickOn(ref)));
   world.gate.refuseNewTurns();
 
@@ -323,7 +310,6 @@ test('a gate that refuses takes nothing new and finishes what it has', async () 
 });
 
 test('a stopped gate fails open turns, and stops resending', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = (batches) => {
     world.sent.push(...batches);
     throw silence();
@@ -343,7 +329,6 @@ test('a stopped gate fails open turns, and stops resending', async () => {
 });
 
 test('a call that is out when the gate stops is still answered', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => world.driver.pause(50);
   const turn = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(10);

@@ -6,6 +6,7 @@
 import { createAdmin } from '../../../http/admin.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
+import { silentLogger } from '../silent-logger.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';
 
@@ -38,11 +39,12 @@ const longSeconds = 90 * 86_400;
 
 export const openOperated = async (): Promise<OperatedWorld> => {
   const world = await openWorld();
+  const version = { version: '1.2.3', commit: 'unknown' };
   const admin = createAdmin({
     app: world.app,
-    metrics: createMetrics([]),
+    metrics: createMetrics([], version),
     // One test makes an operation fail; what fails elsewhere is seen by its status.
-    logger: { error: () => {}, info: () => {} },
+    logger: silentLogger,
     operatorToken,
     hosts: [],
     isDraining: () => false,

@@ -6,31 +6,33 @@
  * against the published document, so a test of a status also tests the shape.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { CommitRules } from '../../../engine/entity/items.ts';
-import type { EngineMeters } from '../../../engine/meters.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
+import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
+import { silentLogger } from '../silent-logger.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -68,23 +70,10 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const meters: EngineMeters = {
-  recordCommit: silent,
-  recordGateWait: silent,
-  recordCommitFailure: silent,
-  recordPending: silent,
-  recordActors: silent,
-  recordFlush: silent,
-  recordFlushFailure: silent,
-  recordBacklog: silent,
-  recordDeadLetters: silent,
-  recordContinuityLoss: silent,
-  recordRetransmitBytes: silent,
-  recordResends: silent,
-  recordResendOutcome: silent,
-  recordLoads: () => {},
-  recordVersionPoll: silent,
-};
+const { engine: engineMeters, directory: meters } = createMetrics([], {
+  version: '1.2.3',
+  commit: 'unknown',
+});
 
 export interface Asked {
   readonly status: number;
@@ -155,7 +144,7 @@ const settings: FacadeSettings = {
 };
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
+  const folder = makeFolder('rollcall-routes-');
   const clock = createClock();
   const embedded = await openMigratedSql(join(folder, 'sql'));
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
@@ -164,7 +153,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     hot,
     ledger: createLedger(embedded.sql),
     clock,
-    meters,
+    meters: engineMeters,
     producer: `test-${randomUUID()}`,
     rules: () => rules,
     visitorSecret: randomBytes(32),
@@ -188,7 +177,9 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const app: App = { engine, catalogue, sessions, clock, botLookup, push, login, settings };
+  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
+  const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
+  const app: App = { ...parts, meters, voteLogWaiters, settings };
   const facade = createFacade({
     app,
     routes,
@@ -196,8 +187,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     permissions: catalogue,
     meters: { recordAnswer: silent },
     logger: options.logger ?? {
+      ...silentLogger,
       error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-      info: silent,
     },
     limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],

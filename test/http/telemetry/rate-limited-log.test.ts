@@ -14,7 +14,12 @@ interface Line {
 const open = () => {
   const lines: Line[] = [];
   const time = { nowMs: 5_000 };
-  const target = { error: (fields: Line) => void lines.push(fields), info: () => {} };
+  const target = {
+    error: (fields: Line) => void lines.push(fields),
+    warn: () => {},
+    debug: () => {},
+    isLevelEnabled: () => false,
+  };
   const log = createRateLimitedLog(target as never, { monotonicMs: () => time.nowMs });
   const fail = (count: number): void => {
     for (let id = 0; id < count; id++) log.error({ id }, 'request failed');

@@ -1,7 +1,7 @@
 /**
  * A small directory, and functions that count on it and read its totals, for tests of backup and restore.
  *
- * Used by backup.test.ts and by the same tests on real servers.
+ * Used by backup.stores.test.ts and by the same tests on real servers.
  */
 import { PassThrough } from 'node:stream';
 import * as assert from 'uvu/assert';

@@ -1,0 +1,74 @@
+/**
+ * The Prometheus counters of what the directory counts: votes, stats posts, clicks, redeemed credits.
+ *
+ * They count what this node did since its start; the totals are in the stores. A hot request adds one number
+ * to an array; the text is made on a scrape. Updated by http/handlers; registered by metrics.ts.
+ */
+import { Counter, type Registry } from 'prom-client';
+import type { VoteOutcome } from '../../engine/engine.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+
+/** What became of a vote; `failed`: a store did not answer, or refused it. */
+export type VoteResult =
+  | Exclude<VoteOutcome, { kind: 'voted' }>['reason']
+  | 'accepted'
+  | 'voter_banned'
+  | 'failed';
+
+export interface DirectoryMeters {
+  recordVote(kind: EntityKind, result: VoteResult): void;
+  /** Counts one acknowledged stats post. */
+  recordStatsPost(): void;
+  /** Counts one page view handed to the engine. */
+  recordClick(): void;
+  recordRedeem(cents: bigint): void;
+}
+
+const voteResults: readonly VoteResult[] = [
+  'accepted',
+  'wait',
+  'not_listed',
+  'vote_banned',
+  'voter_banned',
+  'clock_ahead',
+  'clock_behind',
+  'failed',
+];
+
+export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters => {
+  const votes = new Counter({
+    name: 'rollcall_votes_total',
+    help: 'Votes by kind of entity and outcome; accepted ones are counted.',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  });
+  for (const kind of entityKinds) for (const outcome of voteResults) votes.inc({ kind, outcome }, 0);
+  const registerCount = (name: string, help: string): { count: number } => {
+    const total = { count: 0 };
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(total.count);
+      },
+    });
+    return total;
+  };
+  const posts = registerCount('rollcall_stats_posts_total', 'Stats posts that were acknowledged.');
+  const clicks = registerCount('rollcall_clicks_total', 'Page views that were counted as clicks.');
+  const cents = registerCount('rollcall_credits_redeemed_cents_total', 'Value of the redeemed votes, cents.');
+  return {
+    recordVote: (kind, outcome) => votes.inc({ kind, outcome }),
+    recordStatsPost: () => {
+      posts.count += 1;
+    },
+    recordClick: () => {
+      clicks.count += 1;
+    },
+    recordRedeem: (value) => {
+      cents.count += Number(value);
+    },
+  };
+};

@@ -1,0 +1,76 @@
+/**
+ * Stops one node in order: the clients leave, the jobs end, the engine flushes, the stores close.
+ *
+ * Called by rollcall.ts, whose header has the whole order.
+ */
+import type { Engine } from '../engine/engine.ts';
+import type { Facade } from '../http/facade.ts';
+import type { VoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
+import type { Membership } from '../storage/nodes/membership.ts';
+import type { Stores } from '../storage/open.ts';
+import { systemClock } from './clock.ts';
+import type { ClusterContext } from './cluster-context.ts';
+import type { Config } from './config.ts';
+import type { Schedule } from './jobs/schedule.ts';
+
+/** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
+const lostDrainMsMax = 1_000;
+
+/** The parts of a started node that a stop ends. */
+export interface Stoppable {
+  readonly state: { draining: boolean };
+  readonly facade: Facade;
+  readonly admin: Facade;
+  readonly engine: Engine;
+  readonly voteLogWaiters: Pick<VoteLogWaiters, 'close'>;
+  readonly membership: Membership;
+  readonly clusterContext: ClusterContext;
+  readonly stores: Stores;
+  readonly config: Config;
+  readonly cancelTimers: () => void;
+  readonly jobs: Pick<Schedule, 'stop'>;
+  /** Why the node lost its database; `''` while it has not. */
+  readonly loss: { readonly reason: string };
+}
+
+/** The first call stops the node; later ones wait for the same stop. */
+export const createStop = (parts: Stoppable): (() => Promise<void>) => {
+  let stopping: Promise<void> | null = null;
+  return () => {
+    stopping ??= stop(parts);
+    return stopping;
+  };
+};
+
+/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
+const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const cancel = systemClock.after(withinMs, resolve);
+    void jobs.stop().then(() => {
+      cancel();
+      resolve();
+    });
+  });
+
+/** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
+const leave = ({ facade, config }: Stoppable): Promise<void> => {
+  facade.startLeaving();
+  return new Promise((resolve) => void systemClock.after(config.leaveMs, resolve));
+};
+
+const stop = async (parts: Stoppable): Promise<void> => {
+  const { loss } = parts;
+  const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
+  parts.state.draining = true;
+  parts.voteLogWaiters.close();
+  if (parts.stores.shared && loss.reason === '') await leave(parts);
+  parts.cancelTimers();
+  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
+  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
+  await parts.membership.leave().catch(() => {
+    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
+  });
+  await parts.clusterContext.close();
+  await parts.stores.close();
+  await parts.admin.drain(0);
+};

@@ -1,0 +1,11 @@
+/**
+ * A logger of requests that writes nothing. Called by the worlds of the HTTP tests.
+ */
+import type { RequestLogger } from '../../http/telemetry/rate-limited-log.ts';
+
+export const silentLogger: RequestLogger = {
+  error: () => {},
+  warn: () => {},
+  debug: () => {},
+  isLevelEnabled: () => false,
+};

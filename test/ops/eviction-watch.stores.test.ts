@@ -1,0 +1,213 @@
+/**
+ * A Redis that may evict counters: refused at start, and reported when its settings change later. Uses real
+ * servers, one of them a Cluster, users without the right to read settings, and a whole node at the end.
+ * Time limit: 180 s.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readConfig } from '../../ops/config.ts';
+import { createEvictionWatch } from '../../ops/eviction-watch.ts';
+import { start } from '../../ops/rollcall.ts';
+import { openRedisStore } from '../../storage/hot/redis/store.ts';
+import { makeFolder } from '../support/folder.ts';
+import { startNode } from '../support/node-process.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
+
+const test = suite('eviction watch');
+
+interface Reports {
+  readonly measured: number[];
+  readonly lines: string[];
+}
+
+/** Runs `task` with a watch of the servers at these addresses. */
+const withWatch = async (
+  urls: readonly string[],
+  task: (watch: ReturnType<typeof createEvictionWatch>, reports: Reports) => Promise<void>,
+): Promise<void> => {
+  const store = await openRedisStore({ urls });
+  const reports: Reports = { measured: [], lines: [] };
+  const line = (level: string) => (message: string) => void reports.lines.push(`${level}: ${message}`);
+  try {
+    await task(
+      createEvictionWatch({
+        memorySettings: store.memorySettings,
+        onMeasured: (servers) => reports.measured.push(servers),
+        log: { error: line('error'), warn: line('warn'), info: line('info') },
+      }),
+      reports,
+    );
+  } finally {
+    await store.close();
+  }
+};
+
+const messageOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => '',
+    (error: Error) => error.message,
+  );
+
+const evicting = ['maxmemory 100mb', 'maxmemory-policy allkeys-lru'];
+
+test('a node refuses to start on it, and names the setting and the remedy', async () => {
+  const postgres = await startPostgres();
+  const redis = await startRedis({ settings: evicting });
+  const folder = makeFolder('rollcall-eviction-');
+  try {
+    const databaseUrl = await postgres.database('eviction');
+    const message = await messageOf(
+      start(
+        readConfig({
+          REDIS_URL: redis.url,
+          DATABASE_URL: databaseUrl,
+          DATA_DIR: folder,
+          PORT: '0',
+          ADMIN_PORT: '0',
+          LOG_LEVEL: 'silent',
+        }),
+      ).then((running) => running.stop()),
+    );
+    assert.match(
+      message,
+      /^REDIS_URL: Redis at \S+ may evict counters: maxmemory-policy is allkeys-lru and max/,
+    );
+    assert.match(message, /set maxmemory-policy noeviction there .*, then start again\.$/);
+  } finally {
+    await redis.dispose();
+    await postgres.close();
+  }
+});
+
+test('a policy that evicts only keys that expire is refused as well: last votes are such keys', async () => {
+  const redis = await startRedis({ settings: ['maxmemory 100mb', 'maxmemory-policy volatile-ttl'] });
+  try {
+    await withWatch([redis.url], async (watch) => {
+      assert.match(await messageOf(watch.assertNoEviction()), /maxmemory-policy is volatile-ttl/);
+    });
+  } finally {
+    await redis.dispose();
+  }
+});
+
+test('without a memory limit such a policy gives a note and a log line', async () => {
+  const redis = await startRedis({ settings: ['maxmemory-policy allkeys-lru'] });
+  try {
+    await withWatch([redis.url], async (watch, reports) => {
+      await watch.assertNoEviction();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /would evict counters if it had a memory limit: .*noeviction/);
+      assert.is(reports.lines.length, 1);
+      assert.match(reports.lines[0] ?? '', /^warn: /);
+      assert.equal(reports.measured, [0, 0]);
+    });
+  } finally {
+    await redis.dispose();
+  }
+});
+
+test('after a change it gives a note, one log line and a gauge, until it is changed back', async () => {
+  const redis = await startRedis({ settings: ['maxmemory 100mb'] });
+  const operator = new Redis(redis.url);
+  try {
+    await withWatch([redis.url], async (watch, reports) => {
+      await watch.assertNoEviction();
+      assert.equal([watch.listNotes(), reports.lines], [[], []]);
+
+      await operator.config('SET', 'maxmemory-policy', 'allkeys-lfu');
+      await watch.check();
+      await watch.check();
+      assert.match(watch.listNotes().join(), /may evict counters: maxmemory-policy is allkeys-lfu/);
+      assert.is(reports.lines.length, 1);
+      assert.match(reports.lines[0] ?? '', /^error: .*allkeys-lfu/);
+
+      await operator.config('SET', 'maxmemory-policy', 'noeviction');
+      await watch.check();
+      assert.equal(watch.listNotes(), []);
+      assert.match(reports.lines[1] ?? '', /^info: /);
+      assert.equal(reports.measured, [0, 1, 1, 0]);
+    });
+  } finally {
+    operator.disconnect();
+    await redis.dispose();
+  }
+});
+
+test('without CONFIG it reads INFO and the other way round; without both it gives a note', async () => {
+  const redis = await startRedis({ settings: evicting });
+  const operator = new Redis(redis.url);
+  try {
+    for (const [name, ...refused] of [
+      ['plain', '-config'],
+      ['settings', '-info'],
+      ['neither', '-config', '-info'],
+    ]) {
+      await operator.call('ACL', 'SETUSER', name ?? '', 'on', '>secret', '~*', '&*', '+@all', ...refused);
+    }
+    const urlFor = (name: string): string => redis.url.replace('redis://', `redis://${name}:secret@`);
+    for (const name of ['plain', 'settings']) {
+      await withWatch([urlFor(name)], async (watch) => {
+        assert.match(await messageOf(watch.assertNoEviction()), /maxmemory-policy is allkeys-lru/, name);
+      });
+    }
+    await withWatch([urlFor('neither')], async (watch) => {
+      await watch.assertNoEviction();
+      assert.match(watch.listNotes().join(), /does not tell its maxmemory-policy/);
+    });
+  } finally {
+    operator.disconnect();
+    await redis.dispose();
+  }
+});
+
+test('on a Cluster it reads every primary, and names the one that may evict', async () => {
+  const cluster = await startRedisCluster();
+  const third = cluster.servers[2];
+  const operator = new Redis(third?.url ?? '');
+  try {
+    await operator.config('SET', 'maxmemory', '100mb');
+    await operator.config('SET', 'maxmemory-policy', 'allkeys-random');
+    await withWatch(cluster.urls, async (watch) => {
+      const message = await messageOf(watch.assertNoEviction());
+      assert.match(message, `Redis at 127.0.0.1:${third?.port} may evict counters`);
+    });
+  } finally {
+    operator.disconnect();
+    await cluster.dispose();
+  }
+});
+
+test('a node whose Redis changes later reports it within a minute, and keeps running', async () => {
+  const postgres = await startPostgres();
+  const redis = await startRedis();
+  const folder = makeFolder('rollcall-eviction-');
+  const operator = new Redis(redis.url);
+  try {
+    const node = await startNode({
+      dataDir: folder,
+      settings: { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('changed') },
+    });
+    try {
+      const ask = async (path: string): Promise<string> => (await fetch(node.adminUrl + path)).text();
+      assert.match(await ask('/metrics'), /^rollcall_redis_evicting_servers 0$/m);
+      await operator.config('SET', 'maxmemory', '100mb');
+      await operator.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      await until('the note', async () => /may evict counters/.test(await ask('/readyz')));
+      assert.is((await fetch(`${node.adminUrl}/readyz`)).status, 200);
+      assert.match(await ask('/metrics'), /^rollcall_redis_evicting_servers 1$/m);
+      assert.match(node.output(), / error .*may evict counters/);
+    } finally {
+      await node.kill();
+    }
+  } finally {
+    operator.disconnect();
+    await redis.dispose();
+    await postgres.close();
+  }
+});
+
+test.run();

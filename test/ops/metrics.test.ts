@@ -1,0 +1,85 @@
+/**
+ * What `/metrics` of a whole node shows: every counter that people set alerts on exists at zero before
+ * anything has happened, and the counters of the directory count what clients did.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openWorld, type World } from '../world.ts';
+
+const test = suite('metrics of a node');
+let world: World;
+
+test.before(async () => {
+  world = await openWorld();
+});
+test.after(() => world.close());
+
+/** One line of the text format: the name with its labels, and the value. */
+const parse = (text: string): Map<string, number> =>
+  new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+const scrape = async () => parse(await (await fetch(`${world.adminUrl}/metrics`)).text());
+
+const alertedOn = [
+  'rollcall_http_requests_total{route="postStats",status="503"}',
+  'rollcall_http_requests_total{route="postStats",status="500"}',
+  'rollcall_commit_failures_total{outcome="unknown"}',
+  'rollcall_continuity_losses_total{reason="commits_lost"}',
+  'rollcall_retransmit_results_total{outcome="merged"}',
+  'rollcall_flush_failures_total{reason="unreachable"}',
+  'rollcall_dead_letters_total',
+  'rollcall_job_failures_total{job="monthly_reset"}',
+  'rollcall_job_failures_total{job="reminders"}',
+  'rollcall_push_messages_total{outcome="abandoned"}',
+  'rollcall_outbound_requests_total{service="login",outcome="failure"}',
+  'rollcall_votes_total{kind="pack",outcome="failed"}',
+  'rollcall_stats_posts_total',
+  'rollcall_clicks_total',
+  'rollcall_credits_redeemed_cents_total',
+];
+
+test('every counter that alerts use exists at zero from the start', async () => {
+  const values = await scrape();
+
+  for (const name of alertedOn) assert.is(values.get(name), 0, name);
+});
+
+test('a ready node with both stores says so', async () => {
+  const values = await scrape();
+
+  assert.is(values.get('rollcall_ready'), 1);
+  assert.is(values.get('rollcall_store_up{store="hot"}'), 1);
+  assert.is(values.get('rollcall_store_up{store="sql"}'), 1);
+});
+
+test('posts, page views and votes of every outcome are counted', async () => {
+  const { bot, user } = world.demo;
+  const vote = async (id: string) =>
+    (
+      await fetch(`${world.url}/users/${user.id}/bots/${id}/votes?upvote=true`, {
+        method: 'PUT',
+        headers: { 'User-Auth': user.token },
+      })
+    ).status;
+  await fetch(`${world.url}/bots/stats`, {
+    method: 'POST',
+    headers: { 'Bot-Auth': bot.token, 'Content-Type': 'application/json' },
+    body: '{"servers":1}',
+  });
+  await fetch(`${world.url}/bots/${bot.id}?target=page`);
+  const statuses = [await vote(bot.id), await vote(bot.id), await vote('404')];
+  const values = await scrape();
+
+  assert.equal(statuses, [204, 429, 404]);
+  assert.is(values.get('rollcall_stats_posts_total'), 1);
+  assert.is(values.get('rollcall_clicks_total'), 1);
+  assert.is(values.get('rollcall_votes_total{kind="bot",outcome="accepted"}'), 1);
+  assert.is(values.get('rollcall_votes_total{kind="bot",outcome="wait"}'), 1);
+  assert.is(values.get('rollcall_votes_total{kind="bot",outcome="failed"}'), 0);
+});
+
+test.run();

@@ -1,0 +1,78 @@
+/**
+ * The server and its parent processes: it drains when the npm that started it gets SIGTERM and when its
+ * terminal closes, and it still drains on SIGTERM when its output is closed.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { makeFolder } from '../support/folder.ts';
+import { quiet, spawnNode } from '../support/node-process.ts';
+import { makeBareFolder } from '../support/sql-template.ts';
+
+const test = suite('parents');
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = makeFolder('rollcall-parents-');
+const template = join(folder, 'template');
+test.before(() => makeBareFolder(template));
+
+const copyTemplate = (name: string): string => {
+  const dataDir = join(folder, name);
+  cpSync(template, dataDir, { recursive: true });
+  return dataDir;
+};
+const isDrained = (dataDir: string): boolean =>
+  !existsSync(join(dataDir, 'lock')) &&
+  JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open === false;
+
+test('SIGTERM to npm start drains the server', async () => {
+  const dataDir = copyTemplate('npm');
+  const npm = spawn('npm', ['start'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...quiet, PORT: '0', ADMIN_PORT: '0', DATA_DIR: dataDir },
+  });
+  let output = '';
+  const closed = new Promise<void>((resolve) => npm.once('close', () => resolve()));
+  const ready = new Promise<void>((resolve) => {
+    npm.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes('is ready')) resolve();
+    });
+  });
+  npm.stderr.resume();
+  await Promise.race([ready, closed]);
+  npm.kill('SIGTERM');
+  // `close` comes when every process that holds the output has ended, not only npm.
+  await closed;
+
+  assert.match(output, 'Draining');
+  assert.ok(isDrained(dataDir));
+});
+
+test('it drains and exits with 0 also when its output is closed', async () => {
+  const dataDir = copyTemplate('output');
+  const node = spawnNode({ dataDir });
+  await node.ready;
+  node.closeOutput();
+  node.signal('SIGTERM');
+
+  assert.is((await node.exited).code, 0);
+  assert.ok(isDrained(dataDir));
+});
+
+test('a terminal that closes drains it', async () => {
+  const dataDir = copyTemplate('terminal');
+  const node = spawnNode({ dataDir });
+  await node.ready;
+  // One signal from the terminal, one from the launcher.
+  node.signal('SIGHUP');
+  node.signal('SIGHUP');
+
+  assert.is((await node.exited).code, 0);
+  assert.ok(isDrained(dataDir));
+});
+
+test.run();

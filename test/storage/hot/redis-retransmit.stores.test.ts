@@ -1,0 +1,269 @@
+/**
+ * A Redis with appendfsync everysec is killed and loses the tail of its file: two engines resend what they
+ * had acknowledged. Runs a private real server; SQL is the model.
+ */
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEngine } from '../../../engine/create.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import type { Batch, Item } from '../../../engine/entity/items.ts';
+import { DomainError, StorageError } from '../../../engine/errors.ts';
+import type { EngineMeters } from '../../../engine/meters.ts';
+import type { HotStore } from '../../../engine/ports.ts';
+import { systemClock } from '../../../ops/clock.ts';
+import { openRedisStore } from '../../../storage/hot/redis/store.ts';
+import { createLedgerModel, type LedgerModel } from '../../model/ledger-model.ts';
+import { botsIn, initOf, publishAll, rules as weekRules } from '../../support/redis-load.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
+
+const test = suite('redis ring');
+
+const { standard } = weekRules.windows;
+const rules = { ...weekRules, windows: { standard, premium: standard, weekend: standard } };
+const bots = botsIn(6);
+const patienceMs = 40_000;
+
+interface Node {
+  readonly store: HotStore;
+  readonly engine: Engine;
+  readonly told: Map<string, number>;
+}
+interface World {
+  readonly server: RedisServer;
+  readonly ledger: LedgerModel;
+  readonly nodes: readonly [Node, Node];
+}
+
+const metersInto = (told: Map<string, number>): EngineMeters => {
+  const count = (what: string, times = 1): void => {
+    told.set(what, (told.get(what) ?? 0) + times);
+  };
+  const silent = (): void => {};
+  return {
+    recordCommit: silent,
+    recordGateWait: silent,
+    recordCommitFailure: silent,
+    recordPending: silent,
+    recordActors: silent,
+    recordFlush: silent,
+    recordFlushFailure: silent,
+    recordBacklog: silent,
+    recordDeadLetters: silent,
+    recordLoads: () => {},
+    recordVersionPoll: silent,
+    recordRetransmitBytes: silent,
+    recordContinuityLoss: (reason) => count(reason),
+    recordResends: (items) => count('resent', items),
+    recordResendOutcome: (how) => count(how),
+  };
+};
+
+const startNode = async (world: Pick<World, 'server' | 'ledger'>, name: string): Promise<Node> => {
+  const store = await openRedisStore({ urls: [world.server.url] });
+  assert.ok(store.mayLoseTail);
+  const told = new Map<string, number>();
+  let ids = 0;
+  const engine = createEngine({
+    hot: store,
+    ledger: world.ledger.port,
+    clock: systemClock,
+    meters: metersInto(told),
+    producer: name,
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => `${name}.${++ids}`,
+    flushIntervalMs: 200,
+    actorsMax: 1_000,
+    shared: true,
+    reflush: false,
+  });
+  await engine.start();
+  return { store, engine, told };
+};
+
+const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
+  const server = await startRedis({ settings: ['appendfsync everysec'] });
+  const ledger = createLedgerModel();
+  for (const { kind, id } of bots) ledger.list(kind, id, { listed: true, revision: 1 });
+  const one = await startNode({ server, ledger }, 'one-11111');
+  const two = await startNode({ server, ledger }, 'two-22222');
+  try {
+    await use({ server, ledger, nodes: [one, two] });
+  } finally {
+    for (const { engine, store } of [one, two]) {
+      await engine.drain(performance.now() + 2_000);
+      await store.close();
+    }
+    await server.dispose();
+  }
+};
+
+/** The newest of the files that Redis appends to, and its length. */
+const tailOf = async ({ server }: World): Promise<{ path: string; bytes: number }> => {
+  const folder = join(server.folder, 'appendonlydir');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
+  const path = join(folder, names.at(-1) as string);
+  return { path, bytes: (await stat(path)).size };
+};
+
+const cutTo = async (path: string, bytes: number): Promise<void> => {
+  const file = await open(path, 'r+');
+  await file.truncate(bytes);
+  await file.close();
+};
+
+interface Tally {
+  acknowledged: number;
+  unknown: number;
+}
+
+/** Every user votes once on every bot, through either node. */
+const voteAs = async ({ nodes }: World, users: readonly string[]): Promise<Tally> => {
+  const tally: Tally = { acknowledged: 0, unknown: 0 };
+  const cast = async (user: string, number: number): Promise<void> => {
+    for (const [index, { kind, id }] of bots.entries()) {
+      const { engine } = nodes[(number + index) % 2] as Node;
+      try {
+        const outcome = await engine.vote({ kind, id, user, upvote: true });
+        assert.is(outcome.kind, 'voted');
+        tally.acknowledged += 1;
+      } catch (error) {
+        const isRefusal = error instanceof DomainError || error instanceof StorageError;
+        if (!isRefusal) throw error;
+        const outcome = error instanceof StorageError ? error.outcome : error.context.outcome;
+        if (outcome === 'unknown') tally.unknown += 1;
+      }
+    }
+  };
+  await Promise.all(users.map(cast));
+  return tally;
+};
+
+const sumOfTallies = (tallies: readonly Tally[]): Tally => ({
+  acknowledged: tallies.reduce((sum, tally) => sum + tally.acknowledged, 0),
+  unknown: tallies.reduce((sum, tally) => sum + tally.unknown, 0),
+});
+
+const usersFrom = (first: number, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `user-${first + index}`);
+
+const votesIn = async (store: HotStore): Promise<number> => {
+  const replies = await store.load(bots.map(({ kind, id }) => ({ kind, id })));
+  return replies.reduce(
+    (sum, reply) => sum + (reply.outcome === 'found' ? reply.state.upvotes : Number.NaN),
+    0,
+  );
+};
+
+const eventually = (what: string, holds: () => Promise<boolean>): Promise<void> =>
+  until(what, holds, patienceMs);
+
+/** Votes in the store and rows in SQL: all acknowledged votes, and only requested ones. */
+const assertHealed = async ({ nodes, ledger }: World, tally: Tally): Promise<void> => {
+  const [{ store }] = nodes;
+  await eventually('every confirmed vote is in the store', async () => {
+    return (await votesIn(store)) >= tally.acknowledged;
+  });
+  await eventually('store and SQL agree', async () => {
+    const { entities, votes } = await store.countBacklog();
+    return entities + votes === 0 && ledger.votes.size === (await votesIn(store));
+  });
+  const all = await votesIn(store);
+  assert.ok(all >= tally.acknowledged, `${all} of ${tally.acknowledged} votes`);
+  assert.ok(all <= tally.acknowledged + tally.unknown, `${all} of ${tally.acknowledged}`);
+};
+
+const sumOf = (world: World, what: string): number =>
+  world.nodes.reduce((sum, { told }) => sum + (told.get(what) ?? 0), 0);
+
+for (const share of [0.2, 0.5]) {
+  test(`idle nodes resend what a crash lost: ${1 - share} of the newest part`, () =>
+    inWorld(async (world) => {
+      const first = await voteAs(world, usersFrom(0, 20));
+      const { bytes: from } = await tailOf(world);
+      const second = await voteAs(world, usersFrom(20, 30));
+      const { path, bytes: to } = await tailOf(world);
+
+      await world.server.kill();
+      await cutTo(path, Math.floor(from + (to - from) * share));
+      await world.server.start();
+
+      await assertHealed(world, sumOfTallies([first, second]));
+      assert.ok(sumOf(world, 'resent') > 0, 'nothing was lost');
+      assert.is(sumOf(world, 'merged') + sumOf(world, 'deleted'), 0);
+    }));
+}
+
+test('items lost in a crash under load are resent before new items', () =>
+  inWorld(async (world) => {
+    const first = await voteAs(world, usersFrom(0, 20));
+    const { bytes: from } = await tailOf(world);
+    const second = await voteAs(world, usersFrom(20, 20));
+    const running = voteAs(world, usersFrom(40, 40));
+    await world.server.kill();
+    const { path, bytes: to } = await tailOf(world);
+    await cutTo(path, Math.floor((from + to) / 2));
+    await world.server.start();
+    const third = await running;
+    const fourth = await voteAs(world, usersFrom(80, 10));
+
+    await assertHealed(world, sumOfTallies([first, second, third, fourth]));
+    assert.ok(sumOf(world, 'resent') > 0, 'nothing was lost');
+  }));
+
+test('Redis decides about lost items as the engine does', async () => {
+  const server = await startRedis();
+  const store = await openRedisStore({ urls: [server.url] });
+  const [bot] = bots as [(typeof bots)[number]];
+  const { shard } = bot;
+  let sequence = 0;
+  const send = async (...items: Item[]) => {
+    const batch: Batch = { shard, producer: 'p', sequence: ++sequence, items };
+    const [reply] = await store.commit([batch], rules);
+    assert.is(reply?.outcome, 'applied');
+    return reply?.states[0]?.read();
+  };
+  const atMs = Date.now();
+  const [held, fresh] = [
+    { generation: 3, version: 40 },
+    { generation: 3, version: 41 },
+  ];
+  const click = (visitor: string): Item => ({ kind: 'click', target: bot, visitor });
+  const vote = (user: string): Item => {
+    return { kind: 'vote', target: bot, user, upvote: true, atMs, itags: [`${user}-1`] };
+  };
+  const post = (servers: string, postedMs: number): Item => {
+    return { kind: 'stats', target: bot, atMs: postedMs, servers };
+  };
+  try {
+    await publishAll(store, 4);
+    const asked = async () =>
+      (await store.commit([{ shard, producer: 'p', sequence: 0, items: [] }], rules))[0];
+    assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 0]);
+    await send({ ...initOf(bot), row: held });
+    const state = await send(
+      { ...click('1'), lostAt: held },
+      { ...click('2'), lostAt: fresh },
+      click('3'),
+      { ...vote('a'), lostAt: held },
+      { ...vote('b'), lostAt: fresh },
+      { kind: 'invite', target: bot, lostAt: { generation: 2, version: 99 } },
+      post('5', atMs - 50),
+      { ...post('6', atMs - 60), lostAt: fresh },
+    );
+
+    assert.equal([state?.clicks, state?.upvotes, state?.inviteClicks, state?.servers], [2, 1, 0, '5']);
+    assert.is((await store.countBacklog()).votes, 2);
+    assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 2]);
+    assert.is((await send({ ...post('7', atMs - 40), lostAt: fresh }))?.servers, '7');
+    assert.not(store.mayLoseTail);
+  } finally {
+    await store.close();
+    await server.dispose();
+  }
+});
+
+test.run();

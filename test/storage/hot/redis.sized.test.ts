@@ -1,0 +1,187 @@
+/**
+ * The Redis hot store on one server: the conformance suite, and cases that only Redis has.
+ * Runs a private real server.
+ * Time limit: 240 s.
+ */
+import { Redis } from 'ioredis';
+import { Packr } from 'msgpackr';
+import * as assert from 'uvu/assert';
+import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
+import { allShards, createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
+import { isLoop } from '../../support/lane.ts';
+import { initOf } from '../../support/redis-load.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { conformance, type OpenedStore } from './conformance.ts';
+import { rules, startMs } from './generate.ts';
+
+let server: RedisServer | undefined;
+let worlds = 0;
+
+/** Every store has its own key prefix. */
+const open = async (clock: () => number): Promise<OpenedStore> => {
+  server ??= await startRedis({ settings: ['appendfsync no'] });
+  const options = { urls: [server.url], prefix: `w${++worlds}:`, clock };
+  const openTrusted = async () => {
+    const store = await openRedisStore(options);
+    // From here on it reads no head where nothing changed.
+    await store.libraries.dropOthers(new Set());
+    return store;
+  };
+  const opened: OpenedStore = {
+    store: await openTrusted(),
+    async reopen() {
+      await opened.store.close();
+      return openTrusted();
+    },
+    dispose: () => opened.store.close(),
+  };
+  return opened;
+};
+
+const sequences = isLoop ? 8 : 40;
+const test = conformance('redis', { open, sequences, operationsPerSequence: 120, listsChanges: true });
+
+test('the largest batch goes in one call, and every inner call stays in bounds', async () => {
+  const opened = await open(() => startMs);
+  const shard = toShard(7);
+  const bots: EntityRef[] = [];
+  for (let number = 1; bots.length < limits.batchItemsMax; number++) {
+    const bot = createEntityRef('bot', String(number), 1);
+    if (bot.shard === shard) bots.push(bot);
+  }
+  const send = (sequence: number, items: readonly Item[]) =>
+    opened.store.commit([{ shard, producer: 'p', sequence, items }], rules);
+  await opened.store.publish([{ shard, generation: 1 }]);
+  await send(1, bots.map(initOf));
+  await send(
+    2,
+    bots.map((target, index) => ({ kind: 'stats', target, atMs: startMs, servers: String(index) })),
+  );
+  await opened.store.publish([{ shard, generation: 2 }]);
+  const [reply] = await send(
+    3,
+    bots.map((target, index) => {
+      const itags = [`${index}-a`, `${index}-b`];
+      return { kind: 'vote', target, user: '1', upvote: true, atMs: startMs, itags };
+    }),
+  );
+  const peeked = await opened.store.peek({ entities: 5_000, votes: 5_000 });
+  const entities = peeked.entities.map(({ ref, generation, state }) => ({
+    ref,
+    generation,
+    version: state.version,
+    flushedVotes: 1,
+  }));
+  await opened.store.markFlushed({ entities, votes: peeked.votes.map(({ itag }) => ({ itag, shard })) });
+
+  assert.is(new Set(reply?.states).size, bots.length);
+  assert.is(reply?.decisions?.filter(({ kind }) => kind === 'voted').length, bots.length);
+  assert.is(peeked.entities.length, bots.length);
+  assert.equal(await opened.store.countBacklog(), { entities: 0, votes: 0 });
+  await opened.dispose();
+});
+
+test('where nothing changed, heads cost two commands, and none is read again', async () => {
+  const clock = () => startMs;
+  const { store } = await open(clock);
+  const bot = createEntityRef('bot', '1', 1);
+  await store.publish([{ shard: bot.shard, generation: 1 }]);
+  await store.commit([{ shard: bot.shard, producer: 'p', sequence: 1, items: [initOf(bot)] }], rules);
+  const redis = new Redis(server?.url ?? '');
+  const countCommands = async (): Promise<number> =>
+    [...(await redis.info('commandstats')).matchAll(/cmdstat_(?!info)\w+:calls=(\d+)/g)].reduce(
+      (sum, [, calls]) => sum + Number(calls),
+      0,
+    );
+  const [before] = await store.readVersions(allShards);
+  const first = await countCommands();
+  await store.countBacklog();
+  const [after] = await store.readVersions(allShards);
+
+  assert.is((await countCommands()) - first, 4);
+  assert.equal(after, before);
+  redis.disconnect();
+  await store.close();
+});
+
+test('changes are listed since a version of the same history only, and while they are kept', async () => {
+  const { store } = await open(() => startMs);
+  const one = createEntityRef('bot', '1', 1);
+  const { shard } = one;
+  await store.publish([{ shard, generation: 1 }]);
+  let sequence = 0;
+  const send = async (item: Item): Promise<void> => {
+    sequence += 1;
+    await store.commit([{ shard, producer: 'p', sequence, items: [item] }], rules);
+  };
+  const readVersion = async () => ({ shard, ...((await store.readVersions([shard]))[0] as ShardVersion) });
+  await send(initOf(one));
+  const known = await readVersion();
+  const readChanged = async (from: typeof known) => (await store.readChanges([from]))[0]?.changed ?? null;
+  assert.equal(await readChanged(known), new Map());
+  await send({ kind: 'invite', target: one });
+  await send({ kind: 'invite', target: one });
+
+  assert.equal(await readChanged(known), new Map([[one.address, known.version + 2]]));
+  assert.is(await readChanged({ ...known, chainHash: known.chainHash + 1 }), null, 'another history');
+  assert.is(await readChanged({ ...known, generation: 2 }), null, 'another generation');
+  assert.is(await readChanged({ ...known, version: known.version + 9 }), null, 'the store fell back');
+  for (let count = 0; count < 1_100; count++) await send({ kind: 'invite', target: one });
+  assert.is(await readChanged(known), null, 'the list was cut');
+  await store.close();
+});
+
+test('a node of another version may write: then all heads are read', async () => {
+  const { store } = await open(() => startMs);
+  const bot = createEntityRef('bot', '1', 1);
+  await store.publish([{ shard: bot.shard, generation: 1 }]);
+  const readHead = async () => (await store.readVersions(allShards))[bot.shard]?.generation;
+  assert.is(await readHead(), 1);
+  const redis = new Redis(server?.url ?? '');
+  // Earlier libraries change shards without a trace in `moved`.
+  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, '!g', '2');
+  assert.is(await readHead(), 1, 'nothing moved');
+  await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
+
+  assert.is(await readHead(), 2);
+  redis.disconnect();
+  await store.close();
+});
+
+test('records of earlier libraries, and ones with long texts, are read and changed like others', async () => {
+  const opened = await open(() => startMs);
+  const bot = createEntityRef('bot', '1', 1);
+  const redis = new Redis(server?.url ?? '');
+  let sequence = 0;
+  const send = async (...items: readonly Item[]) => {
+    const batch = { shard: bot.shard, producer: 'p', sequence: ++sequence, items };
+    const [reply] = await opened.store.commit([batch], rules);
+    return reply?.states.at(-1)?.read();
+  };
+  await opened.store.publish([{ shard: bot.shard, generation: 1 }]);
+  const first = [1, 3, 7, true, 5, '18446744073709551557', '2', '3', '', 'online', startMs, 4, 5, startMs];
+  const rest = [0, 1, false, 0, 70_000, 3, 2, 1, 0, 0, 0];
+  const packr = new Packr({ useRecords: false });
+  const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
+  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, bot.address, row);
+  const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
+  const shardList = '1,'.repeat(400);
+  const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
+  const clicked = await send({ kind: 'click', target: bot, visitor: '5' });
+  const short = await send({ kind: 'stats', target: bot, atMs: startMs, shardList: '1' });
+  redis.disconnect();
+
+  assert.ok(old?.outcome === 'found');
+  assert.equal([old.state.servers, old.state.clicks, old.state.version], [first[5], 70_000, 7]);
+  assert.equal([long?.servers, long?.users, long?.shardList, long?.clicks], ['9', '3', shardList, 70_000]);
+  assert.equal([clicked?.shardList, clicked?.clicks, clicked?.uniqueClicks], [shardList, 70_001, 4]);
+  assert.equal([short?.servers, short?.shardList, short?.clicks], ['9', '1', 70_001]);
+  await opened.dispose();
+});
+
+test.after(() => server?.dispose());
+
+test.run();

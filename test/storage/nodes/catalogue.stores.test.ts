@@ -1,0 +1,179 @@
+/**
+ * The catalogue of a fleet: an edit or a lost membership on one node takes effect on the other.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatToken } from '../../../engine/rules/token.ts';
+import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
+import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
+import { addBot, addMember, addServer, addTeam, addUser } from '../catalogue/directory.ts';
+import { type Node, openNode, openSessionSql } from './world.ts';
+
+const test = suite('catalogue of a fleet');
+
+const directory = await openSessionSql();
+const { sql } = directory;
+await addUser(sql, 'wren');
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
+const redis = await startRedis();
+const nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)] as const;
+const share = ({ signals: pubsub, sessions }: Node): Catalogue =>
+  shareCatalogue(createCatalogue(sql, { profileAgeMaxMs: 3_600_000 }), {
+    pubsub,
+    sessions,
+    onWarning: (words, error) => {
+      throw new Error(words, { cause: error });
+    },
+  });
+const one = share(nodes[0]);
+const other = share(nodes[1]);
+test.after(async () => {
+  for (const node of nodes) await node.close();
+  await redis.dispose();
+  await directory.close();
+});
+
+test('an edited profile is read again on the other node within a second', async () => {
+  const before = await other.bots.find('bot1');
+  assert.is(await other.bots.find('bot1'), before);
+
+  one.bots.drop('bot1');
+
+  await until('it is another one', async () => (await other.bots.find('bot1')) !== before, 1_000);
+});
+
+test('what was cached while messages may have been missed is read again', async () => {
+  const before = await other.bots.find('bot1');
+  await redis.kill();
+  await until('it is noticed', () => !nodes[1].signals.isConnected());
+  assert.is(await other.bots.find('bot1'), before, 'reads go on meanwhile');
+  await redis.start();
+  await until('both hear again', () => nodes.every(({ signals: pubsub }) => pubsub.isConnected()));
+
+  assert.is.not(await other.bots.find('bot1'), before);
+});
+
+test('tokens that a member minted for the team end on every node when the member is removed', async () => {
+  const team = { kind: 'team', id: 'team1' } as const;
+  const token = formatToken(team, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const fields = { type: 'api', name: 'x', permLimits: ['edit_bots'], lastsSeconds: 600 } as const;
+  const minted = { ...fields, id: randomUUID(), target: team, tokenHash, mintedBy: 'wren', mintedWith: null };
+  assert.is(await one.sessions.insert(minted, 10), 'created');
+  const { cache } = nodes[1];
+  await until('it is kept', async () => {
+    await cache.find(token);
+    return !(cache.find(token) instanceof Promise);
+  });
+
+  const removal = await one.teams.members.remove({
+    teamId: 'team1',
+    userId: 'wren',
+    actor: { kind: 'user', id: 'robin', limits: [] },
+  });
+
+  assert.is(removal.kind, 'removed', JSON.stringify(removal));
+  await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
+});
+
+test('tokens of a bot end on every node when it is transferred or deleted', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team2');
+  await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
+  await addBot(sql, 'given');
+  const request = { botId: 'given', actor: { kind: 'user', id: 'robin', limits: [] } } as const;
+  const { cache } = nodes[1];
+  for (const end of [() => one.bots.edits.transfer(request, 'team2'), () => one.bots.edits.remove(request)]) {
+    const token = formatToken({ kind: 'bot', id: 'given' }, randomBytes(32));
+    const tokenHash = createHash('sha256').update(token).digest();
+    const target = { kind: 'bot', id: 'given' } as const;
+    const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
+    const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'robin', mintedWith: null };
+    assert.is(await one.sessions.insert(minted, 10), 'created');
+    await until('it is kept', async () => {
+      await cache.find(token);
+      return !(cache.find(token) instanceof Promise);
+    });
+
+    assert.ok(['moved', 'done'].includes((await end()).kind));
+    await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
+  }
+});
+
+/** A session of wren's that the other node has in its own cache. */
+const known = async (target: SessionTarget, permLimits: readonly string[]) => {
+  const token = formatToken(target, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const fields = { type: 'api', name: 'x', permLimits, lastsSeconds: 600 } as const;
+  const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'wren', mintedWith: null };
+  assert.is(await one.sessions.insert(minted, 10), 'created');
+  const { cache } = nodes[1];
+  await until('it is kept', async () => {
+    await cache.find(token);
+    return !(cache.find(token) instanceof Promise);
+  });
+  return () => cache.find(token);
+};
+
+test('tokens that a member minted end on every node when the member loses their permissions', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team3');
+  for (const user of ['robin', 'wren']) await addMember(sql, 'team3', { user, permissions: ['owner'] });
+  const target = { kind: 'team', id: 'team3' } as const;
+  const [unlimited, limited] = [await known(target, []), await known(target, ['edit_bots'])];
+  const demote = (permissions: readonly ('edit_bots' | 'edit_team')[]) =>
+    one.teams.members.edit(
+      { teamId: 'team3', userId: 'wren', actor: { kind: 'user', id: 'robin', limits: [] } },
+      { permissions, dataHolder: null, mentionable: null },
+    );
+
+  assert.is((await demote(['edit_bots'])).kind, 'done');
+  await until('the unlimited one is dead', async () => (await unlimited()) === null, 1_000);
+  assert.ok(await limited());
+
+  assert.is((await demote(['edit_team'])).kind, 'done');
+  await until('the limited one is dead', async () => (await limited()) === null, 1_000);
+});
+
+test('a ban affects the team tokens and the bots of the user on every node', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team4');
+  await addMember(sql, 'team4', { user: 'wren', permissions: ['owner'] });
+  await addBot(sql, 'of-team4', { team_id: 'team4' });
+  await addBot(sql, 'of-wren', { owner_id: 'wren' });
+  const ofTeam = await known({ kind: 'team', id: 'team4' }, []);
+  const ofTeamBot = await known({ kind: 'bot', id: 'of-team4' }, []);
+  const ofOwn = await known({ kind: 'bot', id: 'of-wren' }, []);
+  const { setBan } = one.operator.people;
+
+  await setBan('wren', 'banned', true);
+  await until('the team token is dead', async () => (await ofTeam()) === null, 1_000);
+  await until('the bot is marked', async () => (await ofOwn())?.banned === true, 1_000);
+  await until("the team's bot is marked", async () => (await ofTeamBot())?.banned === true, 1_000);
+
+  await setBan('wren', 'banned', false);
+  await until('the bot is free', async () => (await ofOwn())?.banned === false, 1_000);
+  await until("the team's bot is free", async () => (await ofTeamBot())?.banned === false, 1_000);
+});
+
+test('tokens of a server end on every node when it moves to another team', async () => {
+  const { sql } = directory;
+  for (const team of ['team5', 'team6']) await addTeam(sql, team);
+  await addMember(sql, 'team5', { user: 'wren', permissions: ['owner'] });
+  await addServer(sql, 'server5', { team_id: 'team5' });
+  const ofServer = await known({ kind: 'server', id: 'server5' }, []);
+  const fields = { name: 'Harbour', avatar: '', short: 'Where ships meet.', long: '', invite: '', tags: [] };
+  const counts = { nsfw: false, state: 'public', totalMembers: 0, onlineMembers: 0 } as const;
+
+  await one.operator.listings.putServer('server5', { ...fields, ...counts, teamId: 'team6' });
+
+  await until('it is dead', async () => (await ofServer()) === null, 1_000);
+});
+
+test.run();

@@ -1,0 +1,89 @@
+/**
+ * Postgres goes away: operations that need SQL fail at once. (Flushes that survive it are in
+ * test/faults/cases/postgres-flusher-outage.test.ts.) Time limit: 240 s.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { openStores } from '../../../storage/open.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
+
+const test = suite('outage of postgres');
+const server = await startPostgres();
+test.after(() => server.close());
+
+const endOf = (task: Promise<unknown>): Promise<string> =>
+  task.then(
+    () => 'resolved',
+    (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
+  );
+
+test('while Postgres is away every operation fails at once, and then works again', async () => {
+  const { sql, getLastError, close } = await openServerSql(await server.database('away'));
+  await migrate(sql);
+  const ledger = createLedger(sql);
+  const find = () => ledger.find([{ kind: 'bot', id: 'unknown' }]);
+  assert.equal(await find(), [null]);
+  await server.stop('fast');
+  const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && getLastError() !== null;
+  await until('in time', isAway);
+
+  const startedMs = performance.now();
+  for (let count = 0; count < 100; count++) {
+    assert.is(await endOf(find()), 'unreachable not_applied');
+    assert.is(await endOf(ledger.takeGeneration([], 0)), 'unreachable not_applied');
+  }
+  assert.ok((performance.now() - startedMs) / 200 < 100, 'none waited for a connection');
+  await server.start();
+  await until('in time', async () => (await endOf(find())) === 'resolved');
+  assert.is(getLastError(), null);
+  await close();
+});
+
+test('a server that stops answering is detected, and its pending calls end as unknown', async () => {
+  const { sql, close } = await openServerSql(await server.database('paused'));
+  await migrate(sql);
+  const ledger = createLedger(sql);
+  server.signalAll('SIGSTOP');
+  try {
+    const startedMs = performance.now();
+    assert.is(await endOf(ledger.readGenerations()), 'unreachable unknown');
+    assert.ok(performance.now() - startedMs < 30_000);
+    assert.is(await endOf(ledger.readGenerations()), 'unreachable not_applied');
+  } finally {
+    server.signalAll('SIGCONT');
+  }
+  await until('in time', async () => (await endOf(ledger.readGenerations())) === 'resolved');
+  await close();
+});
+
+test('a missing server or database stops the start with a message', async () => {
+  const unreachable = await openServerSql('postgres://nobody@127.0.0.1:1/none').catch(
+    (error) => error.message,
+  );
+  assert.match(unreachable, /DATABASE_URL: Postgres at 127.0.0.1:1: nothing listens there.*ECONNREFUSED/);
+  const missing = await openServerSql(`postgres://rollcall@127.0.0.1:${server.port}/none`).catch(
+    (error) => error.message,
+  );
+  assert.match(missing, /DATABASE_URL.*does not exist. Create it.*"none" does not exist/);
+});
+
+test('a missing Redis stops the start with a message, and Postgres is disconnected', async () => {
+  const database = await server.database('without_redis');
+  const stores = {
+    dataDir: '',
+    redisUrl: ['redis://:secret@127.0.0.1:1'],
+    databaseUrl: database,
+    snapshotIntervalMinutes: 1,
+  };
+  const options = { clock: Date.now, onWarning: () => undefined, onLost: () => undefined };
+  const message = await openStores(stores, options).catch((error) => error.message);
+
+  assert.match(message, /^REDIS_URL: Redis at 127\.0\.0\.1:1: nothing listens there\. .*ECONNREFUSED/);
+});
+
+test.run();
