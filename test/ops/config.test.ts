@@ -66,13 +66,13 @@ test('a password in PGPASSWORD completes DATABASE_URL, in any characters, and ne
   const read = (DATABASE_URL: string): string =>
     readConfig({
       DATABASE_URL,
-      REDIS_URL: 'redis://a',
+      REDIS_URL: DATABASE_URL === '' ? '' : 'redis://a',
       PGPASSWORD: 'a@b/c?%20#',
     }).databaseUrl;
 
   assert.is(decodeURIComponent(new URL(read('postgres://rollcall@db:5432/x')).password), 'a@b/c?%20#');
   assert.is(read('postgres://rollcall:own@db:5432/x'), 'postgres://rollcall:own@db:5432/x');
-  assert.is(read('postgres://rollcall@a,b/x'), 'postgres://rollcall@a,b/x');
+  assert.is(read('postgres://rollcall@a:1,b:2/x'), 'postgres://rollcall@a:1,b:2/x');
   assert.is(read(''), '');
 });
 
@@ -243,6 +243,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     bot_meta: { requests: 4, seconds: 60, burst: 4 },
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
+    vote_log: defaultLimits.vote_log,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });
