@@ -22,7 +22,7 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** Call it once per process: the `App` holds caches. */
 export const createApp = (
-  { catalogue, sessions }: Pick<ClusterContext, 'catalogue' | 'sessions'>,
+  { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
   { engine, push, login, metrics }: Pick<App, 'engine' | 'push' | 'login'> & { readonly metrics: Metrics },
 ): PublicApp => {
@@ -42,6 +42,7 @@ export const createApp = (
     login,
     meters: metrics.directory,
     settings: config,
+    listNodes,
   };
 };
 

@@ -133,7 +133,7 @@ test('positions put: users can apply; applications review: decides once, with fe
     'already_exists',
   ]);
   assert.equal((await operate('GET /applications')).json.applications, []);
-  assert.is((await operate('GET /applications?state=approved')).json.count, 1);
+  assert.is((await operate('GET /applications?state=approved')).json.total, 1);
   assert.is((await operate('POST /applications/one/review', { state: 'denied' })).status, 400);
 });
 
@@ -141,7 +141,7 @@ test('positions put → 400 without questions; delete: gone, its applications st
   assert.is((await operate('PUT /positions/none', { name: 'None', questions: [] })).status, 400);
   assert.is((await operate('PUT /positions/None', { name: 'None', questions: [question] })).status, 400);
   await done('DELETE /positions/artist');
-  assert.is((await operate('GET /applications?state=approved')).json.count, 1);
+  assert.is((await operate('GET /applications?state=approved')).json.total, 1);
   assert.equal(await refused('DELETE /positions/artist'), [404, 'not_found']);
 });
 

@@ -174,7 +174,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, settings };
+  const app: App = { ...parts, meters, settings, listNodes: () => [] };
   const facade = createFacade({
     app,
     routes,
