@@ -194,7 +194,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const self = { name: node, adminUrl, version: readProgramVersion(), readFigures: figures.read };
   clusterContext.join({ ...self, engine });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
-  const parts = { state, facade, admin, engine, ...closing };
+  const { voteLogWaiters } = app;
+  const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
 };

@@ -5,14 +5,14 @@
 import { importLinesMax } from '../../http/schema/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
+import { kindNames, type RecordKind } from '../../storage/import/kinds.ts';
 import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
-import { type RecordKind, recordKinds } from '../../storage/import/schema.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
 
-type Counts = Record<RecordKind, number>;
-const createCounts = (): Counts => Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
+type Counts = Record<KindName, number>;
+const createCounts = (): Counts => Object.fromEntries(kindNames.map((kind) => [kind, 0])) as Counts;
 
 export interface DryRun {
   readonly lines: number;
@@ -90,7 +90,7 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
       }),
     );
     if (bad.length === 0) {
-      for (const kind of recordKinds) report.added[kind] += added[kind] ?? 0;
+      for (const kind of kindNames) report.added[kind] += added[kind] ?? 0;
       report.skipped += skipped;
     }
     open = bad.length === 0 ? [] : sent.filter(({ number }) => !reasons.has(number));

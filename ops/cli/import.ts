@@ -5,7 +5,7 @@
 import { basename } from 'node:path';
 import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
-import { recordKinds } from '../../storage/import/schema.ts';
+import { kindNames } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCount, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { type ImportSource, runOnSource } from './import-source.ts';
@@ -70,7 +70,7 @@ export const runDryImport = (terminal: Terminal, args: ImportArgs): Promise<numb
   });
 
 const describeDryRun = ({ lines, records, badLines }: DryRun): string => {
-  const kinds = recordKinds.filter((kind) => records[kind] > 0);
+  const kinds = kindNames.filter((kind) => records[kind] > 0);
   const found = kinds.map((kind) => formatCounted(records[kind], kind)).join(', ') || 'no records';
   return [
     `${formatCounted(lines, 'line')}: ${found}`,
@@ -88,7 +88,7 @@ const describeBadLines = (badLines: readonly BadLine[]): string[] => {
 };
 
 const describeReport = (report: ImportReport, isResumable: boolean): string => {
-  const added = recordKinds.filter((kind) => report.added[kind] > 0);
+  const added = kindNames.filter((kind) => report.added[kind] > 0);
   const seconds = report.milliseconds / 1000;
   const lines = report.linesDone - report.resumedAfter;
   const rate = seconds > 0 ? `, ${formatCount(Math.round(lines / seconds))} a second` : '';

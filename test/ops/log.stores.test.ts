@@ -3,19 +3,18 @@
  * none has a token; with text no value forges a line.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../ops/log.ts';
+import { makeFolder } from '../support/folder.ts';
 import { mainProgram, spawnNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('log');
-const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-log-'));
+const dataDir = makeFolder('rollcall-log-');
 test.before(() => makeBareFolder(dataDir));
-test.after(() => rmSync(dataDir, { recursive: true }));
 
 interface Line {
   readonly level: string;

@@ -9,7 +9,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -17,19 +16,19 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { nodeFlags } from '../../ops/setup/launch.mjs';
+import { makeFolder } from '../support/folder.ts';
 
 const test = suite('setup');
 const setup = fileURLToPath(new URL('../../ops/setup', import.meta.url));
 
 let root = '';
 test.before.each(() => {
-  root = mkdtempSync(join(tmpdir(), 'setup-'));
+  root = makeFolder('setup-');
   cpSync(setup, join(root, 'ops/setup'), { recursive: true });
   mkdirSync(join(root, 'bin'));
   writeFileSync(

@@ -7,12 +7,12 @@
 export type Lane = 'loop' | 'stores' | 'faults';
 
 /**
- * The lanes of a file; none when it is no test file. The fault cases of test/faults are in two lanes: with
- * few repetitions in `stores`, with all of them in `faults`.
+ * The lanes of a file; none when it is no test file. The fault cases are in two lanes: with few repetitions
+ * beside the stores, and with all of them among the faults.
  */
 export const findLanes = (path: string): readonly Lane[] => {
   if (path.endsWith('.fault.ts')) return ['faults'];
   if (!path.endsWith('.test.ts')) return [];
-  if (path.startsWith('test/faults/')) return ['stores', 'faults'];
+  if (path.startsWith('test/faults/cases/')) return ['stores', 'faults'];
   return path.endsWith('.stores.test.ts') ? ['stores'] : ['loop'];
 };

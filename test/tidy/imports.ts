@@ -53,6 +53,11 @@ const fences: readonly Fence[] = [
     allowed: /^(http\/(request\/explain|openapi\/.*)\.ts|bench\/|test\/)/,
     advice: 'TypeBox checks, Ajv only explains: see http/request/explain.ts',
   },
+  {
+    target: /^node:process$/,
+    allowed: /^$/,
+    advice: 'use the global `process`: an imported `env` hides who reads the environment',
+  },
 ];
 
 export const directions: Rule = (project) =>

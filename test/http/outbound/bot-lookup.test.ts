@@ -7,18 +7,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
+import { aboutBot, json, startLookupServer } from '../../support/lookup-server.ts';
 
 const test = suite('bot look-up');
 const clientId = '815553000470478850';
 const botId = '815553000470478851';
-let server: LookupServer;
 let nowMs = 1_000_000;
 const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
 
-test.before(async () => {
-  server = await startLookupServer();
-});
+const server = await startLookupServer();
 test.before.each(() => {
   server.asked.length = 0;
 });
