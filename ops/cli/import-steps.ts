@@ -5,7 +5,7 @@
 import { importLinesMax } from '../../http/schema/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
-import { kindNames, type RecordKind } from '../../storage/import/kinds.ts';
+import { type KindName, kindNames } from '../../storage/import/kinds.ts';
 import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
 import type { Progress } from './progress.ts';
