@@ -1,5 +1,6 @@
 /**
- * What a node reports about itself, and what `nodes list` shows of each node. Types only: figures.ts measures.
+ * What a node reports about itself, and what `nodes list` shows of each node. Types only; figures.ts
+ * measures.
  */
 
 /** `null`: nothing was measured since the last heartbeat. */

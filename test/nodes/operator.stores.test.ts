@@ -74,7 +74,7 @@ test('each node shows both, with the version and the figures of their heartbeats
     return lists.every((nodes) => nodes.length === 2);
   });
   for (const row of await readNodes(1)) {
-    assert.equal([row.version, typeof row.requests_per_s], ['0.1.0', 'number']);
+    assert.equal([String(row.version).slice(0, 5), typeof row.requests_per_s], ['0.1.0', 'number']);
   }
 });
 

@@ -51,6 +51,8 @@ test('LOG_FORMAT=json: every line is JSON, and the start names its addresses', a
   assert.is(ready?.url, url);
   assert.match(String(ready?.adminUrl), /^http:/);
   assert.is(ready?.demo, join(dataDir, 'demo.json'));
+  assert.match(String(ready?.version), /^\d+\.\d+\.\d+/);
+  assert.equal(ready?.stores, { Data: dataDir });
   assert.ok(lines.some(({ level, msg }) => level === 'warn' && msg.includes('REDIS_ULR')));
   const requests = find('request').map(({ level, route, status }) => [level, route, status]);
   assert.ok(requests.some((request) => String(request) === 'debug,postStats,200'));

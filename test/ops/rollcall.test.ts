@@ -87,7 +87,10 @@ for (const setting of ['PORT', 'ADMIN_PORT']) {
       await start(readConfig({ DATA_DIR: dataDir, DEMO: 'on', LOG_LEVEL: 'silent', ...ports }));
       assert.unreachable('the port is taken');
     } catch (error) {
-      assert.match((error as Error).message, new RegExp(`Port ${port} on .* is already in use`));
+      assert.match(
+        (error as Error).message,
+        new RegExp(`Port ${port} on .* is already in use.* choose another ${setting}\\.$`),
+      );
     }
 
     assert.not(existsSync(join(dataDir, 'demo.json')));

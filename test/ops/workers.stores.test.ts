@@ -110,6 +110,15 @@ const startPosting = () => {
   };
 };
 
+test('the start message names the shared stores instead of the data folder', () => {
+  const output = supervisor.output();
+
+  assert.match(output, new RegExp(`Redis +redis://127\\.0\\.0\\.1:${new URL(redis.url).port}\\n`));
+  assert.match(output, /Postgres +postgres(ql)?:\/\/[^@\s]+\/workers\S*\n/);
+  assert.match(output, /Other nodes +none\n/);
+  assert.not.match(output, /Data +/);
+});
+
 test('each worker has its own operator port, and they share the public port', async () => {
   assert.is(listChildren(supervisor.pid).length, 2);
   assert.ok(await areReady());

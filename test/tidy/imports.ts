@@ -125,7 +125,8 @@ export const cycles: Rule = (project) => {
  */
 export const unused: Rule = (project) => {
   const used = new Set<string>();
-  const commands = [project.documents.get('package.json'), project.documents.get('.ci/run')].join('\n');
+  const starters = ['package.json', '.ci/run', 'ops/bin/rollcall'];
+  const commands = starters.map((path) => project.documents.get(path)).join('\n');
   for (const [path] of project.sources) {
     if (/\.(test|fault)\.ts$/.test(path) || commands.includes(path)) used.add(path);
   }

@@ -22,7 +22,15 @@ const run = async (): Promise<void> => {
   });
   const { url, adminUrl, demo, stop } = await start(config, { hot: () => hot });
   process.stdout.write(
-    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
+    formatWelcome({
+      url,
+      adminUrl,
+      version: '',
+      stores: [],
+      dataDirectory: config.dataDir,
+      demo,
+      isTerminal: false,
+    }),
   );
   process.on('SIGTERM', () => {
     stop()

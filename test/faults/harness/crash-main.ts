@@ -100,7 +100,15 @@ const run = async (): Promise<void> => {
       ),
   });
   process.stdout.write(
-    formatWelcome({ url, adminUrl, dataDirectory: config.dataDir, demo, isTerminal: false }),
+    formatWelcome({
+      url,
+      adminUrl,
+      version: '',
+      stores: [],
+      dataDirectory: config.dataDir,
+      demo,
+      isTerminal: false,
+    }),
   );
   process.on('SIGTERM', () => {
     clearInterval(sweeping);

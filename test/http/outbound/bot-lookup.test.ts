@@ -163,7 +163,7 @@ test('a 429 opens the circuit at once', async () => {
 });
 
 test('each request counts once, as success, failure or rejected; a cached answer does not', async () => {
-  const metrics = createMetrics([]);
+  const metrics = createMetrics([], { version: '1.2.3', commit: 'unknown' });
   const lookup = create({ meters: metrics.outbound, restMs: 60_000 });
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   for (let count = 0; count < 3; count++) await lookup.queryService(clientId);

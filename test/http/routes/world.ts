@@ -70,7 +70,10 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: meters } = createMetrics([]);
+const { engine: engineMeters, directory: meters } = createMetrics([], {
+  version: '1.2.3',
+  commit: 'unknown',
+});
 
 export interface Asked {
   readonly status: number;

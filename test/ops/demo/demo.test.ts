@@ -236,11 +236,19 @@ test('a store without any of the cast gets no tokens', async () => {
 
 test('the welcome shows addresses and commands, and has no colours outside a terminal', async () => {
   const demo = (await prepare()) as DemoFile;
-  const options = { url: demo.url, adminUrl: demo.admin_url, dataDirectory: './data', demo };
+  const options = {
+    url: demo.url,
+    adminUrl: demo.admin_url,
+    version: '0.1.0 (42335a2c0a1b)',
+    stores: [['Data', './data']] as const,
+    dataDirectory: './data',
+    demo,
+  };
 
   const plain = formatWelcome({ ...options, isTerminal: false });
   const coloured = formatWelcome({ ...options, isTerminal: true });
 
+  assert.ok(plain.includes('Rollcall 0.1.0 (42335a2c0a1b) is ready.'));
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
   for (const [, command] of listDemoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
   assert.not.ok(plain.includes('\x1b'));
