@@ -114,9 +114,9 @@ test('positions put: users can apply; applications review: decides once, with fe
     body: { position: 'artist', answers: { why: 'I draw owls.' } },
   });
   assert.ok(sent.status < 300, sent.text);
-  const { applications, count } = (await operate('GET /applications')).json;
+  const { applications, total } = (await operate('GET /applications')).json;
   const [{ app_id: id, answers }] = applications;
-  assert.equal([count, answers], [1, { why: 'I draw owls.' }]);
+  assert.equal([total, answers], [1, { why: 'I draw owls.' }]);
 
   await done(`POST /applications/${id}/review`, { state: 'approved', feedback: 'Welcome.' });
   const [reviewed] = await apps();

@@ -40,9 +40,9 @@ const list = async (path: string): Promise<Operated['json']> => {
 };
 
 test('every list has a total, says whether it is exact, and has a next page or none', async () => {
-  const paths = ['/users', '/bots', '/servers', '/teams', '/packs', '/tiers', '/shop/items'];
+  const paths = ['/users', '/bots', '/servers', '/teams', '/packs', '/tiers', '/shop-items'];
   const others = [
-    '/shop/benefits',
+    '/shop-benefits',
     '/shop/coupons',
     '/blog',
     '/positions',
