@@ -62,8 +62,8 @@ const atBackup = await countAndKill(original, 0, '18446744073709551557');
 test('a backup contains counters that were never flushed', async () => {
   const { code, out, err } = await run(takeBackup, { DATA_DIR: original }, backup);
 
-  assert.equal([code, err], [0, '']);
-  assert.match(out, /^The backup is in .*backup\./);
+  assert.is(code, 0, err);
+  assert.match(out, /^The backup is in .*backup: \d+\.\d MB in \d/);
   assert.equal(readdirSync(backup).sort(), ['hot.pack', 'manifest.json', 'sql.pack']);
   assert.is(statSync(backup).mode & 0o77, 0, 'only its owner can read it');
   assert.not(existsSync(join(original, 'lock')));
