@@ -150,7 +150,7 @@ test('invalid arguments are not sent: exit code 2 and the usage', async () => {
     ['words add ..', /"\.\." is not an id or a name/],
     ['words add a/b', /"a\/b" is not/],
     ['words add a\tb', /"a\\tb" is not/],
-    ['bots fly 1', /no command "bots fly"\. The commands of "bots" are list, add/],
+    ['bots fly 1', /no command "bots fly"\. The commands of "bots" are list, show, add/],
   ] as const) {
     const { code, out, err } = await run(line);
     assert.match(err, expected, line);
