@@ -152,6 +152,24 @@ test('a mistyped operator token is not repeated', () => {
   assert.not.match(mistake ?? '', /too-short-secret/);
 });
 
+test('ADMIN_TOKENS: a mistyped, repeated or taken entry is refused, and no token is repeated', () => {
+  const [one, other] = ['a'.repeat(32), 'b'.repeat(32)];
+  for (const [environment, expected] of [
+    [{ ADMIN_TOKENS: 'robin:too-short' }, /ADMIN_TOKENS is something else/],
+    [{ ADMIN_TOKENS: `robin:${one}:write` }, /ADMIN_TOKENS is something else/],
+    [{ ADMIN_TOKENS: `robin:${one},robin:${other}` }, /the name robin is there twice/],
+    [{ ADMIN_TOKENS: `admin:${one}` }, /the name admin belongs to ADMIN_TOKEN/],
+    [{ ADMIN_TOKENS: `robin:${one},wren:${one}:read` }, /robin and wren have the same token/],
+    [{ ADMIN_TOKENS: `robin:${one}`, ADMIN_TOKEN: one }, /admin and robin have the same token/],
+  ] as const) {
+    const mistakes = listMistakes(environment);
+    assert.match(mistakes.join(), expected);
+    assert.is(mistakes.length, 1);
+    assert.not.match(mistakes.join(), /aaaa|bbbb|too-short/);
+  }
+  assert.equal(listMistakes({ ADMIN_TOKENS: `robin:${one},wren:${other}:read` }), []);
+});
+
 test('a password in a mistyped address is not repeated', () => {
   const [mistake] = listMistakes({ DATABASE_URL: 'mysql://me:secret@host/db' });
 
