@@ -34,6 +34,7 @@ export const errorStatuses = {
   method_not_allowed: 405,
   already_exists: 409,
   limit_reached: 409,
+  log_restarted: 409,
   last_owner: 409,
   last_data_holder: 409,
   last_member: 409,

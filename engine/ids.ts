@@ -37,9 +37,7 @@ export const toShard = (value: number): Shard => value as Shard;
 
 export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
 
-/**
- * Nearly all ids: digits, UUIDs, slugs. They need no encoding, and this test is ten times cheaper than one.
- */
+/** Ids that need no encoding: nearly all do not, and this test takes a tenth of the time of an encoding. */
 const plainId = /^[A-Za-z0-9_-]*$/;
 
 /** Builds the address. Encodes the id so that it has no brace, colon or NUL: those have a meaning in keys. */

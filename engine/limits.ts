@@ -22,6 +22,8 @@ export const limits = {
   requestDeadlineMs: 2_000,
   /** The same for a request that also waits for an external service, such as the login provider. */
   outboundDeadlineMs: 12_000,
+  /** The same for a request that waits for something to happen, which clients may ask for up to 25 s. */
+  longPollDeadlineMs: 27_000,
   /** How often a drain checks whether all answers are sent. */
   drainPollMs: 5,
   /** How often turns are checked for passed deadlines. */
@@ -33,7 +35,7 @@ export const limits = {
   failurePassesMs: 500,
   /** How long the retransmit buffer keeps confirmed work, counted while the store answers. */
   retransmitKeepMs: 15_000,
-  /** Bytes in the retransmit buffer, per process; above: 503 `overloaded` until some work is old enough. */
+  /** Bytes in the retransmit buffer, per process; above: 503 `overloaded` until it drops old work. */
   retransmitBytesMax: 268_435_456,
   /** Pause between two queries whether the store still has that work; also before a lost item is retried. */
   retransmitPollMs: 400,

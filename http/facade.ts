@@ -63,6 +63,7 @@ export const defaultDeadlines: DeadlineTimes = {
   // Longer than the engine's own deadline, whose error says whether anything was counted.
   workingMs: limits.requestDeadlineMs + 4 * limits.deadlineSweepMs,
   outboundMs: limits.outboundDeadlineMs,
+  listeningMs: limits.longPollDeadlineMs,
   sweepMs: limits.deadlineSweepMs,
 };
 

@@ -15,12 +15,13 @@ import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 
-/** Everything a handler may reach. */
+/** The parts of the node that handlers use. */
 export interface App {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
@@ -31,6 +32,7 @@ export interface App {
   readonly login: Login | null;
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
+  readonly voteLogWaiters: VoteLogWaiters;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
 }
@@ -104,7 +106,7 @@ export interface TeamInBody {
 }
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats';
+export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats' | 'vote_log';
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';
@@ -129,6 +131,8 @@ export interface Route<
   readonly bannedAllowed?: boolean;
   /** Its handler calls an external service, so it may take `limits.outboundDeadlineMs`. */
   readonly callsOutbound?: boolean;
+  /** Its handler may wait for something to happen, up to `limits.longPollMs`. */
+  readonly longPoll?: boolean;
   readonly caching: Caching;
   readonly params: Params;
   readonly query?: Query;

@@ -1,8 +1,11 @@
 /**
- * Turns the address and port a node listens on into a URL that works from the same machine.
+ * The addresses of a node: URLs of its listeners that work from the same machine, whether its ports are free,
+ * and the addresses of its stores as text without secrets.
  *
- * Used by the composition root and by the operator's commands.
+ * Used by the composition root, by the operator's commands and by main.ts.
  */
+import { findPortFault } from '../http/server/listen-fault.ts';
+import type { Config } from './config.ts';
 
 /** A listener on all addresses is reachable at the loopback address of the same family. */
 const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -12,3 +15,45 @@ export const formatAddress = (listenHost: string, port: number): string => {
   const host = loopback[listenHost] ?? listenHost;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 };
+
+export interface ServerAddresses {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+/** The addresses of a node that listens on these ports. */
+export const toAddresses = (config: Config, port: number, adminPort: number): ServerAddresses => ({
+  url: config.publicUrl || formatAddress(config.host, port),
+  adminUrl: formatAddress(config.adminHost, adminPort),
+});
+
+/** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
+export const assertPortsFree = async ({
+  workers,
+  host,
+  port,
+  adminHost,
+  adminPort,
+}: Config): Promise<void> => {
+  const adminFault = await findPortFault({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' });
+  if (adminFault !== null) throw adminFault;
+  const publicFault = workers > 1 ? null : await findPortFault({ host, port, setting: 'PORT' });
+  if (publicFault !== null) throw publicFault;
+};
+
+/** A URL without user, password and options, which may be secret. */
+const hideSecrets = (address: string): string =>
+  address.replace(/^(\w+:\/\/)(?:.*@)?([^?]*?)\/?(\?.*)?$/, '$1$2');
+
+/** Where the data is, as pairs of a name and a place for the start message: never with a password. */
+export const describeStores = (
+  { redisUrl, databaseUrl, dataDir }: Pick<Config, 'redisUrl' | 'databaseUrl' | 'dataDir'>,
+  otherNodes: readonly string[],
+): readonly (readonly [string, string])[] =>
+  databaseUrl === ''
+    ? [['Data', dataDir]]
+    : [
+        ['Redis', redisUrl.map(hideSecrets).join(', ')],
+        ['Postgres', hideSecrets(databaseUrl)],
+        ['Other nodes', otherNodes.join(', ') || 'none'],
+      ];

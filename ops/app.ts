@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
+import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
@@ -41,6 +42,7 @@ export const createApp = (
     push,
     login,
     meters: metrics.directory,
+    voteLogWaiters: createVoteLogWaiters({ clock: systemClock, readHeads: catalogue.voteLog.heads }),
     settings: config,
   };
 };

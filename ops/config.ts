@@ -50,6 +50,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   mistakes.push(...listContradictions(settings as Partial<Settings>));
   mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
+  settings.databaseUrl = addPassword(settings.databaseUrl as string, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
 };
@@ -101,6 +102,17 @@ export const toCommitRules = (
 /** Whether an empty store gets the demo directory. `auto` means: only on the embedded stores. */
 export const isDemoWanted = (config: Config): boolean =>
   config.demo === 'auto' ? config.redisUrl.length === 0 && config.databaseUrl === '' : config.demo === 'on';
+
+/**
+ * The password of DATABASE_URL may be in PGPASSWORD, where it needs no encoding, as for programs of Postgres.
+ * A URL that the parser refuses (several hosts) stays: the driver reads PGPASSWORD itself.
+ */
+const addPassword = (databaseUrl: string, password: string): string => {
+  if (password === '' || !URL.canParse(databaseUrl)) return databaseUrl;
+  const url = new URL(databaseUrl);
+  if (url.password === '') url.password = encodeURIComponent(password);
+  return url.href;
+};
 
 const hoursToMs = (value: number): number => Math.round(value * 3_600_000);
 const minutesToMs = (value: number): number => value * 60_000;

@@ -2,7 +2,7 @@
  * Turns the operator's settings into the rate limits of the public listener (docs/behaviour.md, "Rate
  * limits"). Pure. Used by app.ts.
  */
-import type { LimitSettings } from '../http/limits/limiter.ts';
+import { defaultLimits, type LimitSettings } from '../http/limits/limiter.ts';
 import type { Config } from './config.ts';
 
 const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
@@ -14,4 +14,5 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   bot_meta: limitPerMinute(config.botMetaPerMinute),
   auth_test: limitPerMinute(config.authTestsPerMinute),
   stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
+  vote_log: defaultLimits.vote_log,
 });

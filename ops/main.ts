@@ -1,6 +1,7 @@
 /**
- * The program behind `npm start`: reads the settings, starts one node, prints its addresses, and drains on
- * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
+ * The program behind `npm start` and `rollcall start`: reads the settings, starts one node, prints its
+ * addresses, and drains on Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them
+ * runs one node.
  *
  * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
  * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
@@ -9,11 +10,13 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
+import { describeStores } from './addresses.ts';
 import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config.ts';
 import { createLogger, selectLogForm } from './log.ts';
 import { createEarlyReporter, createReporter, type Reporter } from './reporter.ts';
-import { start } from './rollcall.ts';
+import { type Running, start } from './rollcall.ts';
 import { endOnUncaught, type Uncaught } from './uncaught.ts';
+import { formatVersion, readVersion } from './version.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {
@@ -51,17 +54,32 @@ const runNode = async (
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
   const drain = drainOnSignals(stopNode, uncaught, reporter);
   obeySupervisor(drain);
-  const { notes, url, adminUrl, demo, lost, stop } = await starting;
+  const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
     return stop().finally(() => process.exit(1));
   });
   if (index !== null) {
-    process.send?.({ url, adminUrl, notes } satisfies WorkerReady);
+    process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
     return;
   }
+  reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
+};
+
+const reportReady = (
+  reporter: Reporter,
+  config: Config,
+  { notes, url, adminUrl, otherNodes, demo }: WorkerReady & Pick<Running, 'demo'>,
+): void => {
   for (const note of notes) reporter.reportNote(note);
-  reporter.reportReady({ url, adminUrl, dataDirectory: config.dataDir, demo });
+  reporter.reportReady({
+    url,
+    adminUrl,
+    version: formatVersion(readVersion()),
+    stores: describeStores(config, otherNodes),
+    dataDirectory: config.dataDir,
+    demo,
+  });
 };
 
 const runWorkers = async (config: Config, { logger, reporter }: Output): Promise<void> => {
@@ -82,10 +100,9 @@ const runWorkers = async (config: Config, { logger, reporter }: Output): Promise
   process.on('SIGHUP', drain);
   obeySupervisor(drain);
   const workers = await ready;
-  const [{ url, notes } = { url: '', notes: [] }] = workers;
-  for (const note of notes) reporter.reportNote(note);
+  const [first = { url: '', notes: [], otherNodes: [] }] = workers;
   const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
-  reporter.reportReady({ url, adminUrl, dataDirectory: config.dataDir, demo: null });
+  reportReady(reporter, config, { ...first, adminUrl, demo: null });
 };
 
 /** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */

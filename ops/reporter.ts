@@ -28,8 +28,13 @@ export const createEarlyReporter = (form: LogForm): Reporter =>
 
 const createJsonReporter = (logger: Logger): Reporter => ({
   reportNote: (note) => logger.warn(note),
-  reportReady: ({ url, adminUrl, dataDirectory, demo }) =>
-    logger.info({ url, adminUrl, ...(demo && { demo: `${dataDirectory}/demo.json` }) }, 'ready'),
+  reportReady: ({ url, adminUrl, version, stores, dataDirectory, demo }) => {
+    const places = {
+      stores: Object.fromEntries(stores),
+      ...(demo && { demo: `${dataDirectory}/demo.json` }),
+    };
+    logger.info({ url, adminUrl, version, ...places }, 'ready');
+  },
   reportDraining: () => logger.info('draining: refusing new work, finishing answers, closing the stores'),
   reportStopped: () => logger.info('stopped'),
   reportFailure: (reason) => logger.fatal(reason),

@@ -22,13 +22,12 @@ import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
 import { routes } from '../http/routes/table.ts';
-import { findPortFault } from '../http/server/listen-fault.ts';
-import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
+import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
-import { formatAddress } from './addresses.ts';
+import { assertPortsFree, type ServerAddresses, toAddresses } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-watch.ts';
@@ -41,8 +40,9 @@ import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { openPush } from './push.ts';
-import { createStop } from './stop.ts';
+import { createStop, type Stoppable } from './stop.ts';
 import { startInterval } from './timers.ts';
+import { readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
 
 export interface StartInput extends Hooks {
@@ -64,6 +64,8 @@ export interface Running {
   readonly engine: Engine;
   /** Notes for the operator from the start, such as weaker durability or a restored snapshot. */
   readonly notes: readonly string[];
+  /** The names of the other live nodes on the same stores, when this one started. */
+  readonly otherNodes: readonly string[];
   /**
    * Resolves with the reason, for the operator, when this process cannot continue because the embedded SQL
    * has ended. Then stop it and let a supervisor start a new process.
@@ -73,6 +75,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+const routeNames = routes.map(({ name }) => name);
 const heartbeatMs = 30_000;
 /** Shorter on shared stores, so that other nodes soon flush the shards of a node that has died. */
 const sharedHeartbeatMs = 2_000;
@@ -163,13 +166,14 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { sql } = stores;
   const { loss, clusterContext, logger } = options;
   await assertPortsFree(config);
-  const metrics = createMetrics(routes.map((route) => route.name));
+  const metrics = createMetrics(routeNames, readVersion());
   const watches = await openWatches(stores, { metrics, logger });
   await migrate(sql);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   const assignment: FlushAssignment = { node, shards: null };
-  if (stores.shared) assignment.shards = assignShards(node, await membership.listNodes(nodeAliveMs));
+  const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
+  if (stores.shared) assignment.shards = assignShards(node, nodes);
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
   const push = await openPush(sql, config);
@@ -189,11 +193,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     isDraining: () => state.draining || loss.reason !== '',
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
-  metrics.watchHealth(() => {
-    const { ready, hotStoreUp } = engine.readHealth();
-    const isServing = !state.draining && loss.reason === '';
-    return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && loss.reason === '' };
-  });
+  metrics.watchHealth(() => readNodeHealth({ engine, stores, loss, state }));
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);
@@ -213,9 +213,24 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   jobs.start();
   clusterContext.join({ name: node, adminUrl, engine });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
-  const parts = { state, facade, admin, engine, ...closing };
+  const { voteLogWaiters } = app;
+  const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
-  return { url, adminUrl, demo, engine, notes, lost: loss.reported, stop: createStop(parts) };
+  const otherNodes = nodes.filter((name) => name !== node);
+  return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
+};
+
+/** The node's health for its metrics; the same as `/readyz` says. */
+const readNodeHealth = ({
+  engine,
+  stores,
+  loss,
+  state,
+}: Pick<Stoppable, 'engine' | 'stores' | 'loss' | 'state'>): NodeHealth => {
+  const { ready, hotStoreUp } = engine.readHealth();
+  const isLost = loss.reason !== '';
+  const isServing = !state.draining && !isLost;
+  return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && !isLost };
 };
 
 interface Watches {
@@ -257,24 +272,6 @@ const createDemoLoader =
       nowMs: systemClock.nowMs(),
     });
   };
-
-interface ServerAddresses {
-  readonly url: string;
-  readonly adminUrl: string;
-}
-
-const toAddresses = (config: Config, port: number, adminPort: number): ServerAddresses => ({
-  url: config.publicUrl || formatAddress(config.host, port),
-  adminUrl: formatAddress(config.adminHost, adminPort),
-});
-
-/** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
-const assertPortsFree = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<void> => {
-  const adminFault = await findPortFault(adminHost, adminPort);
-  if (adminFault !== null) throw adminFault;
-  const publicFault = workers > 1 ? null : await findPortFault(host, port);
-  if (publicFault !== null) throw publicFault;
-};
 
 /** Opens the private listener first, so that a health check can see the node before clients do. */
 const listen = async (config: Config, facade: Facade, admin: Facade): Promise<ServerAddresses> => {

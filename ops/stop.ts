@@ -5,6 +5,7 @@
  */
 import type { Engine } from '../engine/engine.ts';
 import type { Facade } from '../http/facade.ts';
+import type { VoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import type { Membership } from '../storage/nodes/membership.ts';
 import type { Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
@@ -21,6 +22,7 @@ export interface Stoppable {
   readonly facade: Facade;
   readonly admin: Facade;
   readonly engine: Engine;
+  readonly voteLogWaiters: Pick<VoteLogWaiters, 'close'>;
   readonly membership: Membership;
   readonly clusterContext: ClusterContext;
   readonly stores: Stores;
@@ -60,6 +62,7 @@ const stop = async (parts: Stoppable): Promise<void> => {
   const { loss } = parts;
   const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
+  parts.voteLogWaiters.close();
   if (parts.stores.shared && loss.reason === '') await leave(parts);
   parts.cancelTimers();
   await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);

@@ -15,6 +15,7 @@ export interface WorkerReady {
   readonly url: string;
   readonly adminUrl: string;
   readonly notes: readonly string[];
+  readonly otherNodes: readonly string[];
 }
 
 /** The argument that makes a process a worker; its index follows. */

@@ -49,6 +49,8 @@ for (const [path, code, words] of [
   ['http/a.ts', `await import('../engine/commit/shard-queue.ts');`, /inside the engine: use its door/],
   ['storage/a.ts', `export * from '../engine/actors/actor.ts';`, /inside the engine: use its door/],
   ['ops/a.ts', `import '../storage/hot/lmdb/store.ts';`, /chosen in storage\/open\.ts/],
+  ['http/a.ts', `import { env } from 'node:process';`, /use the global `process`/],
+  ['ops/a.ts', `import program from 'node:process';`, /use the global `process`/],
 ] as const) {
   test(`${path} with ${code} goes in the wrong direction`, () => {
     expectOne(check({ [path]: `${code}\n` }), new RegExp(`^${path}:5 import: .*${words.source}`));
@@ -111,6 +113,7 @@ for (const [path, code, words] of [
 test('what is banned in one place is allowed where it belongs', () => {
   const found = check({
     'ops/config.ts': `export const a = process.env;\n`,
+    'http/server/header-limit.ts': `process.env.LIMIT = '1';\n`,
     'ops/b.ts': `console.log(Date.now());\nswitch (1) { default: }\n`,
     'storage/c.ts': 'export const a = `select x from y where z`;\nsetTimeout(() => {}, 1);\n',
   });

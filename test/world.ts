@@ -5,12 +5,10 @@
  * For tests and benches that need everything wired as the program wires it, but no process to kill. Making
  * one takes some seconds; use one per file.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readConfig } from '../ops/config.ts';
 import type { DemoFile } from '../ops/demo/access.ts';
 import { type Hooks, type Running, start } from '../ops/rollcall.ts';
+import { makeFolder } from './support/folder.ts';
 import { makeBareFolder } from './support/sql-template.ts';
 
 export interface WorldOptions {
@@ -29,7 +27,7 @@ export interface World extends Running {
 
 /** Starts the node. */
 export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-world-'));
+  const dataDir = makeFolder('rollcall-world-');
   const config = readConfig({
     DATA_DIR: dataDir,
     PORT: '0',
@@ -43,7 +41,6 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   if (running.demo === null) throw new Error('a new folder gets the demo directory');
   const close = async (): Promise<void> => {
     await running.stop();
-    rmSync(dataDir, { recursive: true, force: true });
   };
   return { ...running, demo: running.demo, dataDir, close };
 };

@@ -6,7 +6,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
-import type { ImportRecord } from '../../storage/import/schema.ts';
+import type { ImportRecord } from '../../storage/import/kinds.ts';
 
 export interface Holder {
   readonly id: string;

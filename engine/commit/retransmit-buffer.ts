@@ -56,7 +56,7 @@ interface BufferState extends RetransmitBufferParts {
   polling: boolean;
 }
 
-/** Creates the buffer for a store that may lose its tail; `null` for any other store. */
+/** Creates the buffer if the store may lose its newest writes; else returns `null`. */
 export const createRetransmitBuffer = (parts: RetransmitBufferParts): RetransmitBuffer | null => {
   if (!parts.hot.mayLoseTail) return null;
   const buffer: BufferState = { ...parts, entries: new Map(), bytes: 0, polling: false };

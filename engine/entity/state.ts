@@ -32,7 +32,7 @@ export interface Totals {
   /** Non-void votes. */
   readonly upvotes: number;
   readonly downvotes: number;
-  /** Unsigned integers up to 18446744073709552000 as decimal strings. */
+  /** Integers from 0 to `statsIntegerMax`, as decimal strings because a number would round them. */
   readonly servers: string;
   readonly shards: string;
   readonly users: string;

@@ -1,20 +1,65 @@
 /**
- * Decides what a caller may do, by the `auth` of the route.
+ * Finds out who is calling, and decides what they may do, by the `auth` of the route.
  *
- * Two steps, in the order of checks (docs/behaviour.md): `admitCaller` needs only the token and the path
- * (kind, ban, path user, limits); `authorise` needs the body or the catalogue, so it runs after validation,
- * and answers 404 before 403. Anything that is not explicitly allowed is rejected. Called by dispatch.ts.
+ * Three steps, in the order of checks (docs/behaviour.md): `authenticate` turns the token into a session;
+ * `admitCaller` needs only the session and the path (kind, ban, path user, limits); `authorise` needs the
+ * body or the catalogue, so it runs after validation, and answers 404 before 403. Anything that is not
+ * explicitly allowed is rejected. Called by dispatch.ts for every route that is not public.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
-import type { TokenKind } from '../../engine/rules/token.ts';
+import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { Auth, Caller, TeamInBody } from '../route.ts';
+import type { RequestHeaders } from '../server/request-headers.ts';
 import type { PermissionSource, StoredSession } from './ports.ts';
+import type { SessionCache } from './sessions.ts';
+import { type PresentedToken, parseTokenHeaders } from './token-headers.ts';
 
 type EntityAuth = Extract<Auth, { kind: 'entity' }>;
 type OwnerAuth = Extract<Auth, { kind: 'owner' }>;
 type Params = Readonly<Record<string, string>>;
+
+const unknownTokenMessage = 'The token is unknown, revoked or expired.';
+/** Usually a character is missing, or "Bearer" was added. The checksum, which is public, shows as much. */
+const malformedTokenMessage =
+  'The token is malformed. Send it exactly as issued, with nothing but its kind before it.';
+
+const acceptSession = (record: StoredSession | null, token: PresentedToken): StoredSession => {
+  if (record === null) {
+    throw new DomainError(
+      'token_invalid',
+      parseToken(token.token) === null ? malformedTokenMessage : unknownTokenMessage,
+    );
+  }
+  if (token.claimedKind !== null && token.claimedKind !== record.kind) {
+    throw new DomainError(
+      'token_kind_unsupported',
+      `This is a ${record.kind} token, but it was sent as a ${token.claimedKind} token.`,
+    );
+  }
+  return record;
+};
+
+/**
+ * Returns the caller's session, synchronously when it is cached. Throws or rejects with a 401, or with a 503
+ * when SQL is unreachable.
+ */
+export const authenticate = (
+  sessions: SessionCache,
+  headers: RequestHeaders,
+): StoredSession | Promise<StoredSession> => {
+  const token = parseTokenHeaders(headers);
+  if (token.token === '') {
+    throw new DomainError(
+      'token_missing',
+      'This operation needs a token, in the header "Authorization: <token>".',
+    );
+  }
+  const session = sessions.find(token.token);
+  if (!(session instanceof Promise)) return acceptSession(session, token);
+  return session.then((record) => acceptSession(record, token));
+};
 
 const listAcceptedKinds = (auth: Auth): readonly TokenKind[] => {
   switch (auth.kind) {

@@ -6,7 +6,7 @@
  * `isTrusted` and `isCacheable` say whether this node still receives all revocations; if not, cached entries
  * are not used. Unknown tokens are cached briefly, so that repeating one costs no SQL. While SQL is
  * unreachable, cached sessions stay valid: revocations need SQL too, and counting must not wait for it. A
- * token that is not cached is then a 503, never a 401. Used by authenticate.ts; the `forget` functions are
+ * token that is not cached is then a 503, never a 401. Used by authorise.ts; the `forget` functions are
  * called by handlers that revoke and by messages from other nodes.
  */
 import { hash } from 'node:crypto';

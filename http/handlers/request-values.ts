@@ -5,6 +5,7 @@
  * Pure; throws the documented `DomainError`. Used by the routes and by the files of this folder.
  */
 import { DomainError } from '../../engine/errors.ts';
+import { entityKinds } from '../../engine/ids.ts';
 import { parsePageNumber } from '../../engine/rules/pages.ts';
 import type { Caller } from '../route.ts';
 
@@ -27,6 +28,15 @@ export const parseTargetKind = <Kind extends string>(
   throw new DomainError('target_type_unsupported', `The target type "${targetType}" is not supported here.`, {
     '/target_type': `must be one of ${supported.join(', ')}`,
   });
+};
+
+/**
+ * Parses an entity that users vote on. The url of a pack is changed to lower case, as in `GET /packs/{id}`.
+ * Throws `target_type_unsupported`.
+ */
+export const parseVoteTarget = (params: { readonly target_type: string; readonly target_id: string }) => {
+  const kind = parseTargetKind(params.target_type, entityKinds);
+  return { kind, id: kind === 'pack' ? params.target_id.toLowerCase() : params.target_id };
 };
 
 /** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */

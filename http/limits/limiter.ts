@@ -2,10 +2,10 @@
  * Rate limits of this node: one bounded table per limit, and the header lines that report the remaining quota
  * to clients.
  *
- * Keys are client addresses (login, bot_create, bot_meta, auth_test) or session ids (stats). A full table
- * evicts the least recently used keys. Where several nodes share a store, all limits but stats are counted
- * there (`takeShared`), and here only while it is unreachable. On the hot limit (stats) a reply carries only
- * `RateLimit` while more than a fifth of the burst is left. Called by dispatch.ts.
+ * Keys are client addresses, or session ids (stats). A full table evicts the least recently used keys. Where
+ * several nodes share a store, all limits but stats are counted there (`takeShared`), and here only while it
+ * is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth of the
+ * burst is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import {
@@ -29,6 +29,7 @@ export const defaultLimits: LimitSettings = {
   bot_meta: { requests: 10, seconds: 60, burst: 10 },
   auth_test: { requests: 60, seconds: 60, burst: 60 },
   stats: { requests: 1_000, seconds: 1, burst: 2_000 },
+  vote_log: { requests: 10, seconds: 1, burst: 20 },
 };
 
 /** Rate limits counted in the store that all nodes share. */
@@ -193,6 +194,7 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     bot_meta: createRateTable('bot_meta', settings.bot_meta),
     auth_test: createRateTable('auth_test', settings.auth_test),
     stats: createRateTable('stats', settings.stats),
+    vote_log: createRateTable('vote_log', settings.vote_log),
   };
   return {
     take: (limit, key, nowMs) => take(tables[limit], key, nowMs),

@@ -58,7 +58,7 @@ export interface LoginProvider {
 
 const answerBytesMax = 256 * 1024;
 const discoveryCacheMs = 3_600_000;
-/** So that many users who log in do not flood a provider that is down. */
+/** Pause after a failed discovery, so that users who log in do not flood a provider that is down. */
 const failureCacheMs = 1_000;
 
 interface ProviderState extends LoginProviderOptions {

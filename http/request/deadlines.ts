@@ -2,9 +2,10 @@
  * Deadlines for every request that waits, because uWebSockets.js has no timeout once a request is read. One
  * periodic sweep checks the oldest waiters; there is no timer per request.
  *
- * There are three queues in order of entry, each with one constant time limit, so the sweep checks only their
- * heads: `reading` (the body is still arriving), `working` (waiting for a store) and `outbound` (waiting for
- * an external service). A waiter is in at most one of them. Used by dispatch.ts.
+ * There are four queues in order of entry, each with one constant time limit, so the sweep checks only their
+ * heads: `reading` (the body is still arriving), `working` (waiting for a store), `outbound` (waiting for an
+ * external service) and `listening` (waiting for something to happen). A waiter is in at most one of them.
+ * Used by dispatch.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 
@@ -23,6 +24,7 @@ export interface DeadlineTimes {
   readonly readingMs: number;
   readonly workingMs: number;
   readonly outboundMs: number;
+  readonly listeningMs: number;
   readonly sweepMs: number;
 }
 
@@ -31,6 +33,8 @@ export interface Deadlines {
   startWorking(waiter: DeadlineWaiter): void;
   /** Like `startWorking`, for requests that also wait for an external service. */
   startOutbound(waiter: DeadlineWaiter): void;
+  /** Like `startWorking`, for requests that wait for something to happen. */
+  startListening(waiter: DeadlineWaiter): void;
   /** Removes a waiter from its queue; does nothing when it is in none. */
   finish(waiter: DeadlineWaiter): void;
   /** How many requests wait now. */
@@ -84,12 +88,14 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
   const reading = createWaitQueue();
   const working = createWaitQueue();
   const outbound = createWaitQueue();
+  const listening = createWaitQueue();
   let cancel = (): void => {};
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
     expireHeads(reading, nowMs - times.readingMs, 'reading');
     expireHeads(working, nowMs - times.workingMs, 'working');
     expireHeads(outbound, nowMs - times.outboundMs, 'working');
+    expireHeads(listening, nowMs - times.listeningMs, 'working');
     cancel = clock.after(times.sweepMs, sweep);
   };
   cancel = clock.after(times.sweepMs, sweep);
@@ -102,8 +108,9 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     startReading: (waiter) => enter(reading, waiter),
     startWorking: (waiter) => enter(working, waiter),
     startOutbound: (waiter) => enter(outbound, waiter),
+    startListening: (waiter) => enter(listening, waiter),
     finish: remove,
-    countWaiting: () => reading.size + working.size + outbound.size,
+    countWaiting: () => reading.size + working.size + outbound.size + listening.size,
     close: () => cancel(),
   };
 };

@@ -8,8 +8,7 @@
  * answered once. Called by uws-server.ts through facade.ts; calls the route's handler and nothing below it.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { authenticate } from '../auth/authenticate.ts';
-import { admitCaller, authorise } from '../auth/authorise.ts';
+import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
 import type { StoredSession } from '../auth/ports.ts';
 import { buildErrorReply, outcomeAdvice } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
@@ -33,7 +32,8 @@ const recordAnswer = (call: Call, status: number): void => {
   call.answered = true;
   const elapsedMs = call.context.app.clock.monotonicMs() - call.startedMs;
   call.context.meters.recordAnswer(call.compiled?.index ?? -1, status, elapsedMs);
-  if (elapsedMs > slowRequestMs || call.context.logsAnswers) logAnswer(call, status, elapsedMs);
+  if ((elapsedMs > slowRequestMs && call.compiled?.route.longPoll !== true) || call.context.logsAnswers)
+    logAnswer(call, status, elapsedMs);
 };
 
 /** A request that takes longer is a warning. */
@@ -93,6 +93,7 @@ const finish = (call: Call, reply: Reply): void => {
 const waitFor = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T) => void): void => {
   const { deadlines } = call.context;
   if (call.compiled?.route.callsOutbound === true) deadlines.startOutbound(call);
+  else if (call.compiled?.route.longPoll === true) deadlines.startListening(call);
   else deadlines.startWorking(call);
   call.isWaiting = true;
   promise.then(

@@ -19,6 +19,7 @@ import { sessionRoutes } from './sessions.ts';
 import { shopRoutes } from './shop.ts';
 import { teamRoutes } from './teams.ts';
 import { vanityRoutes } from './vanity.ts';
+import { voteLogRoutes } from './vote-log.ts';
 import { voteRoutes } from './votes.ts';
 
 export interface RouteFile {
@@ -37,6 +38,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/members.ts', routes: memberRoutes },
   { file: 'http/routes/packs.ts', routes: packRoutes },
   { file: 'http/routes/votes.ts', routes: voteRoutes },
+  { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },
   { file: 'http/routes/shop.ts', routes: shopRoutes },

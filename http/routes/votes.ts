@@ -1,9 +1,8 @@
 /**
  * Routes of votes (contract §4.5): cast a vote, a user's vote status and history, an entity's voters.
  */
-import { entityKinds } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
-import { parsePage, parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { parsePage, parseVoteTarget, requireCaller } from '../handlers/request-values.ts';
 import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { buildPageSchema, PageQuery } from '../schema/common.ts';
@@ -24,12 +23,7 @@ interface UserVotesPath {
   readonly target_type: string;
   readonly target_id: string;
 }
-/** The url of a pack is changed to lower case, as in `GET /packs/{id}`. Throws `target_type_unsupported`. */
-const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => {
-  const kind = parseTargetKind(params.target_type, entityKinds);
-  return { kind, id: kind === 'pack' ? params.target_id.toLowerCase() : params.target_id };
-};
-const parseUserTarget = (params: UserVotesPath) => ({ ...parseTarget(params), user: params.uid });
+const parseUserTarget = (params: UserVotesPath) => ({ ...parseVoteTarget(params), user: params.uid });
 
 export const voteRoutes: readonly AnyRoute[] = [
   defineRoute({
@@ -53,7 +47,7 @@ export const voteRoutes: readonly AnyRoute[] = [
       'not_votable',
       'vote_wait',
     ],
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseVoteTarget(params),
     handle: (app, request) => {
       const vote = { ...parseUserTarget(request.params), upvote: request.query.upvote === 'true' };
       return castVote(app, vote, requireCaller(request).voteBanned);
@@ -99,6 +93,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     replies: { 200: VoterList },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) =>
-      showVoters(app, parseTarget(params), query.page === undefined ? null : parsePage(query)),
+      showVoters(app, parseVoteTarget(params), query.page === undefined ? null : parsePage(query)),
   }),
 ];

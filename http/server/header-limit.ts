@@ -6,9 +6,8 @@
  * module sets the variable, and uws-server.ts imports it first, so every serving process has the same
  * limit. Nothing is read from the environment here.
  */
-import { env } from 'node:process';
 
 /** Bytes, including the empty line after the headers. */
 export const headerBytesMax = 16_384;
 
-env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);

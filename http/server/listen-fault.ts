@@ -5,12 +5,22 @@
  */
 import { createServer } from 'node:net';
 
-const describeListenFault = (code: string | undefined, host: string, port: number): string => {
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** The setting that changes the port. */
+  readonly setting: string;
+}
+
+const describeListenFault = (code: string | undefined, { host, port, setting }: Address): string => {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is already in use. Stop what listens there, or choose another port.`;
+      return (
+        `Port ${port} on ${host} is already in use. ` +
+        `Stop what listens there, or choose another ${setting}.`
+      );
     case 'EACCES':
-      return `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023.`;
+      return `Port ${port} on ${host} needs more rights than this process has. Set ${setting} above 1023.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -21,15 +31,19 @@ const describeListenFault = (code: string | undefined, host: string, port: numbe
 };
 
 /** Resolves to the reason why the port cannot be bound now, `null` when it can. */
-export const findPortFault = (host: string, port: number): Promise<Error | null> =>
+export const findPortFault = (address: Address): Promise<Error | null> =>
   new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) =>
-      resolve(new Error(describeListenFault(error.code, host, port))),
+      resolve(new Error(describeListenFault(error.code, address))),
     );
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
+    probe.listen({ host: address.host, port: address.port, exclusive: true }, () =>
+      probe.close(() => resolve(null)),
+    );
   });
 
 /** Resolves to the error to report for a failed bind. */
-export const findBindFault = async (host: string, port: number): Promise<Error> =>
-  (await findPortFault(host, port)) ?? new Error(describeListenFault(undefined, host, port));
+export const findBindFault = async (host: string, port: number): Promise<Error> => {
+  const address = { host, port, setting: 'PORT or ADMIN_PORT' };
+  return (await findPortFault(address)) ?? new Error(describeListenFault(undefined, address));
+};

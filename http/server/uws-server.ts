@@ -13,6 +13,7 @@ import './header-limit.ts'; // Must come before the import of uWebSockets.js, wh
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
+import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
@@ -44,6 +45,7 @@ interface ServerState extends ServerOptions {
   readonly app: uws.TemplatedApp;
   readonly pipelineLimit: PipelineLimit;
   readonly openBodies: OpenBodies;
+  readonly largeBodies: LargeBodies;
   socket: us_listen_socket | null;
   draining: boolean;
   inFlight: number;
@@ -55,6 +57,12 @@ interface ServerState extends ServerOptions {
 }
 
 const exclusivePort = 1;
+/**
+ * When a reply is ready and more than this of the body is missing, the reply waits for the rest, at most
+ * `heldMsMax`; then the connection closes. Closing at once would make most clients lose the reply.
+ */
+const restBytesMax = 65_536;
+const heldMsMax = 4_000;
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
 /** True inside a call of the parser: writes are corked then and must not close the connection. */
@@ -111,6 +119,8 @@ class UwsExchange implements Exchange {
   #bytes = 0;
   #bytesMax = 0;
   #sink: StreamSink | null = null;
+  /** A reply that waits for the rest of the body, and its time limit. */
+  #held: { readonly reply: WireReply; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(server: ServerState, response: HttpResponse, request: HttpRequest) {
     this.#server = server;
@@ -147,6 +157,7 @@ class UwsExchange implements Exchange {
     this.open = false;
     this.#dropBody();
     this.#release();
+    clearTimeout(this.#held?.timer);
     this.#sink?.abort();
     this.#owner?.onClientGone();
   }
@@ -178,13 +189,18 @@ class UwsExchange implements Exchange {
   }
 
   #takeChunk(chunk: ArrayBuffer, last: boolean): void {
+    if (last && this.#held !== null) {
+      clearTimeout(this.#held.timer);
+      this.#write(this.#held.reply);
+    }
     if (!this.open || this.#bytes > this.#bytesMax) return;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#bytesMax) {
       this.#deliver(null, 'too_large');
       return;
     }
-    if (last && this.#body === null) {
+    const isLarge = this.#bytes > largeBytesMin;
+    if (last && this.#body === null && !isLarge) {
       this.#deliver(chunk, null);
       return;
     }
@@ -192,7 +208,13 @@ class UwsExchange implements Exchange {
     if (!this.#body.add(chunk)) {
       this.#bytes = Number.POSITIVE_INFINITY; // Ignores all further chunks.
       this.#deliver(null, 'no_room');
-    } else if (last) this.#deliver(this.#body.whole(), null);
+    } else if (last && isLarge) this.#server.largeBodies.add(() => this.#deliverWhole());
+    else if (last) this.#deliverWhole();
+  }
+
+  /** The exchange may have been answered or aborted while its body waited. */
+  #deliverWhole(): void {
+    if (this.#body !== null) this.#deliver(this.#body.whole(), null);
   }
 
   #dropBody(): void {
@@ -211,6 +233,10 @@ class UwsExchange implements Exchange {
     if (!this.open) return;
     this.open = false;
     this.#dropBody();
+    if (!reply.close && this.#bytesMax > 0 && this.headers.contentLength - this.#bytes > restBytesMax) {
+      this.#hold(reply);
+      return;
+    }
     const immediate = parsing && !reply.close && reply.stream === undefined;
     if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
       this.#write(reply);
@@ -219,6 +245,11 @@ class UwsExchange implements Exchange {
     this.trackInFlight();
     if (parsing) setImmediate(() => this.#writeLater(reply));
     else this.#writeLater(reply);
+  }
+
+  #hold(reply: WireReply): void {
+    this.trackInFlight();
+    this.#held = { reply, timer: setTimeout(() => this.#writeLater({ ...reply, close: true }), heldMsMax) };
   }
 
   #writeLater(reply: WireReply): void {
@@ -347,6 +378,7 @@ export const createHttpServer = (options: ServerOptions): HttpServer => {
     app: uws.App(),
     pipelineLimit: new PipelineLimit(),
     openBodies: { bytes: 0 },
+    largeBodies: new LargeBodies(),
     socket: null,
     draining: false,
     inFlight: 0,

@@ -29,7 +29,23 @@ export interface Metrics {
   /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
+  readonly version: Version;
 }
+
+/** What runs here: the version of package.json, and the commit. */
+export interface Version {
+  readonly version: string;
+  readonly commit: string;
+}
+
+const registerBuild = (registry: Registry, { version, commit }: Version): void => {
+  new Gauge({
+    name: 'rollcall_build_info',
+    help: 'Always 1; the labels tell what runs here.',
+    labelNames: ['version', 'commit', 'node'],
+    registers: [registry],
+  }).set({ version, commit, node: process.version }, 1);
+};
 
 /** Whether the node accepts traffic, and whether each of its stores answers. */
 export interface NodeHealth {
@@ -277,8 +293,9 @@ const misnamedMetrics = [
 ];
 
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
-export const createMetrics = (routeNames: readonly string[]): Metrics => {
+export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
+  registerBuild(registry, version);
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
@@ -304,5 +321,6 @@ export const createMetrics = (routeNames: readonly string[]): Metrics => {
     recordEvictingServers: createEvictionMeter(registers),
     render: () => registry.metrics(),
     contentType: registry.contentType,
+    version,
   };
 };

@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import { open, rename, rm } from 'node:fs/promises';
-import { exportSnapshot, type Sink } from '../../storage/export/export.ts';
+import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
@@ -63,15 +63,4 @@ const writeFile = async (path: string, write: (sink: Sink) => Promise<number>): 
     await rm(unfinished, { force: true });
     throw error;
   }
-};
-
-const countLines = async (sql: Sql): Promise<number> => {
-  const rows = await sql<{ lines: number }[]>`
-    select (select count(*) from users) + (select count(*) from totals) + (select count(*) from votes)
-      + (select count(*) from sessions) + (select count(*) from vote_credit_tiers)
-      + (select count(*) from shop_benefits) + (select count(*) from shop_items)
-      + (select count(*) from shop_coupons) + (select count(*) from blog_posts)
-      + (select count(*) from app_positions) + (select count(*) from apps)
-      + (select count(*) from reserved_words) as lines`;
-  return rows[0]?.lines ?? 0;
 };

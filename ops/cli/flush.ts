@@ -12,6 +12,7 @@ import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { readVersion } from '../version.ts';
 import { CommandError, type Terminal } from './command.ts';
 
 const flushMsMax = 600_000;
@@ -54,7 +55,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
     hot,
     ledger,
     clock: systemClock,
-    meters: createMetrics([]).engine,
+    meters: createMetrics([], readVersion()).engine,
     intervalMs: 1_000,
     // On shared stores a fixed list of shards: the flush then ends even while other nodes write.
     listShards: () => (shared ? allShards : null),

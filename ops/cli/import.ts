@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
-import { recordKinds } from '../../storage/import/schema.ts';
+import { kindNames } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCount, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { createProgress } from './progress.ts';
@@ -43,7 +43,7 @@ const assertFile = (path: string): void => {
 };
 
 const describeReport = (report: ImportReport): string => {
-  const added = recordKinds.filter((kind) => report.added[kind] > 0);
+  const added = kindNames.filter((kind) => report.added[kind] > 0);
   const seconds = report.milliseconds / 1000;
   const lines = report.linesDone - report.resumedAfter;
   const rate = seconds > 0 ? `, ${formatCount(Math.round(lines / seconds))} a second` : '';

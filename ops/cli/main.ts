@@ -155,7 +155,10 @@ const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string
   throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
 };
 
-/** Called before an import, so that its final snapshot contains generations. Throws if the stores differ. */
+/**
+ * Gives out generations before an import, so that the snapshot at its end contains them. Rejects when the hot
+ * store and SQL do not belong together.
+ */
 const beginGenerations = async (stores: Stores): Promise<void> => {
   await reconcileGenerations(stores.hot, createLedger(stores.sql), stores.reflush);
   stores.markReflushed();

@@ -10,9 +10,8 @@ import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { formatToken, parseToken, type TokenKind } from '../../engine/rules/token.ts';
-import type { SessionRecord } from '../../storage/import/schema.ts';
+import type { RecordOfKind } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import type { DemoCast } from './generate.ts';
 
 const holder = Type.Object({ id: Type.String(), token: Type.String() });
 const file = Type.Object({
@@ -39,14 +38,17 @@ const tenYearsMs = 10 * 365 * 86_400_000;
 
 const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
+/** The ids of the users and entities that own the demo tokens. */
+export type DemoCast = Readonly<Record<'user' | 'secondUser' | 'bot' | 'server' | 'team' | 'pack', string>>;
+
 export interface MintedDemo {
   readonly access: DemoAccess;
-  readonly sessions: readonly SessionRecord[];
+  readonly sessions: readonly RecordOfKind<'session'>[];
 }
 
 /** Creates tokens for the cast, and the session records that make them valid for ten years. */
 export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
-  const sessions: SessionRecord[] = [];
+  const sessions: RecordOfKind<'session'>[] = [];
   const mint = (kind: TokenKind, id: string): Static<typeof holder> => {
     const token = formatToken({ kind, id }, randomBytes(32));
     sessions.push({

@@ -2,29 +2,47 @@
  * Loads the demo directory into an empty store and writes its tokens to DATA_DIR/demo.json.
  *
  * Only an empty store gets the demo. The row `demo` of the SQL table settings records whether the load is
- * unfinished or finished; an unfinished load is repeated with the same seed and time, which adds what is
- * missing. Called by the composition root at start, before a listener opens.
+ * unfinished or finished; an unfinished load is repeated with the same time, which adds what is missing.
+ * Called by the composition root at start, before a listener opens.
  */
 import { randomBytes } from 'node:crypto';
-import type { PostFields } from '../../storage/catalogue/content/blog.ts';
+import { readFileSync } from 'node:fs';
 import { importLines } from '../../storage/import/import.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import {
   type DemoAccess,
   type DemoAddresses,
+  type DemoCast,
   type DemoFile,
   hasLiveDemoTokens,
   mintDemoTokens,
   readDemoFile,
   writeDemoFile,
 } from './access.ts';
-import { type DemoDirectory, generateDemo } from './generate.ts';
-import { demoOffers } from './offers.ts';
-import { makeDemoPosts } from './posts.ts';
 
-const seed = 20_240_229;
+/** They are in directory.jsonl. */
+export const demoCast: DemoCast = {
+  user: '1202398696403107881',
+  secondUser: '1207816303125987410',
+  bot: '1422601311899092789',
+  server: '1341360619030318493',
+  team: '4a593b56-9eb3-487d-ad51-0b5625364e0d',
+  pack: 'starter-kit',
+};
 
-/** `begun` means an unfinished load. `nowMs` is the time for which the directory was generated. */
+/** The time that the times of directory.jsonl are relative to. */
+const fileMs = Date.UTC(2026, 0, 1);
+
+/** Reads the demo directory as lines of the import format, with times as if it were written at `nowMs`. */
+export const readDemoLines = (nowMs: number): string[] =>
+  readFileSync(new URL('./directory.jsonl', import.meta.url), 'utf8')
+    .replace(/"(\d{4}-\d\d-\d\dT[\d:.]+Z)"/g, (_, time: string) =>
+      JSON.stringify(new Date(Date.parse(time) - fileMs + nowMs)),
+    )
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+
+/** `begun` means an unfinished load. `nowMs` is the time for which the directory was read. */
 interface DemoState {
   readonly state: 'begun' | 'loaded';
   readonly nowMs: number;
@@ -40,7 +58,7 @@ export interface DemoOptions {
 
 /**
  * Loads the demo when the store is empty or a load is unfinished, and keeps demo.json up to date. Resolves
- * to `null` and changes nothing when the store holds a directory that is not the demo.
+ * to `null` when the store holds another directory, or the demo without its cast.
  */
 export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoFile | null> => {
   const mark = await readDemoState(sql);
@@ -48,6 +66,7 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
   const kept = readDemoFile(options.directory);
   const alive = mark?.state === 'loaded' && kept !== null && (await hasLiveDemoTokens(sql, kept));
   const access = alive ? kept : await loadDemo(sql, options.nowMs);
+  if (access === null) return null;
   const content = buildDemoFile(access, options.addresses, kept);
   if (!alive || JSON.stringify(content) !== JSON.stringify(kept)) writeDemoFile(options.directory, content);
   return content;
@@ -55,28 +74,21 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
 
 /**
  * Imports the records of the demo directory that are missing, and mints new tokens for its cast. Everything
- * is *ledger* when it resolves. Takes about a second on the embedded store.
+ * is *ledger* when it resolves: to `null` when the whole cast was deleted.
  */
-const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
+const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess | null> => {
   const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
   if (mark.state === 'begun') await writeDemoState(sql, mark);
-  const { cast, records }: DemoDirectory = generateDemo(seed, mark.nowMs);
   const now = new Date(mark.nowMs).toISOString();
-  if (mark.state === 'begun') {
-    const offered = [...demoOffers, ...makeDemoPosts(cast.user).map(toPostRecord)];
-    await importLines(sql, [...records, ...offered].map(formatLine), { now });
-  }
+  if (mark.state === 'begun') await importLines(sql, readDemoLines(mark.nowMs), { now });
   await writeDemoState(sql, { ...mark, state: 'loaded' });
-  const { access, sessions } = mintDemoTokens(cast, nowMs);
+  const { access, sessions } = mintDemoTokens(demoCast, nowMs);
   // New tokens replace the old ones. A deleted member of the cast gets none, and the import continues.
-  await sql`delete from sessions where name = 'demo' and minted_by = ${cast.user}`;
-  await importLines(sql, sessions.map(formatLine), { now, skipBad: true });
-  return access;
+  await sql`delete from sessions where name = 'demo' and minted_by = ${demoCast.user}`;
+  const lines = sessions.map((session) => JSON.stringify(session));
+  const { added } = await importLines(sql, lines, { now, skipBad: true });
+  return added.session > 0 ? access : null;
 };
-
-const formatLine = (record: unknown): string => JSON.stringify(record);
-
-const toPostRecord = ({ authorId, ...post }: PostFields) => ({ kind: 'post', ...post, author: authorId });
 
 const buildDemoFile = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
   const { user, second_user, bot, server, team, pack } = access;

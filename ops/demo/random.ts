@@ -1,7 +1,5 @@
 /**
- * A seeded random generator: the same seed gives the same demo directory, and the same load in fault tests.
- *
- * Not for secrets: demo tokens use the random bytes of the system.
+ * A seeded random generator: the same seed gives the same load in tests and benches. Not for secrets.
  */
 export interface Random {
   /** 0 ≤ x < 1. */
@@ -45,7 +43,3 @@ export const createRandom = (seed: number): Random => {
       `${hexadecimal(8)}-${hexadecimal(4)}-4${hexadecimal(3)}-a${hexadecimal(3)}-${hexadecimal(12)}`,
   };
 };
-
-/** A power law with noise: rank 0 gets about `top`, rank 99 about a hundredth of it. */
-export const computePopularity = (random: Random, rank: number, top: number): number =>
-  Math.max(0, Math.floor((top / (rank + 1) ** 1.05) * (0.75 + random.next() / 2)));

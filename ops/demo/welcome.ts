@@ -10,6 +10,11 @@ export interface WelcomeOptions {
   /** Public address, without a slash at the end. */
   readonly url: string;
   readonly adminUrl: string;
+  /** As `rollcall version` prints it. */
+  readonly version: string;
+  /** Where the data is, as pairs of a name and a place. */
+  readonly stores: readonly (readonly [string, string])[];
+  /** The folder that contains demo.json. */
   readonly dataDirectory: string;
   /** `null` without the demo; the text then has no commands. */
   readonly demo: DemoFile | null;
@@ -34,17 +39,17 @@ const inks: Record<'terminal' | 'plain', Ink> = {
 export const formatWelcome = (options: WelcomeOptions): string => {
   const ink = inks[options.isTerminal ? 'terminal' : 'plain'];
   const { url, demo } = options;
-  const locations: [string, string][] = [
+  const locations: readonly (readonly [string, string])[] = [
     ['Address', url],
     ['Documentation', `${url}/docs`],
     ['Operator', options.adminUrl],
-    ['Data', options.dataDirectory],
-    ...(demo === null ? [] : ([['Demo tokens', `${options.dataDirectory}/demo.json`]] as [string, string][])),
+    ...options.stores,
+    ...(demo === null ? [] : [['Demo tokens', `${options.dataDirectory}/demo.json`] as const]),
   ];
   const width = Math.max(...locations.map(([name]) => name.length));
   const lines = [
     '',
-    `  ${ink.bold('Rollcall is ready.')}`,
+    `  ${ink.bold(`Rollcall ${options.version} is ready.`)}`,
     '',
     ...locations.map(([name, location]) => `  ${ink.dim(name.padEnd(width))}  ${location}`),
     ...(demo === null ? [] : ['', '  Try it:', ...formatExamples(url, demo, ink)]),

@@ -1,5 +1,6 @@
 /**
- * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, and reminders.
+ * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, and numbers of
+ * votes that have none.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -13,6 +14,7 @@ import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
+import { assignNumbers, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
@@ -32,6 +34,8 @@ export interface JobsParts {
 
 /** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
 const reminderPauseMs = 15_000;
+const numberingPauseMs = 10_000;
+const listingsPerRun = 200;
 const runRetentionDays = 400;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
@@ -48,7 +52,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
   };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge],
-    nodeJobs: [createReminderJob(parts)],
+    nodeJobs: [createReminderJob(parts), createNumberingJob(parts)],
     runs,
     meters: parts.meters,
     clock: parts.clock,
@@ -62,6 +66,22 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
   calendar: monthly,
   run: async ({ dueAtMs }) => {
     await resetVotes(catalogue.sql, { scope: 'all', atMs: dueAtMs, reason: 'monthly_reset' });
+  },
+});
+
+/**
+ * Gives numbers to votes that have none: imported ones, and those that a node of an earlier version wrote.
+ * Any number of nodes may do it at once.
+ */
+export const createNumberingJob = ({ catalogue }: Pick<JobsParts, 'catalogue'>): NodeJob => ({
+  name: 'vote_numbers',
+  everyMs: numberingPauseMs,
+  run: async (signal) => {
+    const incarnations = await listUnnumbered(catalogue.sql, listingsPerRun);
+    for (const incarnation of incarnations) {
+      if (signal.aborted) return;
+      await assignNumbers(catalogue.sql, incarnation);
+    }
   },
 });
 

@@ -1,6 +1,7 @@
 /**
  * Runs a script of this project on its pinned Node: `node ops/setup/run.mjs <script.ts> [arguments]`, or
- * with `--bin <tool>` a tool of node_modules/.bin. First installs missing packages.
+ * with `--bin <tool>` a tool of node_modules/.bin. First installs missing packages, for
+ * scripts outside `ops` also those that only tests, benches and checks need.
  *
  * Plain JavaScript for Node 18 and later, without dependencies, since it runs before anything is installed.
  * Uses no shell. The script gets the terminal and the signals, and its exit code becomes the exit code of
@@ -19,19 +20,32 @@ const main = async () => {
     );
     return 1;
   }
-  if (process.argv.length < 3) {
+  const args = process.argv.slice(2);
+  if (args.length === 0) {
     console.error('Usage: node ops/setup/run.mjs <script.ts> [arguments]   or   --bin <tool> [arguments]');
     return 2;
   }
   // Imported here, so that an old Node prints the message above instead of a syntax error.
   const { install } = await import('./install.mjs');
+  const { isInstalled } = await import('./stamp.mjs');
   const { launch } = await import('./launch.mjs');
-  const failure = await install(root);
-  if (failure !== null) {
-    console.error(failure.message);
-    return failure.exitCode;
+  const set = args[0].startsWith('ops/') ? 'production' : 'all';
+  if (!isInstalled(root, set)) {
+    const failure = (await findTakenPort(args[0])) ?? (await install(root, set));
+    if (failure !== null) {
+      console.error(failure.message);
+      return failure.exitCode;
+    }
   }
-  return launch(root, process.argv.slice(2));
+  return launch(root, args);
+};
+
+/** The server tests its ports itself, but only after an installation, which takes half a minute. */
+const findTakenPort = async (script) => {
+  if (script !== 'ops/main.ts') return null;
+  const { findPortProblem } = await import('./ports.mjs');
+  const message = await findPortProblem(process.env);
+  return message === null ? null : { message, exitCode: 1 };
 };
 
 main().then(

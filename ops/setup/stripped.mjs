@@ -5,7 +5,8 @@
  * The cache has one file per source in node_modules/.rollcall, named by a hash of the source's URL. A
  * checksum over the source and the stripped text makes sure that a changed source or a torn file is stripped
  * again. The cache is optional: if it cannot be written, Node strips the types as usual. launch.mjs loads
- * this module before every script, also in worker threads.
+ * this module before every script, also in worker threads. ops/bin/rollcall loads it with `?read-only`, and
+ * then it writes nothing: an installation has filled the cache (load.mjs).
  */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = new URL('../../', import.meta.url);
+const isReadOnly = new URL(import.meta.url).search === '?read-only';
 const folder = fileURLToPath(new URL('node_modules/.rollcall/stripped/', root));
 
 /** Returns the source without types from the cache; `null` if the cache has no valid entry for it. */
@@ -43,17 +45,21 @@ const writeCached = (file, source, text) => {
   }
 };
 
+/** Returns the source at `url` without types. */
+export const readStripped = (url) => {
+  const source = readFileSync(fileURLToPath(url), 'utf8');
+  const file = join(folder, hash('sha256', url).slice(0, 24));
+  const cached = readCached(file, source);
+  if (cached !== null) return cached;
+  const text = stripTypeScriptTypes(source, { sourceUrl: url });
+  if (!isReadOnly) writeCached(file, source, text);
+  return text;
+};
+
 const load = (url, context, next) => {
   // Only sources of this project: tests create other trees, whose files would stay in the cache.
   if (context.format !== 'module-typescript' || !url.startsWith(root.href)) return next(url, context);
-  const source = readFileSync(fileURLToPath(url), 'utf8');
-  const file = join(folder, hash('sha256', url).slice(0, 24));
-  let text = readCached(file, source);
-  if (text === null) {
-    text = stripTypeScriptTypes(source, { sourceUrl: url });
-    writeCached(file, source, text);
-  }
-  return { format: 'module', source: text, shortCircuit: true };
+  return { format: 'module', source: readStripped(url), shortCircuit: true };
 };
 
 registerHooks({ load });

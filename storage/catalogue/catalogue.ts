@@ -11,13 +11,13 @@ import { asStorage } from '../sql/errors.ts';
 import { createSemaphore } from '../sql/semaphore.ts';
 import { type BotEdits, createBotEdits } from './bots/bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, type KnownBot, noteLookup } from './bots/bot-people.ts';
-import { type BotProfile, findBot, findBots } from './bots/bots.ts';
+import { type BotProfile, findBots } from './bots/bots.ts';
 import { type Applications, createApplications } from './content/applications.ts';
 import { type Blog, createBlog } from './content/blog.ts';
 import { createShop, type Shop } from './content/shop.ts';
 import { type FrontPage, readFrontPage } from './lists/front-page.ts';
 import { createLists, type Lists } from './lists/lists.ts';
-import { findServer, findServers, type ServerProfile } from './lists/servers.ts';
+import { findServers, type ServerProfile } from './lists/servers.ts';
 import { createOperatorCatalogue, type OperatorCatalogue } from './operator/operator-catalogue.ts';
 import { createPackEdits, type PackEdits } from './packs/pack-edits.ts';
 import { findPack, findPackSummary, type PackPage, type PackSummary } from './packs/packs.ts';
@@ -46,8 +46,8 @@ import { createVanities, type Vanities } from './shared/vanity.ts';
 import { createTeamEdits, type TeamEdits } from './teams/team-edits.ts';
 import { createTeamMembers, type TeamMembers } from './teams/team-members.ts';
 import {
-  findTeam,
   findTeamIdByName,
+  findTeams,
   readHoldings,
   type TeamHoldings,
   type TeamProfile,
@@ -74,6 +74,7 @@ import {
 import { createPushOutbox, type PushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders, type Reminders } from './votes/reminders.ts';
+import { type LogHead, type LogRow, readLog, readLogHead, readLogHeads } from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -147,6 +148,17 @@ export interface Catalogue {
     voters(ref: EntityRef, page: number): Promise<readonly string[]>;
     eachVoters(ref: EntityRef): AsyncIterable<readonly string[]>;
   };
+  readonly voteLog: {
+    /** `null` when the listing is deleted. */
+    head(ref: EntityRef): Promise<LogHead | null>;
+    /** Votes above `after`, in ascending order. */
+    page(
+      ref: EntityRef,
+      range: { readonly after: number; readonly limit: number },
+    ): Promise<readonly LogRow[]>;
+    /** The newest numbers by incarnation. */
+    heads(incarnations: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  };
   readonly credits: {
     /** In ascending order; tiers of all kinds when `kind` is `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
@@ -184,17 +196,16 @@ const snapshotEntriesMax = 512;
 
 const createProfiles = <Row extends { id: string; vanity: string; weightBytes: number }>(
   cache: RowCache<Row>,
-  find: (idOrVanity: string) => Promise<Row | null>,
 ): Profiles<Row> => ({
-  find: (idOrVanity) => cache.get(idOrVanity, () => asStorage('catalogue.find', () => find(idOrVanity))),
+  find: cache.get,
   drop: (id) => cache.drop(id),
   invalidateAll: () => cache.invalidateAll(),
 });
 
 const createBatchReader =
-  <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
-  (ids: readonly string[]): Promise<readonly Row[]> =>
-    asStorage('catalogue.find', () => find(ids));
+  <Row>(find: (names: readonly string[]) => Promise<readonly Row[]>) =>
+  (names: readonly string[]): Promise<readonly Row[]> =>
+    asStorage('catalogue.find', () => find(names));
 
 const createBots = (
   sql: Sql,
@@ -202,7 +213,7 @@ const createBots = (
   { lists, snapshots }: { readonly lists: Lists; readonly snapshots: Snapshots },
 ): Catalogue['bots'] => {
   return {
-    ...createProfiles(cache, (idOrVanity) => findBot(sql, idOrVanity)),
+    ...createProfiles(cache),
     page: lists.readBots,
     random: lists.readRandomBots,
     frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
@@ -212,13 +223,13 @@ const createBots = (
   };
 };
 
-const createServers = (sql: Sql, cache: RowCache<ServerProfile>, lists: Lists): Catalogue['servers'] => ({
-  ...createProfiles(cache, (idOrVanity) => findServer(sql, idOrVanity)),
+const createServers = (cache: RowCache<ServerProfile>, lists: Lists): Catalogue['servers'] => ({
+  ...createProfiles(cache),
   page: lists.readServers,
 });
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>): Catalogue['teams'] => ({
-  ...createProfiles(cache, (idOrVanity) => findTeam(sql, idOrVanity)),
+  ...createProfiles(cache),
   holdings: (teamId, selection) => asStorage('teams.holdings', () => readHoldings(sql, teamId, selection)),
   idByName: (name) => asStorage('teams.idByName', () => findTeamIdByName(sql, name)),
   edits: createTeamEdits(sql),
@@ -261,6 +272,12 @@ const createVotes = (sql: Sql): Catalogue['votes'] => {
   };
 };
 
+const createVoteLog = (sql: Sql): Catalogue['voteLog'] => ({
+  head: (ref) => asStorage('votes.logHead', () => readLogHead(sql, ref)),
+  page: (ref, range) => asStorage('votes.log', () => readLog(sql, ref, range)),
+  heads: (incarnations) => asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
+});
+
 const createCredits = (sql: Sql): Catalogue['credits'] => ({
   tiers: (kind) => asStorage('credits.tiers', () => listTiers(sql, kind)),
   balance: (target, appliedSequence) =>
@@ -284,7 +301,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       createRowCache({
         ...cacheBound,
         unknown: createNamesOfKind(unknown, 'bot'),
-        readMany: createBatchReader((ids) => findBots(sql, ids)),
+        readMany: createBatchReader((names) => findBots(sql, names)),
       }),
       {
         lists,
@@ -292,15 +309,21 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
       },
     ),
     servers: createServers(
-      sql,
       createRowCache({
         ...cacheBound,
         unknown: createNamesOfKind(unknown, 'server'),
-        readMany: createBatchReader((ids) => findServers(sql, ids)),
+        readMany: createBatchReader((names) => findServers(sql, names)),
       }),
       lists,
     ),
-    teams: createTeams(sql, createRowCache({ ...cacheBound, unknown: createNamesOfKind(unknown, 'team') })),
+    teams: createTeams(
+      sql,
+      createRowCache({
+        ...cacheBound,
+        unknown: createNamesOfKind(unknown, 'team'),
+        readMany: createBatchReader((names) => findTeams(sql, names)),
+      }),
+    ),
     packs: createPacks(sql, lists, unknown),
     vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),
@@ -310,6 +333,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
     applications: createApplications(sql, snapshots),
     blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
+    voteLog: createVoteLog(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     operator: createOperatorCatalogue(sql),

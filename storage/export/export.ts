@@ -5,10 +5,12 @@
  * `exportSnapshot` reads all pages from one snapshot of the database. Called by the command line and the
  * private listener.
  */
+
+import { totalsFields } from '../import/directory.ts';
+import { type AnyRecord, readFields } from '../import/fields.ts';
+import { type RecordKind, recordKinds } from '../import/kinds.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
-import { sections } from './records.ts';
-import type { ExportSection } from './section.ts';
 
 export interface ExportOptions {
   readonly pageRows?: number;
@@ -30,8 +32,8 @@ export const exportDirectory = async (
   options: ExportOptions = {},
 ): Promise<number> => {
   let lines = 0;
-  for (const section of sections) {
-    for await (const page of pagesOf(sql, section, options.pageRows ?? pageRowsDefault)) {
+  for (const kind of Object.values(recordKinds)) {
+    for await (const page of readPages(sql, kind, options.pageRows ?? pageRowsDefault)) {
       await sink(`${page.join('\n')}\n`);
       lines += page.length;
       options.onProgress?.(lines);
@@ -46,15 +48,59 @@ export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}
     exportDirectory(transaction, sink, options),
   ) as Promise<number>;
 
-async function* pagesOf(sql: Queryable, section: ExportSection, limit: number): AsyncGenerator<string[]> {
-  let after = section.start;
-  for (;;) {
-    const rows = await section.page(sql, after, limit).catch((error: unknown) => {
-      throw toStorageError('export', error);
-    });
-    if (rows.length > 0)
-      yield rows.map((row) => JSON.stringify({ kind: section.kind, ...section.record(row) }));
+/** Counts the lines of an export of the present content. */
+export const countLines = async (sql: Sql): Promise<number> => {
+  const counts = Object.values(recordKinds).map(({ table }) => `(select count(*) from ${table})`);
+  const rows = await sql.unsafe<{ lines: number }[]>(`select ${counts.join(' + ')} as lines`);
+  return rows[0]?.lines ?? 0;
+};
+
+async function* readPages(sql: Queryable, kind: RecordKind, limit: number): AsyncGenerator<string[]> {
+  const { statement, order, start } = buildPage(kind);
+  for (let after = start; ; ) {
+    const rows = await sql
+      .unsafe<AnyRecord[]>(statement, [after, limit], { prepare: true })
+      .catch((error: unknown) => {
+        throw toStorageError('export', error);
+      });
+    if (rows.length > 0) yield rows.map((row) => formatLine(kind, row));
     if (rows.length < limit) return;
-    after = String(rows.at(-1)?.key);
+    after = String(rows.at(-1)?.[order]);
   }
 }
+
+/** Lines omit what equals the defaults of the import. */
+const formatLine = ({ name, fields, adaptRow }: RecordKind, row: AnyRecord): string =>
+  JSON.stringify({ kind: name, ...readFields(fields, adaptRow?.(row) ?? row) });
+
+interface Page {
+  readonly statement: string;
+  /** The column that orders the rows. */
+  readonly order: string;
+  /** A value below all of that column. */
+  readonly start: string;
+}
+const starts: Readonly<Record<string, string>> = {
+  bigint: '0',
+  uuid: '00000000-0000-0000-0000-000000000000',
+};
+
+/**
+ * Listings are in the order in which they were listed, all others in the order of their key. Each is the
+ * order of an index, so a page costs only its own rows, and an import of the export gives the same order.
+ */
+const buildPage = (kind: RecordKind): Page => {
+  const { table, key, fields, listing, from = table, select = '' } = kind;
+  const order = listing ? 'incarnation' : key;
+  const type = listing ? 'bigint' : (fields[key]?.type ?? 'text');
+  const totals = Object.entries(totalsFields)
+    .filter(([name]) => name in fields)
+    .map(([name, { column }]) => `, n.${column ?? name}`);
+  const counted = listing ? [totals.join(''), ' join totals n using (incarnation)'] : ['', ''];
+  const named =
+    listing === 'named' ? [', v.code as vanity', ' join vanity v on v.itag = e.vanity_ref'] : ['', ''];
+  const statement =
+    `select e.*${select}${counted[0]}${named[0]} from ${from} e${counted[1]}${named[1]} ` +
+    `where e.${order} > $1::${type} order by e.${order} limit $2`;
+  return { statement, order, start: starts[type] ?? '' };
+};

@@ -7,6 +7,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
+import { recordKinds } from '../import/kinds.ts';
 import type { Sql } from '../sql/client.ts';
 
 export type Fields = Record<string, unknown>;
@@ -26,7 +27,7 @@ export const inspectEntity = async (
   id: string,
 ): Promise<Inspection> => {
   const { sql, hot } = stores;
-  const { table, key } = places[kind];
+  const { table, key } = recordKinds[kind];
   const [catalogue] = await sql<Fields[]>`
     select e.*, v.code as vanity from ${sql(table)} e
       left join vanity v on v.target_type = ${kind} and v.target_id = ${id}
@@ -34,13 +35,6 @@ export const inspectEntity = async (
   const [totals] = await sql<Fields[]>`select * from totals where kind = ${kind} and entity_id = ${id}`;
   const [reply] = await hot.load([{ kind, id }]);
   return { kind, id, catalogue: catalogue ?? null, totals: totals ?? null, hot: toHotFields(reply) };
-};
-
-const places: Record<EntityKind, { table: string; key: string }> = {
-  bot: { table: 'bots', key: 'bot_id' },
-  server: { table: 'servers', key: 'server_id' },
-  team: { table: 'teams', key: 'id' },
-  pack: { table: 'packs', key: 'url' },
 };
 
 const toHotFields = (reply: Awaited<ReturnType<HotStore['load']>>[number] | undefined): Fields | null => {

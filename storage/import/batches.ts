@@ -6,12 +6,10 @@
  */
 import { checkLine } from './check.ts';
 import type { SourceLine } from './lines.ts';
-import type { ImportRecord } from './schema.ts';
+import type { NumberedRecord } from './plan.ts';
 
-export interface NumberedRecord {
-  readonly line: number;
+export interface TextRecord extends NumberedRecord {
   readonly text: string;
-  readonly record: ImportRecord;
 }
 export interface BadLine {
   readonly line: number;
@@ -20,7 +18,7 @@ export interface BadLine {
   readonly reason: string;
 }
 export interface LineBatch {
-  readonly records: NumberedRecord[];
+  readonly records: TextRecord[];
   readonly badLines: BadLine[];
   /** Number of the last line in the batch. */
   lastLine: number;

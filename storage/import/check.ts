@@ -5,24 +5,15 @@
  * string, so that it keeps its digits. Called by batches.ts; may be used alone to check a file.
  */
 import { Compile } from 'typebox/compile';
-import {
-  type BotRecord,
-  type ImportRecord,
-  type RecordKind,
-  recordKinds,
-  recordSchemas,
-  type ServerRecord,
-  type TeamRecord,
-  type VoteRecord,
-} from './schema.ts';
+import { type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
 export type CheckedLine =
   | { readonly record: ImportRecord; readonly fault: '' }
   | { readonly record: null; readonly fault: string };
 
 const validators = Object.fromEntries(
-  recordKinds.map((kind) => [kind, Compile(recordSchemas[kind])]),
-) as unknown as Record<RecordKind, Validator>;
+  kindNames.map((kind) => [kind, Compile(recordKinds[kind].schema)]),
+) as unknown as Record<KindName, Validator>;
 
 interface Validator {
   Check(value: unknown): boolean;
@@ -43,8 +34,8 @@ export const checkLine = (text: string): CheckedLine => {
   if (value === undefined) return bad('not valid JSON');
   if (!isObject(value)) return bad('not a JSON object');
   const { kind } = value;
-  if (typeof kind !== 'string' || !isRecordKind(kind)) {
-    return bad(`"kind" must be one of ${recordKinds.join(', ')}`);
+  if (typeof kind !== 'string' || !isKindName(kind)) {
+    return bad(`"kind" must be one of ${kindNames.join(', ')}`);
   }
   const validator = validators[kind];
   if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)));
@@ -52,8 +43,8 @@ export const checkLine = (text: string): CheckedLine => {
     return bad('has a NUL character or half of a surrogate pair');
   }
   const record = value as unknown as ImportRecord;
-  const fault = contradictionOf(record);
-  return fault === null ? { record, fault: '' } : bad(fault);
+  const fault = recordKinds[kind].findContradiction?.(record);
+  return fault ? bad(fault) : { record, fault: '' };
 };
 
 const bad = (fault: string): CheckedLine => ({ record: null, fault });
@@ -61,7 +52,7 @@ const bad = (fault: string): CheckedLine => ({ record: null, fault });
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isRecordKind = (word: string): word is RecordKind => (recordKinds as readonly string[]).includes(word);
+const isKindName = (word: string): word is KindName => Object.hasOwn(recordKinds, word);
 
 /** Escapes of characters that SQL text cannot store. The escape must not be escaped itself. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f]..)/;
@@ -96,8 +87,8 @@ const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationErr
     for (const field of params.requiredProperties ?? []) {
       if (!isObject(at) || !(field in at)) byField.set(`${error.instancePath}/${field}`, 'is missing');
     }
-    const told = byField.has(error.instancePath) && error.keyword !== '~refine';
-    if (told || isAboutShape(error.keyword)) continue;
+    const isKnown = byField.has(error.instancePath) && error.keyword !== '~refine';
+    if (isKnown || isAboutShape(error.keyword)) continue;
     byField.set(error.instancePath, error.message);
   }
   const faults = [...byField].map(([path, words]) => `${path.slice(1)} ${words}`);
@@ -112,40 +103,4 @@ const valueAt = (value: unknown, path: string): unknown => {
   let at = value;
   for (const key of path.split('/').slice(1)) at = (at as Record<string, unknown> | undefined)?.[key];
   return at;
-};
-
-/** Finds fields that are valid alone but contradict each other. */
-const contradictionOf = (record: ImportRecord): string | null => {
-  if (record.kind === 'bot') return clickFault(record) ?? botFault(record);
-  if (record.kind === 'server') return clickFault(record);
-  if (record.kind === 'team') return teamFault(record);
-  if (record.kind === 'vote') return voteFault(record);
-  return null;
-};
-
-const clickFault = (record: BotRecord | ServerRecord): string | null =>
-  (record.unique_clicks ?? 0) > (record.clicks ?? 0) ? 'unique_clicks is greater than clicks' : null;
-
-const botFault = (record: BotRecord): string | null => {
-  if ((record.owner === undefined) === (record.team_owner === undefined)) {
-    return 'exactly one of owner and team_owner must be given';
-  }
-  return (record.uptime ?? 0) > (record.total_uptime ?? 0) ? 'uptime is greater than total_uptime' : null;
-};
-
-const teamFault = (record: TeamRecord): string | null => {
-  const ids = record.members.map((member) => member.user_id);
-  if (new Set(ids).size < ids.length) return 'members names a user twice';
-  if (!record.members.some((member) => member.perms.includes('owner'))) {
-    return 'members must include a user with the permission owner';
-  }
-  return null;
-};
-
-const voteFault = (record: VoteRecord): string | null => {
-  const isVoid = record.void === true;
-  if (!isVoid && (record.void_reason || record.voided_at || record.credit_redeem)) {
-    return 'only a void vote may have void_reason, voided_at or credit_redeem';
-  }
-  return record.former && !isVoid ? 'a vote of a former listing must be void' : null;
 };

@@ -1,25 +1,138 @@
 /**
- * The types of fields in import records, each with the message for an invalid value.
- *
- * Used by the schemas of records: schema.ts and offers-schema.ts.
+ * The types of fields in records: what each accepts, with the message for an invalid value, and how SQL
+ * stores it. Lengths count Unicode code points. Used by the table of record kinds: kinds.ts.
  */
-import Type, { type TSchema } from 'typebox';
+import Type, { type TOptional, type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 
-export const optional = Type.Optional;
+export type AnyRecord = Readonly<Record<string, unknown>>;
+export type Cell = string | number | boolean | null | undefined;
+/** A constant, or a function of the record and of the ISO time of the import. */
+type Fallback = unknown | ((record: AnyRecord, now: string) => unknown);
 
-/** A string that `accepts` returns true for; `words` is the message for any other. */
-const checked = (accepts: (text: string) => boolean, words: string) =>
-  Type.Refine(Type.String(), accepts, () => words);
-export const createPatternField = (pattern: RegExp, words: string) =>
-  checked((text) => pattern.test(text), words);
-export const createChoiceField = <Word extends string>(words: readonly Word[]) =>
-  Type.Unsafe<Word>(
-    checked((text) => (words as readonly string[]).includes(text), `must be one of ${words.join(', ')}`),
+export interface RecordField<Schema extends TSchema = TSchema> {
+  readonly schema: Schema;
+  /** SQL type of a cell. Composite values are sent as text and cast. */
+  readonly type: 'text' | 'bigint' | 'numeric' | 'boolean' | 'uuid' | 'timestamptz';
+  readonly cast?: 'text[]' | 'jsonb' | 'bytea';
+  /** The usual fallback of this type. */
+  readonly empty: unknown;
+  /** Only optional fields have it: the value where a record has none. An export leaves out a constant one. */
+  readonly fallback?: Fallback;
+  /** Name of the column if the field has another. */
+  readonly column?: string;
+  /** Where the column is if not in the table of the kind; `null`: in none. */
+  readonly table?: 'totals' | null;
+  /** These convert a value, never null, to what SQL gets, and what SQL returns to a value. */
+  readonly toCell?: (value: never) => Cell;
+  readonly fromCell?: (cell: never) => unknown;
+}
+export type RecordFields = Readonly<Record<string, RecordField>>;
+
+const field = <Schema extends TSchema>(
+  schema: Schema,
+  type: RecordField['type'],
+  more: Partial<RecordField> = {},
+): RecordField<Schema> => ({ empty: null, ...more, schema, type });
+
+export const makeOptional = <Schema extends TSchema>(
+  field: RecordField<Schema>,
+  fallback: Fallback = field.empty,
+): RecordField<TOptional<Schema>> => ({
+  ...field,
+  schema: Type.Optional(field.schema) as TOptional<Schema>,
+  fallback,
+});
+export const withNull = <Schema extends TSchema>(field: RecordField<Schema>) => ({
+  ...field,
+  schema: Type.Union([Type.Null(), field.schema]),
+});
+/** For `''` beside the values of the field. */
+export const withEmpty = <Schema extends TSchema>(field: RecordField<Schema>) => ({
+  ...field,
+  empty: '',
+  schema: Type.Union([Type.Literal(''), field.schema]),
+});
+export const putInColumn = <Schema extends TSchema>(
+  column: string,
+  field: RecordField<Schema>,
+): RecordField<Schema> => ({
+  ...field,
+  column,
+});
+/** For what the engine counts: it is in the table `totals`. */
+export const putInTotals = <Schema extends TSchema>(field: RecordField<Schema>): RecordField<Schema> => ({
+  ...field,
+  table: 'totals',
+});
+
+type SchemasOf<Map extends RecordFields> = { [Name in keyof Map]: Map[Name]['schema'] };
+/** The schema of a record with these fields and no others: a mistyped one must not get lost. */
+export const createObjectSchema = <Map extends RecordFields>(fields: Map) =>
+  Type.Object(
+    Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])) as SchemasOf<Map>,
+    { additionalProperties: false },
   );
 
+/* ------------------------------------------------------------ conversions */
+
+/** Returns what a record has in a field, or its fallback. */
+export const getValue = (
+  record: AnyRecord,
+  [name, field]: readonly [string, RecordField],
+  now: string,
+): unknown => {
+  const value = record[name];
+  if (value !== undefined) return value;
+  return typeof field.fallback === 'function' ? field.fallback(record, now) : field.fallback;
+};
+
+/** Converts a row of SQL to the fields of a record, without those that equal their fallback. */
+export const readFields = (fields: RecordFields, row: AnyRecord): Record<string, unknown> => {
+  const record: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const cell = row[field.column ?? name];
+    const value = cell === null || cell === undefined ? cell : convertCell(field, cell);
+    if (!('fallback' in field && isSame(value, field.fallback))) record[name] = value;
+  }
+  return record;
+};
+
+const convertCell = ({ fromCell }: RecordField, cell: unknown): unknown =>
+  fromCell === undefined ? cell : (fromCell as (cell: unknown) => unknown)(cell);
+
+/** Whether a value equals a constant fallback: those that are objects are empty. */
+const isSame = (value: unknown, fallback: unknown): boolean =>
+  typeof fallback === 'object' && fallback !== null
+    ? Object.keys(value as object).length === 0
+    : (value ?? null) === (fallback ?? null);
+
+export const escapeText = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
+/** Writes texts as a Postgres array literal. */
+export const toTextArray = (texts: readonly string[]): string => `{${texts.map(escapeText).join(',')}}`;
+
+/** Times in a JSON aggregate of SQL are text. */
+const formatTime = (value: Date | string | number): string => new Date(value).toISOString();
+
+/** Converts the digits of an integer of any size to a JSON number. */
+const toExactNumber = (digits: string): unknown =>
+  digits === '0' ? 0 : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(digits);
+
+/* ------------------------------------------------------------------ types */
+
+/** A string that `accepts` returns true for; `words` is the message for any other. */
+const checked = (
+  accepts: (text: string) => boolean,
+  words: string,
+  { type = 'text', ...more }: Partial<RecordField> = {},
+) =>
+  field(
+    Type.Refine(Type.String(), accepts, () => words),
+    type,
+    more,
+  );
 const codePointsWithin = (text: string, min: number, max: number): boolean => {
   if (text.length < min) return false;
   if (text.length <= max && text.length >= min * 2) return true;
@@ -27,53 +140,112 @@ const codePointsWithin = (text: string, min: number, max: number): boolean => {
   for (const _ of text) count++;
   return count >= min && count <= max;
 };
-export const createTextField = (min: number, max: number) =>
-  checked((text) => codePointsWithin(text, min, max), `must have ${min} to ${max} characters`);
 
-export const id = createPatternField(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
-export const platformId = createPatternField(/^\d{15,20}$/, 'must be 15 to 20 digits');
-export const uuid = createPatternField(
+export const createText = (min: number, max: number) =>
+  checked((value) => codePointsWithin(value, min, max), `must have ${min} to ${max} characters`, {
+    empty: '',
+  });
+export const createPattern = (accepted: RegExp, words: string, more: Partial<RecordField> = {}) =>
+  checked((value) => accepted.test(value), words, more);
+export const createChoice = <Word extends string>(words: readonly Word[]) => {
+  const accepted: readonly string[] = words;
+  const { schema } = checked((value) => accepted.includes(value), `must be one of ${words.join(', ')}`);
+  return field(Type.Unsafe<Word>(schema), 'text');
+};
+export const flag = field(Type.Boolean(), 'boolean', { empty: false });
+export const createInteger = (minimum: number, maximum: number) =>
+  field(Type.Integer({ minimum, maximum }), 'bigint', { empty: 0 });
+export const count = createInteger(0, limits.counterMax);
+export const hours = createInteger(0, 876_000);
+export const cents = field(Type.Number({ minimum: 0, maximum: 1e12 }), 'numeric', { fromCell: Number });
+
+export const id = createPattern(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or hyphens');
+export const platformId = createPattern(/^\d{15,20}$/, 'must be 15 to 20 digits');
+export const slug = createPattern(
+  /^[a-z0-9][a-z0-9_-]{0,63}$/,
+  'must be 1 to 64 characters of a-z, 0-9, "-" and "_", the first a letter or digit',
+);
+export const uuid = createPattern(
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   'must be a UUID in lower case',
+  { type: 'uuid' },
 );
-/** Also checks that the day exists: `Date` reads 30 February as 2 March, and SQL refuses it. */
-const isTime = (text: string): boolean => {
-  const ms = timeShape.test(text) ? Date.parse(text) : Number.NaN;
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 19));
-};
-const timeShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
-export const time = checked(isTime, 'must be a UTC time like 2026-01-31T12:00:00.000Z');
-const isHttpsUrl = (text: string): boolean =>
-  text.length <= 512 && text.startsWith('https://') && URL.canParse(text);
+export const hash = createPattern(
+  /^[0-9a-f]{64}$/,
+  'must be the SHA-256 of the token in 64 hexadecimal digits',
+  {
+    cast: 'bytea',
+    toCell: (digits: string) => `\\x${digits}`,
+    fromCell: (bytes: Buffer) => bytes.toString('hex'),
+  },
+);
+const isHttpsUrl = (value: string): boolean =>
+  value.length <= 512 && value.startsWith('https://') && URL.canParse(value);
 export const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
-export const vanity = checked(
-  (text) => findVanityCodeFault(foldVanityCode(text)) === null,
+export const vanityCode = checked(
+  (value) => findVanityCodeFault(foldVanityCode(value)) === null,
   'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved name and not like an id',
 );
-export const count = Type.Integer({ minimum: 0, maximum: limits.counterMax });
+
+/** Also checks that the day exists: `Date` reads 30 February as 2 March, and SQL refuses it. */
+const isTime = (value: string): boolean => {
+  const ms = timeShape.test(value) ? Date.parse(value) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value.slice(0, 19));
+};
+const timeShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+export const time = checked(isTime, 'must be a UTC time like 2026-01-31T12:00:00.000Z', {
+  type: 'timestamptz',
+  fromCell: formatTime,
+});
+/** A time that SQL has in milliseconds, 0 for none. */
+export const timeMs = field(time.schema, 'bigint', {
+  empty: 0,
+  toCell: (value: string | 0) => value && Date.parse(value),
+  fromCell: (ms: number) => ms && formatTime(ms),
+});
 
 /** Integers up to `statsIntegerMax`: JSON numbers if they are exact, else their digits as a string. */
 const isStat = (value: unknown): boolean =>
   typeof value === 'number'
     ? Number.isSafeInteger(value) && value >= 0
     : typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= statsIntegerMax;
-export const stat = Type.Refine(
+const statSchema = Type.Refine(
   Type.Unsafe<number | string>({}),
   isStat,
   () => `must be an integer from 0 to ${statsIntegerMax}`,
 );
-
-export const createTagsField = (min: number) =>
-  Type.Array(createTextField(3, 30), { minItems: min, maxItems: 5, uniqueItems: true });
-export const flags = Type.Array(createTextField(1, 64), { maxItems: 100 });
-export const extraLinks = Type.Array(
-  Type.Object({ name: createTextField(1, 64), value: httpsUrl }, { additionalProperties: false }),
-  {
-    maxItems: 20,
-  },
-);
-export const permissions = Type.Array(checked(isPermission, 'must be a permission id'), {
-  uniqueItems: true,
+export const stat = field(statSchema, 'numeric', { empty: 0, fromCell: toExactNumber });
+export const statList = field(Type.Array(statSchema, { maxItems: limits.shardListEntriesMax }), 'text', {
+  empty: [],
+  toCell: (list: readonly unknown[]) => list.join(','),
+  fromCell: (digits: string) => (digits === '' ? [] : digits.split(',').map(toExactNumber)),
 });
-export const record = <Fields extends Record<string, TSchema>>(fields: Fields) =>
-  Type.Object(fields, { additionalProperties: false });
+
+export const createList = <Item extends TSchema>(
+  { schema }: RecordField<Item>,
+  maxItems: number,
+  { minItems = 0, uniqueItems = true } = {},
+) =>
+  field(Type.Array(schema, { minItems, maxItems, uniqueItems }), 'text', {
+    cast: 'text[]',
+    empty: [],
+    toCell: toTextArray,
+  });
+export const createJson = <Schema extends TSchema>(schema: Schema, more: Partial<RecordField> = {}) =>
+  field(schema, 'text', {
+    cast: 'jsonb',
+    toCell: (value: unknown) => JSON.stringify(value),
+    ...more,
+  });
+/** Records inside of a record; they are in no column of this name. */
+export const createNested = <Schema extends TSchema>(schema: Schema, more: Partial<RecordField> = {}) =>
+  field(schema, 'text', { empty: undefined, table: null, ...more });
+
+export const createTags = (minItems: number) => createList(createText(3, 30), 5, { minItems });
+export const names = createList(createText(1, 128), 200);
+export const flags = createList(createText(1, 64), 100, { uniqueItems: false });
+export const permissions = field(
+  Type.Array(checked(isPermission, 'must be a permission id').schema, { uniqueItems: true }),
+  'text',
+  { cast: 'text[]', empty: [], toCell: toTextArray },
+);

@@ -11,9 +11,9 @@ import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { type BadLine, type LineBatch, prefetchOne, splitBatches } from './batches.ts';
+import { kindNames, recordKinds } from './kinds.ts';
 import { groupLines, measureFile, readFileLines, type SourceLine } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
-import { recordKinds } from './schema.ts';
 import { type Counts, createZeroCounts, writeBatch } from './write.ts';
 
 export interface ImportOptions {
@@ -92,7 +92,7 @@ export const importFile = async (
 /** Imports lines that a program creates: idempotent, not resumable. Ledger when it resolves. */
 export const importLines = (
   sql: Sql,
-  lines: Iterable<string>,
+  lines: Iterable<string> | AsyncIterable<string>,
   options: ImportOptions = {},
 ): Promise<ImportReport> =>
   runImport(makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0), groupLines(lines));
@@ -124,7 +124,7 @@ const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>):
     await runBatch(run, batch);
     options.onProgress?.({ linesDone: report.linesDone, linesTotal: run.linesTotal });
   }
-  if (recordKinds.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
+  if (kindNames.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
     await settleDown(run.sql);
   report.milliseconds = performance.now() - startedMs;
   return report;
@@ -139,12 +139,13 @@ const statementMsMax = 600_000;
  */
 const analyseRowsMin = 10_000;
 
+const tables = Object.values(recordKinds).map(({ table }) => table);
+
 const settleDown = async (sql: Sql): Promise<void> => {
   try {
     await sql.begin(async (transaction) => {
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
-      await transaction`
-        analyze users, totals, vanity, teams, team_members, servers, bots, packs, votes, sessions`;
+      await transaction.unsafe(`analyze totals, vanity, team_members, ${tables.join(', ')}`);
     });
     await recountLists(sql);
   } catch (error) {
@@ -166,7 +167,7 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
       if (run.digest !== null) await moveProgress(transaction, run, batch.lastLine);
       return { written, rejected: badLines.length };
     });
-    for (const kind of recordKinds) report.added[kind] += done.written.added[kind];
+    for (const kind of kindNames) report.added[kind] += done.written.added[kind];
     report.skipped += done.written.skipped;
     report.rejected += done.rejected;
     if (done.rejected > 0 && run.rejects) report.rejectedFile = run.rejects.path;

@@ -54,10 +54,12 @@ export async function* readFileLines(path: string, skip: number): AsyncGenerator
 }
 
 /** Yields the lines of a program in groups. */
-export async function* groupLines(texts: Iterable<string>): AsyncGenerator<SourceLine[]> {
+export async function* groupLines(
+  texts: Iterable<string> | AsyncIterable<string>,
+): AsyncGenerator<SourceLine[]> {
   let group: SourceLine[] = [];
   let number = 0;
-  for (const text of texts) {
+  for await (const text of texts) {
     number++;
     group.push({ number, text, fault: '' });
     if (group.length < 500) continue;

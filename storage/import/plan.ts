@@ -1,51 +1,259 @@
 /**
- * The type of a plan: what one batch of an import adds to the store.
+ * Plans a batch of checked records: which are new, which exist already, and which are refused.
  *
- * resolve.ts queries the store and makes the plan; write.ts writes it.
+ * Looks up existing records, references, client ids and free vanity codes, and allocates incarnations. A
+ * record may refer only to what the store has or an earlier line created, so the result does not depend on
+ * how a file is cut into batches. Decides in the order of the lines. Called by write.ts, in its transaction.
  */
-import type { EntityKind } from '../../engine/ids.ts';
-import type {
-  BotRecord,
-  EntityRecord,
-  PackRecord,
-  ServerRecord,
-  SessionRecord,
-  TeamRecord,
-  UserRecord,
-  VoteRecord,
-} from './schema.ts';
+import { v7 as uuidv7 } from 'uuid';
+import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
+import type { Transaction } from '../sql/client.ts';
+import { type AnyRecord, getValue, toTextArray } from './fields.ts';
+import {
+  type ImportRecord,
+  type KindName,
+  kindNames,
+  type RecordKind,
+  type RecordOfKind,
+  recordKinds,
+} from './kinds.ts';
 
+export interface NumberedRecord {
+  readonly line: number;
+  readonly record: ImportRecord;
+}
 export interface Fault {
   readonly line: number;
   readonly reason: string;
 }
-
-/** A new listing: its record and the values that the store assigns. */
-export interface Listing<Kind extends EntityRecord = EntityRecord> {
+/** A new record, and for a listing or a vote what the store assigns. */
+export interface Entry {
   readonly line: number;
-  readonly record: Kind;
-  readonly kind: EntityKind;
+  readonly kind: KindName;
   readonly id: string;
-  readonly shard: number;
-  incarnation: number;
-  /** `''` for packs, which have none. */
-  vanity: string;
+  record: AnyRecord;
+  incarnation?: number | undefined;
 }
-export interface Placed<Kind extends VoteRecord> {
-  readonly record: Kind;
-  readonly incarnation: number;
-}
-
-/** Everything that a batch adds, in the order in which it is written. */
 export interface Plan {
-  readonly users: UserRecord[];
-  readonly teams: Listing<TeamRecord>[];
-  readonly servers: Listing<ServerRecord>[];
-  readonly bots: Listing<BotRecord>[];
-  readonly packs: Listing<PackRecord>[];
-  readonly votes: Placed<VoteRecord>[];
-  readonly sessions: SessionRecord[];
+  readonly entries: Readonly<Record<KindName, Entry[]>>;
   readonly faults: Fault[];
-  /** Records whose entity exists already. */
+  /** Records that exist already. */
   skipped: number;
 }
+
+interface Present {
+  readonly incarnation?: number | undefined;
+  /** Of users. */
+  readonly name?: string;
+}
+/** What is known while a batch is planned; grows with each accepted record. */
+interface Known {
+  /** By `kind:id`: what exists or was accepted. */
+  readonly present: Map<string, Present>;
+  /** By `kind:value` of a field that is unique: the id that has it. */
+  readonly owners: Map<string, string>;
+}
+interface Batch {
+  readonly sql: Transaction;
+  readonly plan: Plan;
+  readonly known: Known;
+  /** ISO time of the import. */
+  readonly now: string;
+}
+
+const join = (kind: string, id: string): string => `${kind}:${id}`;
+
+/** Plans a batch. The plan has no record that the store already has. */
+export const planBatch = async (
+  sql: Transaction,
+  records: readonly NumberedRecord[],
+  now: string,
+): Promise<Plan> => {
+  // The positions of a new directory give way to those of a file.
+  if (records.some(({ record }) => record.kind === 'position'))
+    await sql`delete from app_positions where shipped`;
+  const entries = Object.fromEntries(kindNames.map((kind) => [kind, [] as Entry[]])) as Plan['entries'];
+  const plan: Plan = { entries, faults: [], skipped: 0 };
+  const batch: Batch = { sql, plan, known: await lookUp(sql, records, now), now };
+  for (const { line, record } of records) {
+    const reason = take(batch, line, record);
+    if (reason !== null) plan.faults.push({ line, reason });
+  }
+  await assignVanities(batch);
+  await assignIncarnations(batch);
+  placeVotes(batch);
+  return plan;
+};
+
+/* ---------------------------------------------------------------- look-ups */
+
+const getId = (kind: RecordKind, record: AnyRecord): string => String(record[kind.key]);
+const getUnique = (kind: RecordKind, record: AnyRecord, now: string): string => {
+  const name = kind.unique as string;
+  return String(getValue(record, [name, kind.fields[name] as RecordKind['fields'][string]], now));
+};
+
+const lookUp = async (sql: Transaction, records: readonly NumberedRecord[], now: string): Promise<Known> => {
+  const ids = new Map<string, Set<string>>();
+  const values = new Map<string, Set<string>>();
+  const add = (sets: Map<string, Set<string>>, name: string, text: string): void => {
+    const set = sets.get(name);
+    if (set === undefined) sets.set(name, new Set([text]));
+    else set.add(text);
+  };
+  for (const { record } of records) {
+    const kind = recordKinds[record.kind];
+    for (const [name, id] of kind.listReferences?.(record) ?? []) add(ids, name, id);
+    if (!kind.isBlind) add(ids, kind.name, getId(kind, record));
+    if (record.kind === 'bot') add(ids, 'user', record.bot_id);
+    if (kind.unique) add(values, kind.name, getUnique(kind, record, now));
+  }
+  const known: Known = { present: new Map(), owners: new Map() };
+  await Promise.all([
+    ...[...ids].map(([name, wanted]) => lookUpIds(sql, known, [recordKinds[name as KindName], wanted])),
+    ...[...values].map(([name, wanted]) => lookUpOwners(sql, known, [recordKinds[name as KindName], wanted])),
+  ]);
+  return known;
+};
+
+const lookUpIds = async (
+  sql: Transaction,
+  known: Known,
+  [kind, ids]: readonly [RecordKind, ReadonlySet<string>],
+): Promise<void> => {
+  const { name, table, key, listing } = kind;
+  const found = listing
+    ? `select entity_id as id, incarnation from totals where kind = '${name}' and entity_id`
+    : `select ${key} as id${name === 'user' ? userName : ''} from ${table} where ${key}`;
+  const type = kind.fields[key]?.type;
+  const rows = await sql.unsafe<({ id: string } & Present)[]>(
+    `${found} = any($1::${type}[])`,
+    [toTextArray([...ids])],
+    {
+      prepare: true,
+    },
+  );
+  for (const row of rows) known.present.set(join(name, row.id), row);
+};
+/** For the vanity codes of bots whose record has neither name nor code. */
+const userName = `, coalesce(nullif(display_name, ''), username) as name`;
+
+const lookUpOwners = async (
+  sql: Transaction,
+  known: Known,
+  [kind, values]: readonly [RecordKind, ReadonlySet<string>],
+): Promise<void> => {
+  const { name, table, key, unique } = kind;
+  const rows = await sql.unsafe(
+    `select ${unique} as value, ${key} as id from ${table} where ${unique} = any($1::text[])`,
+    [toTextArray([...values])],
+    { prepare: true },
+  );
+  for (const row of rows) known.owners.set(join(name, row.value), row.id);
+};
+
+/* ------------------------------------------------------------------ planning */
+
+/** Adds one record to the plan, or returns why it is refused. */
+const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): string | null => {
+  const kind = recordKinds[record.kind];
+  const id = getId(kind, record);
+  if (!kind.isBlind && known.present.has(join(kind.name, id))) {
+    plan.skipped++;
+    return null;
+  }
+  const missing = (kind.listReferences?.(record) ?? []).filter((named) => !known.present.has(join(...named)));
+  if (missing[0]) {
+    const ids = missing.map(([, name]) => name).join(', ');
+    return `there is no ${missing[0][0]} ${ids} (a record must come after those it refers to)`;
+  }
+  if (kind.unique) {
+    const value = getUnique(kind, record, now);
+    const other = known.owners.get(join(kind.name, value));
+    if (other !== undefined) return `${kind.unique} ${value} belongs to ${kind.name} ${other}`;
+    known.owners.set(join(kind.name, value), id);
+  }
+  if (record.kind === 'bot') takeAccount({ plan, known }, line, record);
+  const entry: Entry = { line, kind: kind.name, id, record };
+  plan.entries[kind.name].push(entry);
+  if (record.kind === 'user')
+    known.present.set(join('user', id), { name: record.display_name || record.username });
+  else if (!kind.isBlind) known.present.set(join(kind.name, id), entry);
+  return null;
+};
+
+/** The account of a bot is a user; its record may create it. */
+const takeAccount = (
+  { plan, known }: Pick<Batch, 'plan' | 'known'>,
+  line: number,
+  record: RecordOfKind<'bot'>,
+): void => {
+  const { bot_id: id, user, created_at } = record;
+  if (user === undefined || known.present.has(join('user', id))) return;
+  known.present.set(join('user', id), { name: user.display_name || user.username });
+  const account = { id, bot: true, ...user, ...(created_at && { created_at }) };
+  plan.entries.user.push({ line, kind: 'user', id, record: account });
+};
+
+/* ------------------------------------------------------- codes and incarnations */
+
+const listEntries = (plan: Plan, isWanted: (kind: RecordKind) => boolean): Entry[] =>
+  kindNames.flatMap((name) => (isWanted(recordKinds[name]) ? plan.entries[name] : []));
+export const listListings = (plan: Plan): Entry[] =>
+  listEntries(plan, ({ listing }) => listing !== undefined);
+export const listNamed = (plan: Plan): Entry[] => listEntries(plan, ({ listing }) => listing === 'named');
+
+const listCodes = ({ known }: Batch, { kind, id, record }: Entry): readonly string[] => {
+  if (record.vanity) return [foldVanityCode(record.vanity as string)];
+  const name = kind === 'bot' ? known.present.get(join('user', id))?.name : (record.name as string);
+  return listVanityCandidates(kind as 'bot' | 'server' | 'team', id, name ?? '');
+};
+
+/** Gives each new listing its first free candidate code. A code in the record is the only candidate. */
+const assignVanities = async (batch: Batch): Promise<void> => {
+  const { sql, plan } = batch;
+  let open = listNamed(plan).map((entry) => ({ entry, codes: listCodes(batch, entry) }));
+  const given = new Set<string>();
+  for (let round = 0; open.length > 0; round++) {
+    const wanted = open.flatMap(({ codes }) => codes[round] ?? []);
+    const rows = await sql<{ code: string }[]>`
+      select code from vanity where code = any(${toTextArray(wanted)}::text[])`;
+    const taken = new Set(rows.map(({ code }) => code));
+    open = open.filter(({ entry, codes }) => {
+      const code = codes[round];
+      if (code === undefined) refuse(plan, entry, `the vanity code ${codes[0] ?? ''} is taken`);
+      else if (taken.has(code) || given.has(code)) return true;
+      else {
+        given.add(code);
+        entry.record = { ...entry.record, vanity: code, vanity_ref: entry.record.vanity_ref ?? uuidv7() };
+      }
+      return false;
+    });
+  }
+};
+
+/** Removes an entry from the plan. SQL refuses the other records of this batch that refer to it. */
+const refuse = (plan: Plan, entry: Entry, reason: string): void => {
+  const entries = plan.entries[entry.kind];
+  entries.splice(entries.indexOf(entry), 1);
+  plan.faults.push({ line: entry.line, reason });
+};
+
+const assignIncarnations = async ({ sql, plan }: Batch): Promise<void> => {
+  const listings = listListings(plan).sort((a, b) => a.line - b.line);
+  if (listings.length === 0) return;
+  const rows = await sql<{ incarnation: number }[]>`
+    select nextval('incarnations') as incarnation from generate_series(1, ${listings.length}::int)`;
+  const incarnations = rows.map((row) => row.incarnation).sort((a, b) => a - b);
+  for (const [index, listing] of listings.entries()) listing.incarnation = incarnations[index] ?? 0;
+};
+
+/** A vote belongs to the listing that its target has now, which may have been refused. */
+const placeVotes = ({ plan, known }: Batch): void => {
+  for (const vote of [...plan.entries.vote]) {
+    const { target_type, target_id, former } = vote.record as RecordOfKind<'vote'>;
+    if (former) vote.incarnation = 0;
+    else vote.incarnation = known.present.get(join(target_type, target_id))?.incarnation;
+    if (vote.incarnation === undefined) refuse(plan, vote, `the ${target_type} ${target_id} was refused`);
+  }
+};

@@ -1,37 +1,37 @@
 /**
  * Writes one batch of records in the caller's transaction.
  *
- * Writes the tables in the order of their references. SQL may refuse a row for a reason that the plan could
- * not see (an itag in use, a concurrent writer): then the batch is halved until the line is found, and the
- * line gets the reason. Writes SQL only; the engine reads an entity on first use. Called by import.ts.
+ * Writes the tables in the order of their references: one statement per table, with one array per column,
+ * which `unnest` expands. SQL may refuse a row for a reason that the plan could not see (an itag in use, a
+ * concurrent writer): then the batch is halved until the line is found, and the line gets the reason. Writes
+ * SQL only; the engine reads an entity on first use. Called by import.ts.
  */
+import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import type { Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
-import type { NumberedRecord } from './batches.ts';
-import { type NumberedOffer, writeOffers } from './offers.ts';
-import { isOffer, type OfferKind } from './offers-schema.ts';
-import type { Fault, Listing, Plan } from './plan.ts';
-import { planBatch } from './resolve.ts';
+import { memberFields, totalsFields } from './directory.ts';
 import {
-  buildBotTable,
-  buildInsert,
-  buildMemberTable,
-  buildPackTable,
-  buildServerTable,
-  buildSessionTable,
-  buildTeamTable,
-  buildUserTable,
-  buildVanityTable,
-  type TableRows,
-  toAddressed,
-  totalsRows,
-  voteRows,
-} from './rows.ts';
-import { type DirectoryRecord, type RecordKind, recordKinds } from './schema.ts';
+  type AnyRecord,
+  type Cell,
+  escapeText,
+  getValue,
+  type RecordField,
+  type RecordFields,
+} from './fields.ts';
+import { type KindName, kindNames, type RecordKind, recordKinds } from './kinds.ts';
+import {
+  type Entry,
+  type Fault,
+  listListings,
+  listNamed,
+  type NumberedRecord,
+  type Plan,
+  planBatch,
+} from './plan.ts';
 
-export type Counts = Record<RecordKind, number>;
+export type Counts = Record<KindName, number>;
 export const createZeroCounts = (): Counts =>
-  Object.fromEntries(recordKinds.map((kind) => [kind, 0])) as Counts;
+  Object.fromEntries(kindNames.map((kind) => [kind, 0])) as Counts;
 
 export interface Written {
   /** Records added, by kind. */
@@ -69,15 +69,16 @@ interface Part {
 /** Writes a whole part and returns `null`; or writes nothing and returns why SQL refused a row. */
 const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<string | null> => {
   try {
-    const done = await sql.savepoint(async (inner) => {
-      const plan = await planBatch(inner, part.filter(isOfDirectory));
-      const added = await writePlan(inner, plan, now);
-      const offers = await writeOffers(inner, part.filter(isNumberedOffer), now);
-      return { plan, offers, added: { ...added, ...offers.added } };
+    const { plan, added } = await sql.savepoint(async (inner) => {
+      const plan = await planBatch(inner, part, now);
+      return { plan, added: await writePlan(inner, plan, now) };
     });
-    for (const kind of recordKinds) written.added[kind] += done.added[kind];
-    written.skipped += done.plan.skipped + done.offers.skipped;
-    written.faults.push(...done.plan.faults, ...done.offers.faults);
+    for (const kind of kindNames) {
+      written.added[kind] += added[kind];
+      written.skipped += plan.entries[kind].length - added[kind];
+    }
+    written.skipped += plan.skipped;
+    written.faults.push(...plan.faults);
     return null;
   } catch (error) {
     const failure = toStorageError('import', error);
@@ -86,43 +87,128 @@ const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<
   }
 };
 
-const isNumberedOffer = (entry: NumberedRecord): entry is NumberedRecord & NumberedOffer =>
-  isOffer(entry.record);
-const isOfDirectory = (entry: NumberedRecord): entry is NumberedRecord & { record: DirectoryRecord } =>
-  !isOffer(entry.record);
-
-const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Omit<Counts, OfferKind>> => {
-  const teams = plan.teams.map(toAddressed);
-  const servers = plan.servers.map(toAddressed);
-  const bots = plan.bots.map(toAddressed);
-  const listings: Listing[] = [...teams, ...servers, ...bots, ...plan.packs];
-  const members = plan.teams.flatMap((team) => team.record.members.map((member) => ({ team, member })));
-  const wanted = { now };
+const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Counts> => {
+  const added = createZeroCounts();
+  const insertKind = async (kind: KindName): Promise<void> => {
+    added[kind] = await insert(sql, { table: kindTables[kind], rows: plan.entries[kind], now });
+  };
+  const listings = listListings(plan);
+  const members = plan.entries.team.flatMap(({ id, record }) =>
+    (record.members as AnyRecord[]).map((member) => ({
+      id,
+      record: { created_at: record.created_at, ...member },
+    })),
+  );
+  const { user, team, ...others } = recordKinds;
   // All statements are sent at once: a transaction has one connection, which runs them in this order.
-  const [user, , , team, , server, bot, pack, vote, session] = await Promise.all([
-    insert(sql, buildUserTable(wanted), plan.users),
-    insert(sql, totalsRows, listings),
-    insert(sql, buildVanityTable(wanted), [...teams, ...servers, ...bots]),
-    insert(sql, buildTeamTable(wanted), teams),
-    insert(sql, buildMemberTable(wanted), members),
-    insert(sql, buildServerTable(wanted), servers),
-    insert(sql, buildBotTable(wanted), bots),
-    insert(sql, buildPackTable(wanted), plan.packs),
-    insert(sql, voteRows, plan.votes),
-    insert(sql, buildSessionTable(wanted), plan.sessions),
+  await Promise.all([
+    insertKind(user.name),
+    insert(sql, { table: totalsTable, rows: listings, now }),
+    insert(sql, { table: vanityTable, rows: listNamed(plan), now }),
+    insertKind(team.name),
+    insert(sql, { table: memberTable, rows: members, now }),
+    ...Object.values(others).map(({ name }) => insertKind(name)),
   ]);
-  const repeated = plan.votes.length - vote + (plan.sessions.length - session) + (plan.users.length - user);
-  plan.skipped += repeated;
-  return { user, team, server, bot, pack, vote, session };
+  return added;
 };
 
-const insert = async <Row>(
-  sql: Transaction,
-  table: TableRows<Row>,
-  rows: readonly Row[],
-): Promise<number> => {
+/* ------------------------------------------------------------------- tables */
+
+type Row = Pick<Entry, 'id' | 'record'> & Partial<Entry>;
+interface Column {
+  readonly name: string;
+  readonly type: RecordField['type'];
+  readonly cast?: RecordField['cast'];
+  readonly value: (row: Row, now: string) => Cell;
+}
+interface Table {
+  readonly columns: readonly Column[];
+  readonly statement: string;
+}
+
+/** Builds the statement that inserts many rows; its text never changes, so it is prepared once. */
+const createTable = (name: string, columns: readonly Column[], ignoreConflicts = false): Table => {
+  const names = columns.map((column) => column.name).join(', ');
+  const unfolded = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
+  const selected = columns.map(({ name, cast }) => (cast ? `${name}::${cast}` : name)).join(', ');
+  const statement =
+    `insert into ${name} (${names}) select ${selected} from unnest(${unfolded}) as n (${names})` +
+    (ignoreConflicts ? ' on conflict do nothing' : '');
+  return { columns, statement };
+};
+
+const toColumn = (named: [string, RecordField]): Column => {
+  const [name, { column, type, cast, toCell }] = named;
+  const convert = toCell as ((value: unknown) => Cell) | undefined;
+  return {
+    name: column ?? name,
+    type,
+    cast,
+    value: ({ record }, now) => {
+      const value = getValue(record, named, now);
+      return convert && value !== null && value !== undefined ? convert(value) : (value as Cell);
+    },
+  };
+};
+const toColumns = (fields: RecordFields, table?: RecordField['table']): Column[] =>
+  Object.entries(fields)
+    .filter(([, field]) => field.table === table)
+    .map(toColumn);
+
+const incarnation: Column = { name: 'incarnation', type: 'bigint', value: (row) => row.incarnation };
+const createKindTable = ({ name, table, fields, listing, ignoreConflicts }: RecordKind): Table => {
+  const columns = toColumns(fields);
+  return createTable(
+    table,
+    listing || name === 'vote' ? [incarnation, ...columns] : columns,
+    ignoreConflicts,
+  );
+};
+const kindTables = Object.fromEntries(
+  Object.values(recordKinds).map((kind) => [kind.name, createKindTable(kind)]),
+) as Record<KindName, Table>;
+
+const totalsTable = createTable('totals', [
+  incarnation,
+  { name: 'kind', type: 'text', value: ({ kind }) => kind },
+  { name: 'entity_id', type: 'text', value: ({ id }) => id },
+  { name: 'shard', type: 'bigint', value: ({ kind, id }) => computeShard(toAddress(kind as EntityKind, id)) },
+  ...toColumns(totalsFields, 'totals'),
+]);
+const vanityTable = createTable('vanity', [
+  { name: 'itag', type: 'uuid', value: ({ record }) => record.vanity_ref as string },
+  { name: 'code', type: 'text', value: ({ record }) => record.vanity as string },
+  { name: 'target_type', type: 'text', value: ({ kind }) => kind },
+  { name: 'target_id', type: 'text', value: ({ id }) => id },
+  {
+    name: 'created_at',
+    type: 'timestamptz',
+    value: ({ record }, now) => (record.created_at ?? now) as string,
+  },
+]);
+const memberTable = createTable('team_members', [
+  { name: 'team_id', type: 'text', value: ({ id }) => id },
+  ...toColumns(memberFields),
+]);
+
+interface Insertion {
+  readonly table: Table;
+  readonly rows: readonly Row[];
+  readonly now: string;
+}
+const insert = async (sql: Transaction, { table, rows, now }: Insertion): Promise<number> => {
   if (rows.length === 0) return 0;
-  const { text, parameters } = buildInsert(table, rows);
-  const result = await sql.unsafe(text, parameters, { prepare: true });
+  const cells = table.columns.map((column) => formatColumn(column, rows, now));
+  const result = await sql.unsafe(table.statement, cells, { prepare: true });
   return result.count;
+};
+
+const formatColumn = ({ type, value }: Column, rows: readonly Row[], now: string): string => {
+  const isText = type === 'text';
+  const cells = rows.map((row) => {
+    const cell = value(row, now);
+    if (cell === null || cell === undefined) return 'null';
+    return isText ? escapeText(String(cell)) : String(cell);
+  });
+  return `{${cells.join(',')}}`;
 };

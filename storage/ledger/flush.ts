@@ -1,15 +1,17 @@
 /**
  * The two statements of a flush: guarded totals, and votes by their own id.
  *
- * Rows are first locked in a fixed order, so that flushes of several nodes wait for each other instead of
- * deadlocking. A vote that arrives after a reset that voids it is void from the start, but the hot store has
- * counted it: an adjustment in the same transaction subtracts it again. Called by ledger.ts inside its
- * transaction.
+ * The caller has locked the totals of all listings concerned in a fixed order, so that flushes of several
+ * nodes wait for each other instead of deadlocking, and the votes of one listing are numbered one flush at a
+ * time (vote-log.ts). A vote that arrives after a reset that voids it is void from the start, but the hot
+ * store has counted it: an adjustment in the same transaction subtracts it again. Called by ledger.ts inside
+ * its transaction.
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
+import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustment } from './adjustments.ts';
 
 /** Writes absolute totals where (generation, version) is newer; deleted rows stay deleted. */
@@ -20,10 +22,6 @@ export const updateTotals = async (
   const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
   const numbers = (pick: (entity: DirtyEntity) => number | string) => formatNumbers(rows.map(pick));
   const texts = (pick: (entity: DirtyEntity) => string) => formatTexts(rows.map(pick));
-  // The update alone locks rows in the order of its plan, and two flushes would deadlock.
-  await transaction`
-    select from totals where incarnation = any(${numbers(({ ref }) => ref.incarnation)}::bigint[])
-    order by incarnation for no key update`;
   await transaction`
     update totals set
       generation = new.generation, version = new.version,
@@ -69,46 +67,66 @@ export interface LateVotes {
 }
 
 /**
- * Inserts new votes; resolves to those that are void from the start. SQL sorts them, so that all flushes lock
- * rows in one order. Fields of a listing are sent once, not once per vote.
+ * Inserts and numbers new votes; resolves to those that are void from the start. SQL sorts them, so that all
+ * flushes lock rows in one order. Fields of a listing are sent once, not once per vote. Throws a
+ * serialization failure when a node of an earlier version, which takes no lock for votes alone, wrote one of
+ * them meanwhile: its number would be left out.
  */
-export const insertVotes = (
+export const insertVotes = async (
   transaction: Transaction,
   votes: readonly OutboxVote[],
 ): Promise<readonly LateVotes[]> => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
-  return transaction<LateVotes[]>`
+  const [row] = await transaction<{ unwritten: number; late: readonly LateVotes[] }[]>`
     with target as (
       select * from unnest(
         ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
         ${formatTexts(targets.map(({ kind }) => kind))}::text[],
         ${formatTexts(targets.map(({ id }) => id))}::text[]
       ) as target (incarnation, target_type, target_id)
-    ), inserted as (
-      insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
-      select itag, to_timestamp(at_ms / 1000.0), incarnation, target_type, target_id, author, upvote, vote_num
-      from unnest(
+    ), fresh as (
+      select *, to_timestamp(at_ms / 1000.0) as created_at,
+        row_number() over (partition by incarnation order by at_ms, itag) as position
+      from (select distinct on (itag) * from unnest(
         ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
         ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
         ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
         ${formatTexts(votes.map(({ user }) => user))}::text[],
         ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
         ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
-      ) as new (itag, at_ms, incarnation, author, upvote, vote_num) join target using (incarnation)
+      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num)) as new join target using (incarnation)
+      where not exists (
+        select from votes where votes.itag = new.itag and votes.created_at = to_timestamp(new.at_ms / 1000.0))
+    ), counted as (
+      update totals set votes_logged = votes_logged + added
+      from (select incarnation, count(*) as added from fresh group by incarnation) as sums
+      where totals.incarnation = sums.incarnation
+      returning totals.incarnation, votes_logged - added as before
+    ), inserted as (
+      insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
+        log_number)
+      select itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
+        before + position
+      from fresh left join counted using (incarnation)
       order by itag
       on conflict do nothing
       returning incarnation, created_at, author, upvote
     ), reset as (
       select incarnation, max(at) as at
       from target join vote_resets on scope = incarnation::text group by incarnation
+    ), late as (
+      select incarnation, count(*) filter (where upvote) as upvotes,
+        count(*) filter (where not upvote) as downvotes,
+        jsonb_agg(jsonb_build_object(
+          'user', author, 'atMs', (extract(epoch from created_at) * 1000)::bigint)) as voters
+      from inserted left join reset using (incarnation)
+      where created_at < greatest(reset.at, (select max(at) from vote_resets where scope = 'all'))
+      group by incarnation
     )
-    select incarnation, count(*) filter (where upvote) as upvotes,
-      count(*) filter (where not upvote) as downvotes,
-      jsonb_agg(jsonb_build_object(
-        'user', author, 'atMs', (extract(epoch from created_at) * 1000)::bigint)) as voters
-    from inserted left join reset using (incarnation)
-    where created_at < greatest(reset.at, (select max(at) from vote_resets where scope = 'all'))
-    group by incarnation order by incarnation`;
+    select (select count(*) from fresh) - (select count(*) from inserted) as unwritten,
+      (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late`;
+  if (row === undefined || row.unwritten === 0) return row?.late ?? [];
+  throw createSerializationFailure('another node wrote one of these votes meanwhile');
 };
 
 /** Subtracts late votes from the totals and releases their voters. */

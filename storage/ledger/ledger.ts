@@ -26,6 +26,7 @@ import {
 import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
+import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 
 interface LedgerState {
@@ -79,6 +80,10 @@ const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
 const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<void> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
+  await lockTotals(
+    transaction,
+    [...round.entities, ...round.votes].map(({ ref }) => ref.incarnation),
+  );
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
   if (round.votes.length === 0) return;

@@ -1,8 +1,7 @@
 /**
  * The words of `npm run bench`: what they mean, and which are refused before anything is started.
  */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,10 +9,10 @@ import { ArgumentError, parseArguments } from '../../bench/arguments.ts';
 import { runCompare } from '../../bench/commands/compare.ts';
 import { runTokens } from '../../bench/commands/tokens.ts';
 import { readTokens } from '../../bench/target.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const test = suite('bench arguments');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-bench-words-'));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder('rollcall-bench-words-');
 
 const refused = (words: readonly string[]): string => {
   try {

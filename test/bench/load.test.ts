@@ -7,17 +7,13 @@ import { type LoadName, openLoad } from '../../bench/load/load.ts';
 import type { Load, LoadResult, Order, Watch } from '../../bench/load/order.ts';
 import { isWrkInstalled } from '../../bench/load/wrk.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
-import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 
 const test = suite('bench load');
 const directory = createDirectory({ bots: 20, users: 16 });
 const watch = { begun: () => {}, ended: () => {} };
-let server: ServerProcess;
 
-test.before(async () => {
-  server = await startBare({ bot: 1_000, index: 5_000 });
-});
+const server = await startBare({ bot: 1_000, index: 5_000 });
 test.after(async () => {
   await server.stop();
 });

@@ -9,17 +9,14 @@ import { createDirectory } from '../../bench/scenarios/directory.ts';
 import { startPeer } from '../../bench/servers/contestants.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { createFolder, startBare } from '../../bench/servers/rollcall.ts';
-import { openStores, type Stores } from '../../bench/servers/stores.ts';
+import { openStores } from '../../bench/servers/stores.ts';
 
 const test = suite('bench peers');
 const directory = createDirectory({ bots: 20, users: 10 });
 const folder = createFolder();
 const started: ServerProcess[] = [];
-let stores: Stores;
 
-test.before(async () => {
-  stores = await openStores('embedded', true);
-});
+const stores = await openStores('embedded', true);
 test.after(async () => {
   await Promise.all(started.map((server) => server.stop()));
   await stores.close();

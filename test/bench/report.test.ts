@@ -1,8 +1,7 @@
 /**
  * Reports of the bench suite: what they say, that they stand alone, and what a comparison of two concludes.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,11 +11,11 @@ import { renderHtml } from '../../bench/report/html.ts';
 import { computeCosts } from '../../bench/report/profile.ts';
 import type { Result } from '../../bench/report/result.ts';
 import { renderMarkdown, renderText } from '../../bench/report/text.ts';
+import { makeFolder } from '../support/folder.ts';
 import { resultOf, sampleOf } from './samples.ts';
 
 const test = suite('bench report');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-bench-report-'));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder('rollcall-bench-report-');
 
 const file = (name: string, result: Result): string => {
   const path = join(folder, name);

@@ -1,8 +1,7 @@
 /**
  * Load on a server that already runs: what it needs to be there, and what its report says.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,23 +10,17 @@ import { renderHtml } from '../../bench/report/html.ts';
 import { createLive } from '../../bench/report/live.ts';
 import { renderText } from '../../bench/report/text.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
-import type { ServerProcess } from '../../bench/servers/process.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 import { runTarget } from '../../bench/target.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const test = suite('bench target');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-bench-target-'));
+const folder = makeFolder('rollcall-bench-target-');
 const tokens = join(folder, 'tokens.json');
-let server: ServerProcess;
 
-test.before(async () => {
-  writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
-  server = await startBare({ bot: 1_000, index: 5_000 });
-});
-test.after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
+const server = await startBare({ bot: 1_000, index: 5_000 });
+test.after(() => server.stop());
 
 const run = (url: string, words: readonly string[] = []) => {
   const options = parseArguments(['--url', url, '--tokens', tokens, ...words]);

@@ -7,17 +7,17 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as plainRequest, type Server } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
 import { createHostScreen } from '../../http/auth/admin-hosts.ts';
+import { makeFolder } from '../support/folder.ts';
 import { checkConfiguration, findHaproxy, type Haproxy, startHaproxy } from '../support/haproxy.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
 
@@ -34,7 +34,7 @@ interface BackendReply {
   readonly forwardedFor: string;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-haproxy-'));
+const folder = makeFolder('rollcall-haproxy-');
 const backends: Backend[] = [];
 let haproxy: Haproxy;
 let port = 0;
@@ -113,7 +113,6 @@ test.after(async () => {
     admin.closeAllConnections();
     admin.close();
   }
-  rmSync(folder, { recursive: true });
 });
 
 const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<BackendReply> =>

@@ -5,13 +5,13 @@
  * dashboard must give a series. The programs come from Debian's package `prometheus`.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFolder, findOrInstallProgram } from '../support/needed-program.ts';
 import { type ProxyProgram, startProxy } from '../support/proxy-program.ts';
 import { openWorld, type World } from '../world.ts';
@@ -19,7 +19,7 @@ import { openWorld, type World } from '../world.ts';
 const test = suite('monitoring');
 
 const deploy = join(import.meta.dirname, '../../ops/deploy');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-prometheus-'));
+const folder = makeFolder('rollcall-prometheus-');
 let world: World;
 let prometheus: ProxyProgram;
 let url = '';
@@ -90,7 +90,6 @@ test.before(async () => {
 test.after(async () => {
   await prometheus?.dispose();
   await world?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('promtool finds nothing wrong with /metrics', async () => {

@@ -3,12 +3,12 @@
  * directory. The output must equal the text below the example, where `…` matches anything.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeFolder } from '../support/folder.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 
 interface Example {
@@ -28,7 +28,7 @@ const examples: Example[] = [...guide.matchAll(pattern)].map((match) => ({
 }));
 
 const test = suite('client guide');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-guide-'));
+const folder = makeFolder('rollcall-guide-');
 let node: StartedNode;
 let variables: Record<string, string>;
 
@@ -45,7 +45,6 @@ test.before(async () => {
 });
 test.after(async () => {
   await node.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const run = async ({ language, code }: Example): Promise<string> => {

@@ -78,7 +78,7 @@ const createWorld = async (): Promise<World> => {
   return world;
 };
 
-const createBot = (world: World, id = 'a'): EntityRef => world.ledger.list('bot', id);
+const activate = (): Promise<EntityView> => world.until(Promise.resolve(world.engine.read('bot', 'a')));
 const itemsOf = (world: World, kind: Item['kind']): Item[] =>
   world.sent.flatMap((batch) => batch.items.filter((item) => item.kind === kind));
 const voteOn = (world: World, user: string, id = 'a') =>
@@ -94,10 +94,15 @@ const errorOf = (promise: Promise<unknown>): Promise<DomainError | null> =>
     (error: unknown) => error as DomainError,
   );
 
-test('a post is answered with what it changed, and the next read shows it at once', async () => {
-  const world = await createWorld();
-  createBot(world);
+let world: World;
+/** The bot `a`. */
+let ref: EntityRef;
+test.before.each(async () => {
+  world = await createWorld();
+  ref = world.ledger.list('bot', 'a');
+});
 
+test('a post is answered with what it changed, and the next read shows it at once', async () => {
   const view = await world.until(
     world.engine.postStats('a', { servers: '18446744073709551557', shardList: ['1', '2'], status: 'idle' }),
   );
@@ -109,8 +114,6 @@ test('a post is answered with what it changed, and the next read shows it at onc
 });
 
 test('a reader never sees what the store has not confirmed', async () => {
-  const world = await createWorld();
-  createBot(world);
   await world.until(world.engine.postStats('a', { servers: '1' }));
   const seen: string[] = [];
   const look = (): void => {
@@ -125,8 +128,6 @@ test('a reader never sees what the store has not confirmed', async () => {
 });
 
 test('fields that were not posted stay as they are', async () => {
-  const world = await createWorld();
-  createBot(world);
   await world.until(world.engine.postStats('a', { servers: '5', users: '9' }));
 
   const view = await world.until(world.engine.postStats('a', { servers: '0' }));
@@ -135,9 +136,7 @@ test('fields that were not posted stay as they are', async () => {
 });
 
 test('a click is in the store after the tick, and counts a visitor once', async () => {
-  const world = await createWorld();
-  const ref = createBot(world);
-  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  const view = await activate();
 
   world.engine.countClick(view, '192.0.2.1');
   world.engine.countClick(view, '192.0.2.1');
@@ -151,9 +150,7 @@ test('a click is in the store after the tick, and counts a visitor once', async 
 });
 
 test('concurrent votes of one user are one item, and one is accepted', async () => {
-  const world = await createWorld();
-  createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
 
   const outcomes = await world.until(Promise.all([1, 2, 3, 4].map(() => voteOn(world, 'u'))));
 
@@ -167,18 +164,13 @@ test('concurrent votes of one user are one item, and one is accepted', async () 
 });
 
 test('votes of different users on one entity do not wait for each other', async () => {
-  const world = await createWorld();
-  createBot(world);
-
   const outcomes = await world.until(Promise.all(['u', 'v', 'w'].map((user) => voteOn(world, user))));
 
   assert.ok(outcomes.every((outcome) => outcome.kind === 'voted'));
 });
 
 test('votes behind one of unknown outcome are certainly not counted', async () => {
-  const world = await createWorld();
-  createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
   };
@@ -193,9 +185,7 @@ test('votes behind one of unknown outcome are certainly not counted', async () =
 });
 
 test('the voter may vote again once the unknown outcome is resolved', async () => {
-  const world = await createWorld();
-  createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
   };
@@ -211,8 +201,6 @@ test('the voter may vote again once the unknown outcome is resolved', async () =
 });
 
 test('a full outbox refuses votes until it is down to the low limit', async () => {
-  const world = await createWorld();
-  createBot(world);
   world.hotBacklogVotes = limits.outboxVotesHigh;
   await world.pass(1_100);
   const refused = await world.until(errorOf(voteOn(world, 'u')));
@@ -230,16 +218,15 @@ test('a full outbox refuses votes until it is down to the low limit', async () =
 });
 
 test('an entity that does not exist is not found by any operation', async () => {
-  const world = await createWorld();
   const { engine } = world;
 
   const errors = await world.until(
     Promise.all(
       [
-        engine.postStats('a', { servers: '1' }),
-        voteOn(world, 'u'),
-        engine.readVoteStatus('bot', 'a', 'u'),
-        Promise.resolve(engine.read('bot', 'a')),
+        engine.postStats('b', { servers: '1' }),
+        voteOn(world, 'u', 'b'),
+        engine.readVoteStatus('bot', 'b', 'u'),
+        Promise.resolve(engine.read('bot', 'b')),
       ].map(errorOf),
     ),
   );
@@ -251,9 +238,7 @@ test('an entity that does not exist is not found by any operation', async () => 
 });
 
 test('the next write initialises an entity that the store lost from its row', async () => {
-  const world = await createWorld();
-  const ref = createBot(world);
-  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  const view = await activate();
   world.engine.countClick(view, '192.0.2.1');
   await world.pass(2_100);
   world.hot.shards[ref.shard]?.slots.clear();
@@ -264,8 +249,6 @@ test('the next write initialises an entity that the store lost from its row', as
 });
 
 test('the vote status has the window in force, the last vote and the time left', async () => {
-  const world = await createWorld();
-  createBot(world);
   const before = await world.until(world.engine.readVoteStatus('bot', 'a', 'u'));
   await world.until(voteOn(world, 'u'));
   await world.pass(500);
@@ -279,9 +262,7 @@ test('the vote status has the window in force, the last vote and the time left',
 });
 
 test('an edit counts from the moment refresh resolves', async () => {
-  const world = await createWorld();
-  const ref = createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
   world.ledger.edit(ref, { voteBanned: true });
 
   await world.until(world.engine.refreshFacts('bot', 'a'));
@@ -290,8 +271,6 @@ test('an edit counts from the moment refresh resolves', async () => {
 });
 
 test('an edit is not undone by an activation that holds the row from before it', async () => {
-  const world = await createWorld();
-  const ref = createBot(world);
   world.holdFind = world.driver.pause(200);
   const read = Promise.resolve(world.engine.read('bot', 'a'));
   await world.pass(50);
@@ -303,8 +282,6 @@ test('an edit is not undone by an activation that holds the row from before it',
 });
 
 test('a void takes the votes off the total and frees the voter', async () => {
-  const world = await createWorld();
-  createBot(world);
   await world.until(voteOn(world, 'u'));
   await world.until(world.engine.waitForFlush('bot', 'a'));
   for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
@@ -316,8 +293,6 @@ test('a void takes the votes off the total and frees the voter', async () => {
 });
 
 test('a removed entity is gone as soon as its removal is delivered', async () => {
-  const world = await createWorld();
-  const ref = createBot(world);
   await world.until(voteOn(world, 'u'));
   world.ledger.remove(ref);
 
@@ -328,26 +303,22 @@ test('a removed entity is gone as soon as its removal is delivered', async () =>
 });
 
 test('an actor of an earlier listing never shows the numbers of the next one', async () => {
-  const world = await createWorld();
-  const old = createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
-  world.ledger.remove(old);
-  const ref = createBot(world);
-  const click: Item = { kind: 'click', target: ref, visitor: '1' };
-  const items: Item[] = [{ kind: 'forget', target: old }, initOf(ref), click];
-  await world.hot.commit([{ shard: ref.shard, producer: 'other node', sequence: 1, items }], rules);
-  world.ledger.edit(ref, { voteBanned: true });
+  await activate();
+  world.ledger.remove(ref);
+  const next = world.ledger.list('bot', 'a');
+  const click: Item = { kind: 'click', target: next, visitor: '1' };
+  const items: Item[] = [{ kind: 'forget', target: ref }, initOf(next), click];
+  await world.hot.commit([{ shard: next.shard, producer: 'other node', sequence: 1, items }], rules);
+  world.ledger.edit(next, { voteBanned: true });
 
   await world.until(world.engine.refreshFacts('bot', 'a'));
-  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  const view = await activate();
 
-  assert.is(view.ref.incarnation, ref.incarnation);
+  assert.is(view.ref.incarnation, next.incarnation);
   assert.is(view.state.clicks, 1);
 });
 
 test('approximate votes of a live actor follow the flush', async () => {
-  const world = await createWorld();
-  createBot(world);
   await world.until(voteOn(world, 'u'));
   assert.is(readNow(world).state.flushedVotes, 0);
 
@@ -358,9 +329,7 @@ test('approximate votes of a live actor follow the flush', async () => {
 });
 
 test('a drain refuses new work, answers what is in flight, and empties the backlog', async () => {
-  const world = await createWorld();
-  createBot(world);
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
   world.hot.hooks.beforeCommit = () => world.driver.pause(50);
   const before = voteOn(world, 'u');
   await world.pass(5);
@@ -376,10 +345,8 @@ test('a drain refuses new work, answers what is in flight, and empties the backl
 });
 
 test('health says what is wrong', async () => {
-  const world = await createWorld();
-  createBot(world);
   assert.equal(world.engine.readHealth(), { ready: true, notes: [] });
-  await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  await activate();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
   };

@@ -36,7 +36,8 @@ const secretRoute = defineRoute({
   errors: [],
   handle: () => replyOk({ secret: true }),
 });
-const metrics = createMetrics(['getBot', 'postStats']);
+const version = { version: '1.2.3', commit: '0123456789ab' };
+const metrics = createMetrics(['getBot', 'postStats'], version);
 const admin = createAdmin({
   app,
   metrics,
@@ -52,8 +53,17 @@ test.after(() => admin.drain(500));
 const ask = (path: string, authorization?: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}${path}`, authorization === undefined ? {} : { headers: { authorization } });
 
-test('/livez says that the process runs', async () => {
-  assert.is((await ask('/livez')).status, 200);
+test('/livez says that the process runs, and its version', async () => {
+  const reply = await ask('/livez');
+
+  assert.is(reply.status, 200);
+  assert.equal(await reply.json(), { status: 'alive', notes: [], ...version });
+});
+
+test('/metrics names the version', async () => {
+  const text = await (await ask('/metrics')).text();
+
+  assert.match(text, /^rollcall_build_info\{version="1\.2\.3",commit="0123456789ab",node="v22\..*"\} 1$/m);
 });
 
 test('/readyz follows the engine, and turns 503 while draining', async () => {

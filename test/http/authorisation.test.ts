@@ -1,6 +1,7 @@
 /**
- * Every operation × every kind of token × {own, of another user, none, false, expired, revoked, limited,
- * banned}, sent to the real server, against the table in authorisation/expected.ts.
+ * Every operation × every kind of token × {own, of another user, of a member without the permission, none,
+ * false, expired, revoked, limited, banned}, sent to the real server, against the table in
+ * authorisation/expected.ts: the status, the code, and the permission that is missing.
  *
  * "Let through" means that neither the caller nor the request was refused: no 400, 401 or 403. Each request
  * that may be let through has people of its own, so that it can change their data.
@@ -14,18 +15,14 @@ import { routes } from '../../http/routes/table.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
-import { type Asked, openWorld, type World } from './routes/world.ts';
+import { type Asked, openWorld } from './routes/world.ts';
 
 const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
 const unrelated = 'view_webhook_logs';
 
-let world: World;
-let strangers: People;
-test.before(async () => {
-  world = await openWorld();
-  strangers = await settle(world.sql, newPeople());
-});
+const world = await openWorld();
+const strangers = await settle(world.sql, newPeople());
 test.after(async () => {
   await world.close();
 });
@@ -64,8 +61,10 @@ const isLetThrough = ({ status }: Asked): boolean => ![400, 401, 403].includes(s
 const assertThrough = (asked: Asked, words: string): void => {
   assert.ok(isLetThrough(asked), `${words}: ${asked.status} ${asked.text}`);
 };
-const assertRefused = (asked: Asked, status: number, words: string): void => {
-  assert.is(asked.status, status, `${words}: ${asked.status} ${asked.text}`);
+/** `refusal` is the missing permission, or the code where none is named. */
+const assertForbidden = (asked: Asked, refusal: string, words: string): void => {
+  const { permission, code } = asked.json?.context ?? {};
+  assert.equal([asked.status, permission ?? code], [403, refusal], `${words}: ${asked.text}`);
 };
 
 /** Own entity, unlimited session: let through, or refused because of the kind of token. */
@@ -81,7 +80,11 @@ const tryOwn = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<v
   }
 };
 
-const tryOther = async (route: AnyRoute, { kinds: taken, target }: Expectation): Promise<void> => {
+/** Only the user named in the path may do it. */
+const isOfUser = (route: AnyRoute, needs: string): boolean =>
+  needs === 'unlimited' || route.path.includes('{uid}');
+
+const tryOther = async (route: AnyRoute, { kinds: taken, target, needs }: Expectation): Promise<void> => {
   if (target === 'none') return;
   for (const kind of taken) {
     const people = await settle(world.sql, newPeople());
@@ -89,8 +92,23 @@ const tryOther = async (route: AnyRoute, { kinds: taken, target }: Expectation):
 
     const asked = await send(route, { kind, about: strangers, token });
 
-    assertRefused(asked, 403, `entity of another user, by ${kind}`);
+    const refusal = isOfUser(route, needs) ? 'user_mismatch' : needs;
+    assertForbidden(asked, refusal, `entity of another user, by ${kind}`);
   }
+};
+
+/** Members may change their own membership, see members.test.ts. */
+const ownMembership = ['editTeamMember', 'removeTeamMember'];
+
+const tryMember = async (route: AnyRoute, { kinds: taken, target, needs }: Expectation): Promise<void> => {
+  if (target === 'none' || isOfUser(route, needs) || !taken.includes('user')) return;
+  if (ownMembership.includes(route.name)) return;
+  const people = await settle(world.sql, newPeople());
+  const token = await world.token('user', people.member);
+
+  const asked = await send(route, { kind: 'user', about: people, token });
+
+  assertForbidden(asked, needs, 'member without the permission');
 };
 
 /** A public operation ignores every token. */
@@ -135,7 +153,12 @@ const tryLimited = async (route: AnyRoute, { kinds: taken, needs }: Expectation)
     const asked = await send(route, { kind, about: people, token: wrong });
 
     if (needs === 'nothing') assertThrough(asked, `limited ${kind}`);
-    else assertRefused(asked, 403, `limited to something else, ${kind}`);
+    else
+      assertForbidden(
+        asked,
+        needs === 'unlimited' ? 'forbidden' : needs,
+        `limited to something else, ${kind}`,
+      );
     if (!isPermission(needs) || needs === 'owner' || route.name === 'createBot') continue;
     const right = await world.token(kind, idOf(people, kind), {
       permLimits: [needs, 'add_bots', 'view_sessions'],
@@ -156,7 +179,7 @@ const tryBanned = async (route: AnyRoute, { kinds: taken, banned }: Expectation)
     const asked = await send(route, { kind, about: people, token });
 
     if (banned === 'may') assertThrough(asked, `banned ${kind}`);
-    else assert.is(codeOf(asked), 'banned', `banned ${kind}`);
+    else assertForbidden(asked, 'banned', `banned ${kind}`);
   }
 };
 
@@ -165,7 +188,7 @@ test('the table of expectations and the table of routes have the same operations
 });
 
 for (const route of routes) {
-  test(`${route.name}: own, other, none, false, expired, revoked, limited, banned`, async () => {
+  test(`${route.name}: own, other, member, none, false, expired, revoked, limited, banned`, async () => {
     const expectation = expectationOf(route);
     if (expectation.kinds.length === 0) {
       await tryPublic(route);
@@ -174,6 +197,7 @@ for (const route of routes) {
 
     await tryOwn(route, expectation);
     await tryOther(route, expectation);
+    await tryMember(route, expectation);
     await tryDead(route, expectation);
     await tryLimited(route, expectation);
     await tryBanned(route, expectation);

@@ -36,7 +36,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'the kind that a header claims',
-    file: 'http/auth/authenticate.ts',
+    file: authorise,
     find: `token.claimedKind !== null && token.claimedKind !== record.kind`,
     replace: `token.claimedKind === ''`,
     killers: [dispatchTest],
@@ -55,7 +55,7 @@ export const httpMutants: readonly Mutant[] = [
     file: authorise,
     find: `auth.kind === 'self' && rest.params[auth.user] !== session.id`,
     replace: `false`,
-    killers: [dispatchTest, 'test/http/routes/votes.test.ts'],
+    killers: [dispatchTest, 'test/http/authorisation.test.ts'],
     why: 'any user could vote as any other',
   },
   {

@@ -116,6 +116,22 @@ const ledgerMutants: readonly Mutant[] = [
     why: 'the flush of a deleted listing would bring it back (I12)',
   },
   {
+    name: 'votes without their entities are flushed without a lock',
+    file: 'storage/ledger/ledger.ts',
+    find: '[...round.entities, ...round.votes].map(',
+    replace: 'round.entities.map(',
+    killers: ['test/storage/postgres/ledger.test.ts'],
+    why: 'two flushes would take numbers of one listing at once, and leave holes (W1)',
+  },
+  {
+    name: 'a repeated vote takes a number',
+    file: flush,
+    find: 'select from votes where votes.itag = new.itag and',
+    replace: 'select from votes where false and',
+    killers: [ledgerTest],
+    why: 'a repeated flush would leave a hole in the numbers (W1)',
+  },
+  {
     name: 'totals in the order of the round',
     file: flush,
     find: `[...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation)`,

@@ -6,20 +6,26 @@
  * `life`, so that the judge knows which node acknowledged a request. `close` closes everything. Used by the
  * tests of this folder.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { readConfig } from '../../ops/config.ts';
 import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { type Running, start } from '../../ops/rollcall.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
-import { inspect } from '../faults/at-rest.ts';
-import { type ClientLog, createLog, nowMs } from '../faults/client-log.ts';
-import { demandClean } from '../faults/figures.ts';
-import { createVerdict, judgeClicks, judgeStats, judgeVotes, tally, type Verdict } from '../faults/judge.ts';
-import { settings } from '../faults/live.ts';
-import { type Load, type LoadParts, look, startLoad } from '../faults/load.ts';
+import { inspect } from '../faults/harness/at-rest.ts';
+import { type ClientLog, createLog, nowMs } from '../faults/harness/client-log.ts';
+import { settings } from '../faults/harness/embedded-run.ts';
+import { demandClean } from '../faults/harness/figures.ts';
+import {
+  createVerdict,
+  judgeClicks,
+  judgeStats,
+  judgeVotes,
+  tally,
+  type Verdict,
+} from '../faults/harness/judge.ts';
+import { type Load, type LoadParts, look, startLoad } from '../faults/harness/load.ts';
 import { type Directory, fillDirectory, type Sizes } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createClient } from '../support/http-client.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
@@ -63,7 +69,7 @@ export const printLine = (figures: string): void => console.log(`\nfigures: ${fi
 interface FleetState {
   readonly nodes: Running[];
   readonly directory: Directory;
-  readonly dice: Random;
+  readonly random: Random;
   readonly log: ClientLog;
   readonly client: ReturnType<typeof createClient>;
   readonly stores: Stores;
@@ -77,7 +83,7 @@ interface FleetState {
 
 /** Fills the database and starts the nodes. Redis must be empty. */
 export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-nodes-'));
+  const folder = makeFolder('rollcall-nodes-');
   const databaseUrl = await options.postgres.database(options.name);
   const stores = await openStores(
     { dataDir: folder, redisUrl: [options.redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
@@ -86,7 +92,7 @@ export const openFleet = async (options: FleetOptions): Promise<Fleet> => {
   const state: FleetState = {
     nodes: [],
     directory: await fillDirectory(stores.sql, sizes),
-    dice: createRandom(options.seed),
+    random: createRandom(options.seed),
     log: createLog(),
     client: createClient(24),
     stores,
@@ -140,13 +146,13 @@ const createClientParts = (state: FleetState): Omit<LoadParts, 'connections'> =>
   const log = Object.create(state.log, {
     life: {
       get: () => {
-        state.target = state.first + state.dice.below(state.nodes.length - state.first);
+        state.target = state.first + state.random.below(state.nodes.length - state.first);
         return state.target;
       },
     },
     nextId: { get: () => state.log.nextId, set: (next: number) => (state.log.nextId = next) },
   }) as ClientLog;
-  const parts = { client: state.client, directory: state.directory, dice: state.dice, log };
+  const parts = { client: state.client, directory: state.directory, random: state.random, log };
   return Object.defineProperty(parts, 'url', {
     get: () => (state.nodes[state.target] as Running).url,
     enumerable: true,
@@ -172,8 +178,8 @@ const judge = async (state: FleetState): Promise<{ acked: number; votes: number 
   judgeClicks(log, verdict, staleMs);
   judgeVotes(log, { rows: atRest.rows, waitMs }, verdict);
   for (const life of nodes.keys()) verdict.fell.push(...findDecreases(log, life));
-  const buried = atRest.buried === 0 ? [] : [`${atRest.buried} rows buried`];
-  demandClean(verdict, [...atRest.differences, ...log.strange, ...buried]);
+  const deadLetters = atRest.deadLetters === 0 ? [] : [`${atRest.deadLetters} dead letters`];
+  demandClean(verdict, [...atRest.differences, ...log.strange, ...deadLetters]);
   return { acked: tally(log).acked, votes: atRest.rows.length };
 };
 

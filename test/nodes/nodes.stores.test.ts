@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { tally } from '../faults/judge.ts';
-import { postShown, statsBody } from '../faults/load.ts';
+import { tally } from '../faults/harness/judge.ts';
+import { postShown, statsBody } from '../faults/harness/load.ts';
 import { tokenOf } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';

@@ -4,24 +4,20 @@
  * Without pub/sub messages and polled shards they would take effect late: a cached session stays for a
  * minute, and facts as long as their actor.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Fleet, openFleet } from './fleet.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
+import { openFleet } from './fleet.ts';
 
 const test = suite('an operator of two nodes');
 /** The token in the settings of fleet.ts. */
 const operatorToken = 'operator-of-this-test-operator-of-this-test';
-let redis: RedisServer;
-let fleet: Fleet;
 const postgres = await startPostgres();
-test.before(async () => {
-  redis = await startRedis();
-  fleet = await openFleet({ redis, postgres, name: `operator_${Date.now()}`, nodes: 2, seed: 2 });
-});
+const redis = await startRedis();
+const fleet = await openFleet({ redis, postgres, name: `operator_${Date.now()}`, nodes: 2, seed: 2 });
 test.after(async () => {
   await fleet.close();
   await redis.dispose();
@@ -31,13 +27,8 @@ test.after(async () => {
 /** A second is promised, but a busy machine needs more. Shorter than the lifetime of every cache. */
 const soonMs = 8_000;
 
-const waitUntil = async (condition: string, holds: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + soonMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < endMs, condition);
-    await sleep(20);
-  }
-};
+const waitUntil = (condition: string, holds: () => Promise<boolean>): Promise<void> =>
+  until(condition, holds, soonMs);
 
 /** Sends an operation to the first node. `line` is the method and the path. */
 const operate = async (line: string, body?: unknown): Promise<void> => {

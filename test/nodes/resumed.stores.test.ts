@@ -6,13 +6,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { postShown, statsBody } from '../faults/load.ts';
-import { operate } from '../faults/operate.ts';
-import { type Life, openStack, probe, type Stack, until } from '../faults/stack.ts';
+import { postShown, statsBody } from '../faults/harness/load.ts';
+import { operate } from '../faults/harness/operate.ts';
+import { type Life, openStack, type Stack } from '../faults/harness/stack.ts';
+import { probe } from '../faults/harness/waits.ts';
 import { tokenOf } from '../support/directory.ts';
 import { type Answer, createClient } from '../support/http-client.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('a node that was stopped');
 const postgres = await startPostgres();

@@ -5,22 +5,18 @@
  * Without the messages each of these would take effect late: a cached session stays for a minute, a profile
  * for ten seconds.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../support/directory.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Fleet, openFleet } from './fleet.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
+import { openFleet } from './fleet.ts';
 
 const test = suite('messages between nodes');
-let redis: RedisServer;
-let fleet: Fleet;
 const postgres = await startPostgres();
-test.before(async () => {
-  redis = await startRedis();
-  fleet = await openFleet({ redis, postgres, name: `signals_${Date.now()}`, nodes: 2, seed: 1 });
-});
+const redis = await startRedis();
+const fleet = await openFleet({ redis, postgres, name: `signals_${Date.now()}`, nodes: 2, seed: 1 });
 test.after(async () => {
   await fleet.close();
   await redis.dispose();
@@ -30,13 +26,8 @@ test.after(async () => {
 /** A second is promised, but a busy machine needs more. Shorter than the lifetime of every cache. */
 const soonMs = 6_000;
 
-const waitUntil = async (condition: string, holds: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + soonMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < endMs, condition);
-    await sleep(20);
-  }
-};
+const waitUntil = (condition: string, holds: () => Promise<boolean>): Promise<void> =>
+  until(condition, holds, soonMs);
 
 interface RequestOptions {
   readonly headers?: Record<string, string>;

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { measureVisibility } from '../faults/unknown-names.ts';
+import { measureVisibility } from '../faults/cases/http-unknown-names.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { openFleet, printLine } from './fleet.ts';

@@ -1,9 +1,9 @@
 /**
- * The URL of a listener, as seen from the same machine.
+ * The URL of a listener, as seen from the same machine, and the stores of the start message.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formatAddress } from '../../ops/addresses.ts';
+import { describeStores, formatAddress } from '../../ops/addresses.ts';
 
 const test = suite('addresses of listeners');
 
@@ -19,5 +19,30 @@ for (const [listenHost, address] of [
     assert.is(formatAddress(listenHost, 8_080), address);
   });
 }
+
+test('embedded stores are described by their folder', () => {
+  const config = { redisUrl: [], databaseUrl: '', dataDir: './data' };
+
+  assert.equal(describeStores(config, []), [['Data', './data']]);
+});
+
+test('shared stores are described by their addresses, without secrets, and by the other live nodes', () => {
+  const config = {
+    redisUrl: ['redis://user:secret@a:6379', 'rediss://b:6380/?password=secret'],
+    databaseUrl: 'postgres://rollcall:secret@db:5432/rollcall?password=secret',
+    dataDir: './data',
+  };
+
+  assert.equal(describeStores(config, ['node2.8080', 'node3.8080']), [
+    ['Redis', 'redis://a:6379, rediss://b:6380'],
+    ['Postgres', 'postgres://db:5432/rollcall'],
+    ['Other nodes', 'node2.8080, node3.8080'],
+  ]);
+  const unusual = { ...config, databaseUrl: 'postgres://a:b@c/s?e@d:5432,e:5432/rollcall' };
+  assert.equal(describeStores(unusual, []).slice(1), [
+    ['Postgres', 'postgres://d:5432,e:5432/rollcall'],
+    ['Other nodes', 'none'],
+  ]);
+});
 
 test.run();

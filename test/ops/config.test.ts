@@ -62,6 +62,20 @@ test('values are parsed to their types, and an empty variable counts as not set'
   assert.is(config.logLevel, 'warn');
 });
 
+test('a password in PGPASSWORD completes DATABASE_URL, in any characters, and never replaces its own', () => {
+  const read = (DATABASE_URL: string): string =>
+    readConfig({
+      DATABASE_URL,
+      REDIS_URL: 'redis://a',
+      PGPASSWORD: 'a@b/c?%20#',
+    }).databaseUrl;
+
+  assert.is(decodeURIComponent(new URL(read('postgres://rollcall@db:5432/x')).password), 'a@b/c?%20#');
+  assert.is(read('postgres://rollcall:own@db:5432/x'), 'postgres://rollcall:own@db:5432/x');
+  assert.is(read('postgres://rollcall@a,b/x'), 'postgres://rollcall@a,b/x');
+  assert.is(read(''), '');
+});
+
 test('all mistakes are reported at once, each with the value, what is allowed and an example', () => {
   const mistakes = listMistakes({
     PORT: 'eighty',
@@ -239,15 +253,17 @@ test('every default is within its own bounds', () => {
   assert.equal(listMistakes(Object.fromEntries(defaults)), []);
 });
 
-test('config.example names the same settings as the schema, with the same defaults, each explained', () => {
+test('config.example names all settings with their defaults, each explained, none in effect', () => {
   const text = readFileSync(new URL('../../config.example', import.meta.url), 'utf8');
-  const lines = text.split('\n').filter((line) => /^[A-Z_]+=/.test(line));
-  const expected = settingRows.map(([name, schema]) => `${toVariable(name)}=${String(schema.default)}`);
+  const lines = text.split('\n').filter((line) => /^#[A-Z_]+=/.test(line));
+  const expected = settingRows.map(([name, schema]) => `#${toVariable(name)}=${String(schema.default)}`);
 
   assert.equal([...lines].sort(), [...expected].sort());
   for (const paragraph of text.split('\n\n')) {
-    if (/^[A-Z_]+=/m.test(paragraph)) assert.match(paragraph, /^# /);
+    if (/^#[A-Z_]+=/m.test(paragraph)) assert.match(paragraph, /^# /);
   }
+  // A unit or a container reads the whole file: a line in effect would override what it sets itself.
+  assert.not.match(text, /^[^#\n]/m);
 });
 
 test.run();

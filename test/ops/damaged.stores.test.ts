@@ -2,27 +2,24 @@
  * A table of the embedded SQL whose file was emptied while the node was stopped: requests that need it get
  * 503 with an outcome, `/readyz` and one log line say what to do, and doing that repairs it.
  */
-import { mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDataFolder, openAtRest, tokenOf } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 
 const test = suite('a damaged table');
-const root = mkdtempSync(join(tmpdir(), 'rollcall-damaged-'));
+const root = makeFolder('rollcall-damaged-');
 const dataDir = join(root, 'data');
 const sql = join(dataDir, 'sql');
 let bots: readonly string[] = [];
-test.before(async () => {
-  ({ bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 }));
-  const stores = await openAtRest(dataDir);
-  const [file] = await stores.sql<{ path: string }[]>`select pg_relation_filepath('totals') as path`;
-  await stores.close();
-  truncateSync(join(sql, file?.path ?? ''), 0);
-});
-test.after(() => rmSync(root, { recursive: true, force: true }));
+({ bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 }));
+const stores = await openAtRest(dataDir);
+const [file] = await stores.sql<{ path: string }[]>`select pg_relation_filepath('totals') as path`;
+await stores.close();
+truncateSync(join(sql, file?.path ?? ''), 0);
 
 const post = (node: StartedNode): Promise<Response> =>
   fetch(`${node.url}/bots/stats`, {

@@ -3,9 +3,6 @@
  * servers, one of them a Cluster, users without the right to read settings, and a whole node at the end.
  * Time limit: 180 s.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,11 +10,12 @@ import { readConfig } from '../../ops/config.ts';
 import { createEvictionWatch } from '../../ops/eviction-watch.ts';
 import { start } from '../../ops/rollcall.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
-import { until } from '../faults/stack.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('eviction watch');
 
@@ -59,7 +57,7 @@ const evicting = ['maxmemory 100mb', 'maxmemory-policy allkeys-lru'];
 test('a node refuses to start on it, and names the setting and the remedy', async () => {
   const postgres = await startPostgres();
   const redis = await startRedis({ settings: evicting });
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-eviction-'));
+  const folder = makeFolder('rollcall-eviction-');
   try {
     const databaseUrl = await postgres.database('eviction');
     const message = await messageOf(
@@ -82,7 +80,6 @@ test('a node refuses to start on it, and names the setting and the remedy', asyn
   } finally {
     await redis.dispose();
     await postgres.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 
@@ -187,7 +184,7 @@ test('on a Cluster it reads every primary, and names the one that may evict', as
 test('a node whose Redis changes later reports it within a minute, and keeps running', async () => {
   const postgres = await startPostgres();
   const redis = await startRedis();
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-eviction-'));
+  const folder = makeFolder('rollcall-eviction-');
   const operator = new Redis(redis.url);
   try {
     const node = await startNode({
@@ -210,7 +207,6 @@ test('a node whose Redis changes later reports it within a minute, and keeps run
     operator.disconnect();
     await redis.dispose();
     await postgres.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 

@@ -3,26 +3,23 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openWorld, type World } from '../world.ts';
+import { openWorld } from '../world.ts';
 
 const test = suite('limits of the operator');
 const rates = { LOGINS: 2, BOT_CREATIONS: 3, BOT_META: 4, AUTH_TESTS: 6 };
-let world: World;
 
-test.before(async () => {
-  const perMinute = Object.entries(rates).map(([name, value]) => [`${name}_PER_MINUTE`, String(value)]);
-  world = await openWorld({
-    settings: {
-      ...Object.fromEntries(perMinute),
-      STATS_POSTS_PER_SECOND: '1',
-      STATS_POSTS_BURST: '7',
-      SESSIONS_PER_ENTITY_MAX: '3',
-      TEAMS_PER_USER_MAX: '4',
-      PACKS_PER_USER_MAX: '5',
-      MEMBERS_PER_TEAM_MAX: '1',
-      REMINDERS_PER_USER_MAX: '2',
-    },
-  });
+const perMinute = Object.entries(rates).map(([name, value]) => [`${name}_PER_MINUTE`, String(value)]);
+const world = await openWorld({
+  settings: {
+    ...Object.fromEntries(perMinute),
+    STATS_POSTS_PER_SECOND: '1',
+    STATS_POSTS_BURST: '7',
+    SESSIONS_PER_ENTITY_MAX: '3',
+    TEAMS_PER_USER_MAX: '4',
+    PACKS_PER_USER_MAX: '5',
+    MEMBERS_PER_TEAM_MAX: '1',
+    REMINDERS_PER_USER_MAX: '2',
+  },
 });
 test.after(() => world.close());
 

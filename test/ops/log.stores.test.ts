@@ -3,19 +3,18 @@
  * none has a token; with text no value forges a line.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../ops/log.ts';
+import { makeFolder } from '../support/folder.ts';
 import { mainProgram, spawnNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('log');
-const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-log-'));
+const dataDir = makeFolder('rollcall-log-');
 test.before(() => makeBareFolder(dataDir));
-test.after(() => rmSync(dataDir, { recursive: true }));
 
 interface Line {
   readonly level: string;
@@ -52,6 +51,8 @@ test('LOG_FORMAT=json: every line is JSON, and the start names its addresses', a
   assert.is(ready?.url, url);
   assert.match(String(ready?.adminUrl), /^http:/);
   assert.is(ready?.demo, join(dataDir, 'demo.json'));
+  assert.match(String(ready?.version), /^\d+\.\d+\.\d+/);
+  assert.equal(ready?.stores, { Data: dataDir });
   assert.ok(lines.some(({ level, msg }) => level === 'warn' && msg.includes('REDIS_ULR')));
   const requests = find('request').map(({ level, route, status }) => [level, route, status]);
   assert.ok(requests.some((request) => String(request) === 'debug,postStats,200'));

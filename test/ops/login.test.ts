@@ -5,18 +5,14 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config.ts';
 import { openLogin } from '../../ops/login.ts';
-import { type Directory, openDirectory } from '../storage/catalogue/directory.ts';
-import { goodToken, type PlainProvider, says, startPlainProvider } from '../support/login-provider.ts';
+import { openDirectory } from '../storage/catalogue/directory.ts';
+import { goodToken, says, startPlainProvider } from '../support/login-provider.ts';
 
 const test = suite('login from settings');
-let directory: Directory;
-let provider: PlainProvider;
 const calls: unknown[] = [];
 
-test.before(async () => {
-  directory = await openDirectory();
-  provider = await startPlainProvider();
-});
+const directory = await openDirectory();
+const provider = await startPlainProvider();
 test.after(async () => {
   await provider.close();
   await directory.close();

@@ -1,24 +1,23 @@
 /**
  * A node whose embedded SQL ends: it reports that, drains, exits with 1, and the next node finds all data.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DemoFile } from '../../ops/demo/access.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('a lost store');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-lost-'));
+const folder = makeFolder('rollcall-lost-');
 const dataDir = join(folder, 'data');
 /** TMPDIR of the node: holds the socket of its database, so that the test can find it. */
 const temporary = join(folder, 't');
 mkdirSync(temporary);
 test.before(() => makeBareFolder(dataDir));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on', TMPDIR: temporary } });
 const demo = (): DemoFile => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));

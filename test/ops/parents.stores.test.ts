@@ -3,21 +3,20 @@
  * terminal closes, and it still drains on SIGTERM when its output is closed.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeFolder } from '../support/folder.ts';
 import { quiet, spawnNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('parents');
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-parents-'));
+const folder = makeFolder('rollcall-parents-');
 const template = join(folder, 'template');
 test.before(() => makeBareFolder(template));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const copyTemplate = (name: string): string => {
   const dataDir = join(folder, name);

@@ -1,21 +1,18 @@
 /**
  * The composition root: a node starts, accepts its demo tokens, and stops without leaving a lock.
  */
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config.ts';
 import { start } from '../../ops/rollcall.ts';
-import { openWorld, type World } from '../world.ts';
+import { makeFolder } from '../support/folder.ts';
+import { openWorld } from '../world.ts';
 
 const test = suite('rollcall');
 
-let world: World;
-test.before(async () => {
-  world = await openWorld();
-});
+const world = await openWorld();
 test.after(() => world.close());
 
 test('the demo tokens post stats and vote, and any client reads the totals', async () => {
@@ -83,19 +80,21 @@ test('a node stops, also twice, and unlocks its folder', async () => {
 
 for (const setting of ['PORT', 'ADMIN_PORT']) {
   test(`a start with a taken ${setting} fails before it creates a directory`, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-taken-'));
+    const dataDir = makeFolder('rollcall-taken-');
     const { port } = new URL(world.url);
     const ports = { PORT: '0', ADMIN_PORT: '0', [setting]: port };
     try {
       await start(readConfig({ DATA_DIR: dataDir, DEMO: 'on', LOG_LEVEL: 'silent', ...ports }));
       assert.unreachable('the port is taken');
     } catch (error) {
-      assert.match((error as Error).message, new RegExp(`Port ${port} on .* is already in use`));
+      assert.match(
+        (error as Error).message,
+        new RegExp(`Port ${port} on .* is already in use.* choose another ${setting}\\.$`),
+      );
     }
 
     assert.not(existsSync(join(dataDir, 'demo.json')));
     assert.not(existsSync(join(dataDir, 'lock')));
-    rmSync(dataDir, { recursive: true });
   });
 }
 

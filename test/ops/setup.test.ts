@@ -3,13 +3,13 @@
  * installation begins again, signals and exit codes pass through, and a failure has a clear message.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -17,19 +17,22 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { findPortFault } from '../../http/server/listen-fault.ts';
 import { nodeFlags } from '../../ops/setup/launch.mjs';
+import { makeFolder } from '../support/folder.ts';
 
 const test = suite('setup');
 const setup = fileURLToPath(new URL('../../ops/setup', import.meta.url));
 
 let root = '';
 test.before.each(() => {
-  root = mkdtempSync(join(tmpdir(), 'setup-'));
+  settings = {};
+  root = makeFolder('setup-');
   cpSync(setup, join(root, 'ops/setup'), { recursive: true });
   mkdirSync(join(root, 'bin'));
   writeFileSync(
@@ -44,22 +47,34 @@ test.before.each(() => {
 });
 test.after.each(() => rmSync(root, { recursive: true, force: true }));
 
-/** Writes an npm that logs each run, runs `first`, and then installs a Node as the real one does. */
-const fakeNpm = (first: string): void => {
+/**
+ * Writes an npm that logs each run, runs `first`, installs a Node as the real one does, runs `last`, and ends
+ * with the `postinstall` script. That script may run npm on the installed Node, which runs `again`.
+ */
+const fakeNpm = (first: string, { last = '', again = '' } = {}): void => {
   const lines = [
     '#!/bin/sh',
-    'echo run >> runs',
+    'echo "run $*" >> runs',
     first,
     'mkdir -p node_modules/.bin node_modules/left-pad',
     `ln -sf ${process.execPath} node_modules/.bin/node`,
+    last,
+    'case "$*" in *--omit=dev*) export npm_config_omit=dev ;; esac',
+    `npm_execpath=${join(root, 'bin/npm-cli.cjs')} exec node ops/setup/finish.mjs`,
   ];
+  writeFileSync(
+    join(root, 'bin/npm-cli.cjs'),
+    `require('node:fs').appendFileSync('runs', 'again ' + process.argv.slice(2).join(' ') + '\\n');
+    ${again}`,
+  );
   writeFileSync(join(root, 'bin/npm'), lines.join('\n'));
   chmodSync(join(root, 'bin/npm'), 0o755);
 };
+let settings: Record<string, string> = {};
 const start = (...args: string[]): ChildProcess =>
   spawn(process.execPath, ['ops/setup/run.mjs', ...args], {
     cwd: root,
-    env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin` },
+    env: { PATH: `${join(root, 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 const waitForEnd = (child: ChildProcess): Promise<{ code: number | null; output: string }> => {
@@ -72,7 +87,13 @@ const waitForEnd = (child: ChildProcess): Promise<{ code: number | null; output:
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
 };
 const run = (...args: string[]) => waitForEnd(start(...args));
-const countInstallations = (): number => readFileSync(join(root, 'runs'), 'utf8').split('\n').length - 1;
+const listRuns = (): readonly string[] =>
+  existsSync(join(root, 'runs')) ? readFileSync(join(root, 'runs'), 'utf8').trim().split('\n') : [];
+const countInstallations = (): number => listRuns().filter((line) => line.startsWith('run ')).length;
+const writeScript = (path: string): void => {
+  mkdirSync(join(root, dirname(path)), { recursive: true });
+  writeFileSync(join(root, path), `console.log('script ${path}')`);
+};
 const waitForFile = async (path: string): Promise<void> => {
   while (!existsSync(join(root, path))) await new Promise((resolve) => setTimeout(resolve, 5));
 };
@@ -129,7 +150,7 @@ for (const [title, first, expected] of [
   ],
   ['a full disk', 'echo npm error ENOSPC; exit 1', /disk is full/],
   ['an unknown failure', 'echo some reason; exit 1', /some reason[\s\S]*The whole output of npm is in/],
-  ['no Node installed', 'exit 0', /the installed Node does not start/],
+  ['an npm that runs no scripts', 'exit 0', /npm ran no scripts/],
 ] as const) {
   test(`${title} ends the start with a message that says what to do`, async () => {
     fakeNpm(first);
@@ -141,10 +162,21 @@ for (const [title, first, expected] of [
   });
 }
 
-test('a native package that does not load ends the start, and the next one begins from nothing', async () => {
+/** Makes the project depend on a native package. */
+const needNative = (): void => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   manifest.dependencies.lmdb = '1.0.0';
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
+};
+
+test('a Node of another version ends the start', async () => {
+  fakeNpm('', { last: 'ln -sf /bin/echo node_modules/.bin/node' });
+
+  assert.match((await run('script.ts')).output, /the installed Node is --version, expected v22/);
+});
+
+test('a native package that does not load ends the start, and the next one begins from nothing', async () => {
+  needNative();
   fakeNpm('test -e node_modules/lmdb || mkdir -p node_modules/lmdb node_modules/stale');
 
   const { code, output } = await run('script.ts');
@@ -154,6 +186,51 @@ test('a native package that does not load ends the start, and the next one begin
   fakeNpm('mkdir -p node_modules/lmdb && echo "module.exports = 1" > node_modules/lmdb/index.js');
   assert.is((await run('script.ts')).code, 7);
   assert.not(existsSync(join(root, 'node_modules/stale')));
+});
+
+test('native parts of another Node are installed again by the npm on the pinned Node', async () => {
+  needNative();
+  fakeNpm('', {
+    again: `const { mkdirSync, writeFileSync } = require('node:fs');
+    mkdirSync('node_modules/lmdb');
+    writeFileSync('node_modules/lmdb/index.js', '');
+    if (process.env.npm_config_omit !== 'dev') throw new Error('the options of the first npm apply');`,
+  });
+  writeScript('ops/sample.ts');
+
+  assert.is((await run('ops/sample.ts')).code, 0);
+  assert.match(listRuns()[1] ?? '', /^again install --no-save .*--ignore-scripts/);
+});
+
+test('a script of the server installs no tools, others do, and the tools then stay', async () => {
+  writeScript('ops/sample.ts');
+  await run('ops/sample.ts');
+  await run('script.ts');
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, devDependencies: { more: '1' } }));
+  await run('ops/sample.ts');
+
+  assert.equal(
+    listRuns().map((line) => line.includes('--omit=dev')),
+    [true, false, false],
+  );
+});
+
+test('a taken port ends the start before an installation, and the message names the setting', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  for (const setting of ['PORT', 'ADMIN_PORT']) {
+    settings = { PORT: '0', ADMIN_PORT: '0', [setting]: String(port) };
+    const { code, output } = await run('ops/main.ts');
+    const fault = await findPortFault({ host: '127.0.0.1', port, setting });
+
+    assert.is(code, 1);
+    assert.is(output, `${fault?.message}\n`, 'the words of a node that is installed');
+  }
+  taken.close();
+
+  assert.equal(listRuns(), []);
 });
 
 test('a signal reaches the script, and its exit code reaches the caller', async () => {
@@ -258,13 +335,10 @@ test('a tool of node_modules/.bin runs with --bin', async () => {
   assert.equal(await run('--bin', 'tool', 'x'), { code: 0, output: 'tool x\n' });
 });
 
-test('every way to start a node gives Node the same options', () => {
-  const text = (file: string): string =>
-    readFileSync(new URL(`../../ops/deploy/${file}`, import.meta.url), 'utf8');
-  const texts = { docker: text('docker/Dockerfile'), systemd: text('systemd/rollcall.service') };
-  const options = nodeFlags.join(' ');
-  assert.ok(texts.systemd.includes(`/node ${options} ops/main.ts`), `systemd: ${options}`);
-  assert.ok(texts.docker.includes(JSON.stringify(nodeFlags).slice(1, -1).replaceAll(',', ', ')), 'docker');
+test('the program gives Node the same options as npm start', () => {
+  const text = readFileSync(new URL('../../ops/bin/rollcall', import.meta.url), 'utf8');
+
+  assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} `), nodeFlags.join(' '));
 });
 
 test.run();

@@ -2,21 +2,20 @@
  * An uncaught error in a real process: it is logged, the node drains, and the process exits with 1.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DemoFile } from '../../ops/demo/access.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('an uncaught error');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-uncaught-'));
+const folder = makeFolder('rollcall-uncaught-');
 const dataDir = join(folder, 'data');
 test.before(() => makeBareFolder(dataDir));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const preload = new URL('./uncaught-preload.ts', import.meta.url).href;
 const startDemoNode = () =>

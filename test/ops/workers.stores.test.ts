@@ -3,59 +3,54 @@
  * killed under load is restarted and nothing acknowledged is lost, and all drain together. Time limit: 240
  * s.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { type ConfigError, readConfig } from '../../ops/config.ts';
 import { openStores } from '../../storage/open.ts';
-import { postShown, statsBody } from '../faults/load.ts';
+import { postShown, statsBody } from '../faults/harness/load.ts';
 import { fillDirectory, tokenOf } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
 import { createClient } from '../support/http-client.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const test = suite('workers');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-workers-'));
+const folder = makeFolder('rollcall-workers-');
 const postgres = await startPostgres();
 const redis = await startRedis();
 const client = createClient(8);
-let settings: Record<string, string> = {};
 let bots: readonly string[] = [];
 let users: readonly string[] = [];
 let supervisor: StartedNode;
 
-test.before(async () => {
-  const databaseUrl = await postgres.database('workers');
-  const stores = await openStores(
-    { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
-    { clock: Date.now, onWarning: () => {} },
-  );
-  const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
-  ({ bots, users } = await fillDirectory(stores.sql, sizes));
-  await stores.close();
-  const adminPort = await findFreePort();
-  settings = {
-    WORKERS: '2',
-    PORT: String(await findFreePort()),
-    ADMIN_PORT: String(adminPort),
-    ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
-    REDIS_URL: redis.url,
-    DATABASE_URL: databaseUrl,
-    LEAVE_MS: '200',
-  };
-  supervisor = await startNode({ dataDir: folder, settings });
-});
+const databaseUrl = await postgres.database('workers');
+const stores = await openStores(
+  { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
+  { clock: Date.now, onWarning: () => {} },
+);
+const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };
+({ bots, users } = await fillDirectory(stores.sql, sizes));
+await stores.close();
+const adminPort = await findFreePort();
+const settings = {
+  WORKERS: '2',
+  PORT: String(await findFreePort()),
+  ADMIN_PORT: String(adminPort),
+  ADMIN_TOKEN: 'operator-of-this-test-operator-of-this-test',
+  REDIS_URL: redis.url,
+  DATABASE_URL: databaseUrl,
+  LEAVE_MS: '200',
+};
+supervisor = await startNode({ dataDir: folder, settings });
 test.after(async () => {
   client.close();
   await supervisor?.kill();
   await redis.dispose();
   await postgres.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** The running child processes of a process. */
@@ -114,6 +109,15 @@ const startPosting = () => {
     },
   };
 };
+
+test('the start message names the shared stores instead of the data folder', () => {
+  const output = supervisor.output();
+
+  assert.match(output, new RegExp(`Redis +redis://127\\.0\\.0\\.1:${new URL(redis.url).port}\\n`));
+  assert.match(output, /Postgres +postgres(ql)?:\/\/[^@\s]+\/workers\S*\n/);
+  assert.match(output, /Other nodes +none\n/);
+  assert.not.match(output, /Data +/);
+});
 
 test('each worker has its own operator port, and they share the public port', async () => {
   assert.is(listChildren(supervisor.pid).length, 2);

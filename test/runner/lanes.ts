@@ -13,7 +13,7 @@ export type Lane = 'loop' | 'stores' | 'faults';
 export const findLanes = (path: string): readonly Lane[] => {
   if (path.endsWith('.fault.ts')) return ['faults'];
   if (!path.endsWith('.test.ts')) return [];
-  if (path.startsWith('test/faults/')) return ['stores', 'faults'];
+  if (path.startsWith('test/faults/cases/')) return ['stores', 'faults'];
   if (path.endsWith('.sized.test.ts')) return ['loop', 'stores'];
   return path.endsWith('.stores.test.ts') ? ['stores'] : ['loop'];
 };

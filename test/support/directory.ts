@@ -10,7 +10,7 @@ import { cpSync } from 'node:fs';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
 import { importLines } from '../../storage/import/import.ts';
-import type { ImportRecord } from '../../storage/import/schema.ts';
+import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';

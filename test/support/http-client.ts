@@ -6,7 +6,7 @@
  */
 import { Agent, request as send } from 'node:http';
 
-export interface Asked {
+export interface ClientRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -30,7 +30,7 @@ export class NoAnswer extends Error {
 
 export interface Client {
   /** Rejects with `NoAnswer`. */
-  ask(url: string, asked?: Asked): Promise<Answer>;
+  ask(url: string, asked?: ClientRequest): Promise<Answer>;
   close(): void;
 }
 

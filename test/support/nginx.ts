@@ -6,9 +6,9 @@
  * root, else it throws what to install). Ends with the test. Called by test/deploy.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './folder.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { type ProxyProgram, startProxy } from './proxy-program.ts';
 
@@ -67,7 +67,7 @@ const rendered = (folder: string, { port, nodePort, change = (text) => text }: N
 
 /** Starts it with the sample; resolves when its port is open. */
 export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-nginx-'));
+  const folder = makeFolder('rollcall-nginx-');
   mkdirSync(join(folder, 'cache'));
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, rendered(folder, options));
@@ -79,7 +79,6 @@ export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
     complaints,
     dispose: async () => {
       await running.dispose();
-      rmSync(folder, { recursive: true });
     },
   };
 };

@@ -6,14 +6,13 @@
  * primary to another, as an operator's resharding does, and takes in one more primary. Its servers end with
  * this process like all of `redis-server.ts`.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { type RedisOptions, type RedisServer, startRedis } from './redis-server.ts';
+import { until } from './until.ts';
 
 const slotCount = 16_384;
 const primaryCount = 3;
-const formTimeoutMs = 60_000;
 
 export interface ClusterOptions {
   /**
@@ -89,14 +88,6 @@ const startMember = async ({ nodeTimeoutMs = 60_000, places }: ClusterOptions, i
   const client = new Redis(server.url);
   client.on('error', () => undefined);
   return { server, busPort, client, id: String(await client.cluster('MYID')) } satisfies Member;
-};
-
-const until = async (what: string, check: () => Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + formTimeoutMs;
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`the Cluster did not come so far in time: ${what}`);
-    await pause(25);
-  }
 };
 
 const knowsAll = async ({ client }: Member, members: readonly Member[]): Promise<boolean> => {

@@ -6,10 +6,10 @@
  * fault tests.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from './folder.ts';
 
 const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
 
@@ -28,7 +28,7 @@ export interface ShiftedClocks {
 /** `null` where no such library can be built or preloaded. */
 export const openShiftedClocks = (): ShiftedClocks | null => {
   if (process.platform !== 'linux') return null;
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-clock-'));
+  const folder = makeFolder('rollcall-clock-');
   const close = (): void => rmSync(folder, { recursive: true, force: true });
   const library = join(folder, 'clock-shim.so');
   if (!isBuilt(library) || !works(library, folder)) {

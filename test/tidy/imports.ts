@@ -53,6 +53,11 @@ const fences: readonly Fence[] = [
     allowed: /^(http\/(request\/explain|openapi\/.*)\.ts|bench\/|test\/)/,
     advice: 'TypeBox checks, Ajv only explains: see http/request/explain.ts',
   },
+  {
+    target: /^node:process$/,
+    allowed: /^$/,
+    advice: 'use the global `process`: an imported `env` hides who reads the environment',
+  },
 ];
 
 export const directions: Rule = (project) =>
@@ -120,7 +125,8 @@ export const cycles: Rule = (project) => {
  */
 export const unused: Rule = (project) => {
   const used = new Set<string>();
-  const commands = [project.documents.get('package.json'), project.documents.get('.ci/run')].join('\n');
+  const starters = ['package.json', '.ci/run', 'ops/bin/rollcall'];
+  const commands = starters.map((path) => project.documents.get(path)).join('\n');
   for (const [path] of project.sources) {
     if (/\.(test|fault)\.ts$/.test(path) || commands.includes(path)) used.add(path);
   }

@@ -9,8 +9,5 @@ export const namesLeft: ReadonlySet<string> = new Set([
   'storage/nodes/ioredis-asking.ts patchAsking',
   'storage/nodes/ioredis-asking.ts patchClusterAsking',
   // Local names from before the rule.
-  'ops/demo/votes.ts dice',
-  'storage/import/check.ts told',
   'storage/import/import.ts settleDown',
-  'storage/import/resolve.ts asked',
 ]);

@@ -55,6 +55,7 @@ const documentPaths = [
   'docs/behaviour.md',
   'config.example',
   '.ci/run',
+  'ops/bin/rollcall',
   'storage/sql/migrations/*.sql',
 ];
 const virtualRoot = '/project';

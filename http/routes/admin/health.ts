@@ -12,6 +12,10 @@ const Health = Type.Object(
   { status: Type.String(), notes: Type.Array(Type.String()) },
   { examples: [{ status: 'ready', notes: [] }] },
 );
+const Alive = Type.Object(
+  { status: Type.String(), notes: Type.Array(Type.String()), version: Type.String(), commit: Type.String() },
+  { examples: [{ status: 'alive', notes: [], version: '0.1.0', commit: '42335a2c0a1b' }] },
+);
 const base = {
   method: 'GET',
   section: 'Health',
@@ -27,7 +31,7 @@ const replyHealth = (httpStatus: number, status: string, notes: readonly string[
 });
 
 export const buildHealthRoutes = (parts: {
-  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>;
   readonly isDraining: () => boolean;
   /** Current warnings for the operator; they do not make the node unready. */
   readonly listWarnings: () => readonly string[];
@@ -36,9 +40,9 @@ export const buildHealthRoutes = (parts: {
     ...base,
     name: 'livez',
     path: '/livez',
-    summary: 'Tells whether the process runs.',
-    replies: { 200: Health },
-    handle: () => replyHealth(200, 'alive', []),
+    summary: 'Tells that the process runs, and its version.',
+    replies: { 200: Alive },
+    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
   }),
   defineRoute({
     ...base,

@@ -7,13 +7,7 @@
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexBotRow, selectIndexBots } from '../shared/index-rows.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
-import {
-  buildIdCondition,
-  buildNameCondition,
-  buildProfileColumns,
-  type Condition,
-  type ListingProfile,
-} from '../shared/profiles.ts';
+import { buildNameCondition, buildProfileColumns, type ListingProfile } from '../shared/profiles.ts';
 
 export interface BotProfile extends ListingProfile {
   readonly approval_note: string;
@@ -34,7 +28,8 @@ export interface BotProfile extends ListingProfile {
   readonly team_id: string | null;
 }
 
-const selectBots = (sql: Queryable, condition: Condition): Promise<readonly BotProfile[]> =>
+/** Finds by id, else by vanity code. Leaves out names that no bot has; in any order. */
+export const findBots = (sql: Queryable, names: readonly string[]): Promise<readonly BotProfile[]> =>
   sql<BotProfile[]>`
     select ${buildProfileColumns(sql, 'bot')}, bots.approval_note, bots.captcha_opt_out, bots.cert_reason,
       bots.claimed_by, bots.client_id, bots.itag, bots.last_claimed, bots.last_lookup, bots.library,
@@ -44,17 +39,7 @@ const selectBots = (sql: Queryable, condition: Condition): Promise<readonly BotP
     join vanity on vanity.itag = bots.vanity_ref
     left join users as owner on owner.id = bots.owner_id
     left join users as person on person.id = bots.bot_id
-    where ${condition}`;
-
-/** Finds by id, else by vanity code. */
-export const findBot = async (sql: Queryable, idOrVanity: string): Promise<BotProfile | null> => {
-  const rows = await selectBots(sql, buildNameCondition(sql, 'bot', idOrVanity));
-  return rows[0] ?? null;
-};
-
-/** Reads those that exist, in any order. */
-export const findBots = (sql: Queryable, ids: readonly string[]): Promise<readonly BotProfile[]> =>
-  selectBots(sql, buildIdCondition(sql, 'bot', ids));
+    where ${buildNameCondition(sql, 'bot', names)}`;
 
 /** Lists all bots of a team of any type, newest first. */
 export const listTeamBots = (

@@ -11,7 +11,7 @@ import { asStorage } from '../../sql/errors.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
-/** The columns that every row of the shop has. The ids of people may be unknown or null. */
+/** The columns that every row of the shop has. `creator` and `updater` are `null` for an unknown user. */
 interface StampedRow {
   readonly id: string;
   readonly target_types: readonly string[];
@@ -57,7 +57,7 @@ export type CouponFields = WrittenFields<CouponRow>;
 
 export type ShopOutcome =
   | { readonly kind: 'done' }
-  /** The ids referred to that do not exist. */
+  /** The row refers to these ids, which do not exist. */
   | { readonly kind: 'unknown'; readonly ids: readonly string[] }
   /** The row was not deleted, because the rows with these ids refer to it. */
   | { readonly kind: 'in_use'; readonly by: readonly string[] }

@@ -259,7 +259,7 @@ const joinSegments = async (
   return true;
 };
 
-/** Builds a table of keys with their ordinality: `at`, `id`, `place`. */
+/** Builds a table of the keys, numbered from 1 in their order; its columns are `at`, `id` and `place`. */
 export const buildKeys = (sql: Queryable, keys: readonly SegmentKey[]) => sql`
   unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[])
     with ordinality`;

@@ -7,13 +7,7 @@
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexServerRow, selectIndexServers } from '../shared/index-rows.ts';
-import {
-  buildIdCondition,
-  buildNameCondition,
-  buildProfileColumns,
-  type Condition,
-  type ListingProfile,
-} from '../shared/profiles.ts';
+import { buildNameCondition, buildProfileColumns, type ListingProfile } from '../shared/profiles.ts';
 
 export interface ServerProfile extends ListingProfile {
   readonly avatar: string;
@@ -24,23 +18,14 @@ export interface ServerProfile extends ListingProfile {
   readonly total_members: number;
 }
 
-const selectServers = (sql: Queryable, condition: Condition): Promise<readonly ServerProfile[]> =>
+/** Finds by id, else by vanity code. Leaves out names that no server has; in any order. */
+export const findServers = (sql: Queryable, names: readonly string[]): Promise<readonly ServerProfile[]> =>
   sql<ServerProfile[]>`
     select ${buildProfileColumns(sql, 'server')}, servers.avatar, servers.name, servers.online_members,
       servers.state, servers.team_id, servers.total_members
     from servers
     join vanity on vanity.itag = servers.vanity_ref
-    where ${condition}`;
-
-/** Finds by id, else by vanity code. */
-export const findServer = async (sql: Queryable, idOrVanity: string): Promise<ServerProfile | null> => {
-  const rows = await selectServers(sql, buildNameCondition(sql, 'server', idOrVanity));
-  return rows[0] ?? null;
-};
-
-/** Reads those that exist, in any order. */
-export const findServers = (sql: Queryable, ids: readonly string[]): Promise<readonly ServerProfile[]> =>
-  selectServers(sql, buildIdCondition(sql, 'server', ids));
+    where ${buildNameCondition(sql, 'server', names)}`;
 
 /** Lists all servers of a team of any type and state, newest first. */
 export const listTeamServers = (

@@ -80,7 +80,7 @@ export interface Cacheable {
 
 export interface RowCache<Row extends Cacheable> {
   /** Finds by id or vanity code; synchronous when cached. `null` when there is no such entity. */
-  get(idOrVanity: string, load: () => Promise<Row | null>): Row | null | Promise<Row | null>;
+  get(idOrVanity: string): Row | null | Promise<Row | null>;
   /** Call after an edit or deletion is committed. Results of loads that began earlier are not cached. */
   drop(id: string): void;
   /** Treats every row as expired: edits may have been missed. */
@@ -92,8 +92,8 @@ interface CacheBounds {
   readonly ageMaxMs: number;
 }
 export interface RowCacheOptions<Row> extends CacheBounds {
-  /** Reads many rows by id and leaves out those that do not exist. Without it rows expire unrefreshed. */
-  readonly readMany?: (ids: readonly string[]) => Promise<readonly Row[]>;
+  /** Reads many rows by id or vanity code; leaves out unknown names. */
+  readonly readMany: (names: readonly string[]) => Promise<readonly Row[]>;
   /** Remembers names that match no entity for a short time. Without it each request queries SQL. */
   readonly unknown?: UnknownNames;
   /** A monotonic clock; tests pass their own. */
@@ -156,8 +156,6 @@ const createRows = <Row extends Cacheable>(
       return row?.vanity === code ? row : undefined;
     },
     store,
-    /** Whether a row with this id is cached, expired or not. */
-    has: (id: string): boolean => rows.has(id),
     delete: (id: string): void => void rows.delete(id),
     expireAll: (): void => {
       epoch += 1;
@@ -165,9 +163,7 @@ const createRows = <Row extends Cacheable>(
   };
 };
 
-/**
- * Wraps the search by id and code: it records a name that matches nothing. A read by id alone cannot say so.
- */
+/** Wraps a search that was requested: it records a name that matches nothing. */
 const recordUnknown = <Row>(
   unknown: UnknownNames | undefined,
   name: string,
@@ -188,21 +184,23 @@ const useExpiredOrThrow = <Row>(row: Row | undefined, error: unknown): Row => {
 };
 
 /** Rows in one statement: few enough that the statement stays short. */
-const idsMax = 100;
+const namesMax = 100;
 
 /**
- * Reads rows by id, one statement at a time: popular profiles expire at about the same time, and a statement
- * for each of them would be most of the work of reading.
+ * Finds rows by id or vanity code, one statement at a time: popular profiles expire at about the same time,
+ * and clients may request any number of unknown names. A statement for each would keep others waiting.
  */
 const createRowLoader = <Row extends Cacheable>(
-  readMany: (ids: readonly string[]) => Promise<readonly Row[]>,
-): ((id: string) => Promise<Row | null>) =>
+  readMany: (names: readonly string[]) => Promise<readonly Row[]>,
+): ((name: string) => Promise<Row | null>) =>
   createBatchLoader({
-    loadMany: async (ids: readonly string[]): Promise<readonly (Row | null)[]> => {
-      const rows = new Map((await readMany(ids)).map((row) => [row.id, row]));
-      return ids.map((id) => rows.get(id) ?? null);
+    loadMany: async (names: readonly string[]): Promise<readonly (Row | null)[]> => {
+      const rows = await readMany(names);
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      const byVanity = new Map(rows.map((row) => [row.vanity, row]));
+      return names.map((name) => byId.get(name) ?? byVanity.get(name.toLowerCase()) ?? null);
     },
-    keysMax: idsMax,
+    keysMax: namesMax,
     batchesMax: 1,
     schedule: (task) => task(),
   });
@@ -211,11 +209,11 @@ const createRowLoader = <Row extends Cacheable>(
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
   const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
   const loading = createSingleFlight<Row | null>();
-  const loadInBatch = readMany === undefined ? null : createRowLoader(readMany);
+  const load = createRowLoader(readMany);
   let drops = 0;
   const refresh = (id: string): void => {
-    if (loadInBatch === null || loading.get(id) !== undefined) return;
-    start(id, () => loadInBatch(id)).catch(() => {
+    if (loading.get(id) !== undefined) return;
+    start(id, () => load(id)).catch(() => {
       // The row expires, and the next request reports the failure.
     });
   };
@@ -237,15 +235,16 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
   const start = (name: string, load: () => Promise<Row | null>): Promise<Row | null> =>
     loading.share(name, () => fill(name, load));
   return {
-    get: (idOrVanity, load) => {
+    get: (idOrVanity) => {
       const row = rows.find(idOrVanity);
       if (row !== undefined) return row;
       if (unknown?.has(idOrVanity)) return null;
       const inFlight = loading.get(idOrVanity);
       if (inFlight !== undefined) return inFlight;
-      const search = recordUnknown(unknown, idOrVanity, load);
-      if (loadInBatch === null || !rows.has(idOrVanity)) return start(idOrVanity, search);
-      return start(idOrVanity, async () => (await loadInBatch(idOrVanity)) ?? search());
+      return start(
+        idOrVanity,
+        recordUnknown(unknown, idOrVanity, () => load(idOrVanity)),
+      );
     },
     drop: (id) => {
       drops += 1;

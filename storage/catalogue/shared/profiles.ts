@@ -1,7 +1,7 @@
 /**
- * What the profiles of bots and servers share: their columns, and the conditions that find them.
+ * What the profiles of bots and servers share: their columns, and the condition that finds them.
  *
- * Used by bots.ts and servers.ts.
+ * Used by bots.ts and servers.ts; the condition also by teams.ts.
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
@@ -27,6 +27,9 @@ export interface ListingProfile extends Cacheable {
 }
 type ProfileKind = 'bot' | 'server';
 
+/** The table and the id column of each kind that is found by name. */
+const tables = { bot: ['bots', 'bot_id'], server: ['servers', 'server_id'], team: ['teams', 'id'] } as const;
+
 /** Builds the columns of `ListingProfile` from the table of `kind` and the joined `vanity`. */
 export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   const row = sql(`${kind}s`);
@@ -37,17 +40,12 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
     ${row}.updated_at, ${row}.vanity_ref, ${row}.vote_banned`;
 };
 
-/** Builds the condition that a row has this id or, if no row has it, this vanity code. */
-export const buildNameCondition = (sql: Queryable, kind: ProfileKind, idOrVanity: string) => {
-  const [table, id] = [sql(`${kind}s`), sql(`${kind}_id`)];
-  return sql`${table}.${id} = coalesce(
-    (select ${id} from ${table} where ${id} = ${idOrVanity}),
-    (select target_id from vanity where code = lower(${idOrVanity}) and target_type = ${kind}))`;
+/** Builds the condition that a row has one of these names: as its id or, if no id is equal, as its code. */
+export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, names: readonly string[]) => {
+  const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
+  return sql`${table}.${id} in (
+    select coalesce(
+      (select ${id} from ${table} where ${id} = names.name),
+      (select target_id from vanity where code = lower(names.name) and target_type = ${kind}))
+    from unnest(${names as string[]}::text[]) as names (name))`;
 };
-
-/** A condition on the rows of one kind. */
-export type Condition = ReturnType<typeof buildNameCondition>;
-
-/** Builds the condition that a row has one of these ids. */
-export const buildIdCondition = (sql: Queryable, kind: ProfileKind, ids: readonly string[]): Condition =>
-  sql`${sql(`${kind}s`)}.${sql(`${kind}_id`)} = any(${ids as string[]}::text[])`;

@@ -9,7 +9,7 @@ import { listTeamServers } from '../lists/servers.ts';
 import type { Cacheable } from '../shared/cache.ts';
 import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
-import type { LinkRow } from '../shared/profiles.ts';
+import { buildNameCondition, type LinkRow } from '../shared/profiles.ts';
 
 export interface TeamProfile extends Cacheable {
   readonly created_at: Date;
@@ -51,19 +51,15 @@ export interface TeamHoldings {
 /** Rows of one kind shown with a team: more than any real team has. */
 const teamRowsMax = 1_000;
 
-/** Finds by id, else by vanity code. */
-export const findTeam = async (sql: Queryable, idOrVanity: string): Promise<TeamProfile | null> => {
-  const rows = await sql<TeamProfile[]>`
+/** Finds by id, else by vanity code. Leaves out names that no team has; in any order. */
+export const findTeams = (sql: Queryable, names: readonly string[]): Promise<readonly TeamProfile[]> =>
+  sql<TeamProfile[]>`
     select teams.id, vanity.code as vanity, 4096 + octet_length(teams.extra_links::text) as "weightBytes",
       teams.created_at, teams.extra_links, teams.name, teams.nsfw, teams.service, teams.short, teams.tags,
       teams.updated_at, teams.vanity_ref, teams.vote_banned
     from teams
     join vanity on vanity.itag = teams.vanity_ref
-    where teams.id = coalesce(
-      (select id from teams where id = ${idOrVanity}),
-      (select target_id from vanity where code = lower(${idOrVanity}) and target_type = 'team'))`;
-  return rows[0] ?? null;
-};
+    where ${buildNameCondition(sql, 'team', names)}`;
 
 /** Finds the oldest team with this name, in any letter case; `null` when there is none. */
 export const findTeamIdByName = async (sql: Queryable, name: string): Promise<string | null> => {

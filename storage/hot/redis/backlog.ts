@@ -48,7 +48,7 @@ const takeHeads = (cursor: ByteCursor): readonly ShardHead[] => {
   return heads;
 };
 
-/** Maxima over all shards together; 0 excludes a kind. */
+/** How many entities and votes one `peek` returns at most, over all shards; with 0 it returns none. */
 interface PeekLimit {
   readonly entities: number;
   readonly votes: number;

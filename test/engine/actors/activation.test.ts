@@ -69,8 +69,12 @@ const commitOne = async (world: World, item: Item): Promise<ItemReply> => {
   return { decision, state: reply.states[0] ?? null, generation: reply.generation };
 };
 
+let world: Awaited<ReturnType<typeof createWorld>>;
+test.before.each(async () => {
+  world = await createWorld();
+});
+
 test('all loads of one tick are one call', async () => {
-  const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
 
   const replies = await world.until(Promise.all(['a', 'b', 'c'].map((id) => load(bot(id)))));
@@ -83,7 +87,6 @@ test('all loads of one tick are one call', async () => {
 });
 
 test('a load of the next tick is another call', async () => {
-  const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   await world.until(load(bot('a')));
 
@@ -93,7 +96,6 @@ test('a load of the next tick is another call', async () => {
 });
 
 test('more loads than fit in a call go out in several', async () => {
-  const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   const ids = Array.from({ length: limits.loadBatchMax + 1 }, (_, index) => `bot-${index}`);
 
@@ -106,7 +108,6 @@ test('more loads than fit in a call go out in several', async () => {
 });
 
 test('a failed call fails every load in it', async () => {
-  const world = await createWorld();
   const load = createLoader(world.hotStore, world.clock);
   world.hot.hooks.beforeOther = () => {
     throw new Error('away');
@@ -120,7 +121,6 @@ test('a failed call fails every load in it', async () => {
 });
 
 test('an entity that the hot store knows needs no read of the ledger', async () => {
-  const world = await createWorld();
   await commitOne(world, initOf(botRef('a', 7)));
 
   const activated = await world.until(world.activate('a'));
@@ -130,7 +130,6 @@ test('an entity that the hot store knows needs no read of the ledger', async () 
 });
 
 test('an entity only the ledger knows starts with the numbers of its row', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   const row = world.ledger.totals.get(ref.incarnation);
   if (row) row.totals = { ...row.totals, clicks: 40, uniqueClicks: 4, upvotes: 3 };
@@ -143,7 +142,6 @@ test('an entity only the ledger knows starts with the numbers of its row', async
 });
 
 test('an entity that was flushed before gets its voters back, in steps, before it is there', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 1, version: 0 });
   const nowMs = world.clock.nowMs();
@@ -162,13 +160,10 @@ test('an entity that was flushed before gets its voters back, in steps, before i
 });
 
 test('an entity that no store knows is not found', async () => {
-  const world = await createWorld();
-
   assert.is(await world.until(world.activate('a')), null);
 });
 
 test('a row that is newer than the shard makes it take a new generation first', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 8, version: 100 });
 
@@ -179,7 +174,6 @@ test('a row that is newer than the shard makes it take a new generation first', 
 });
 
 test('a deleted listing is not found, also while its row still exists', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   const item = { kind: 'forget', target: ref } as const;
   await world.hot.commit([{ shard: ref.shard, producer: 'test', sequence: 1, items: [item] }], rules);
@@ -189,7 +183,6 @@ test('a deleted listing is not found, also while its row still exists', async ()
 });
 
 test('a new listing under the id of a deleted one is activated', async () => {
-  const world = await createWorld();
   const old = world.ledger.list('bot', 'a');
   world.ledger.remove(old);
   const item = { kind: 'forget', target: old } as const;
@@ -202,7 +195,6 @@ test('a new listing under the id of a deleted one is activated', async () => {
 });
 
 test('two nodes that initialise the same entity find the same numbers', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   const first = await world.until(world.activate('a'));
   const item = { kind: 'click', target: ref, visitor: '1' } as const;
@@ -216,7 +208,6 @@ test('two nodes that initialise the same entity find the same numbers', async ()
 });
 
 test('a store that never accepts the row is an error, not a small number', async () => {
-  const world = await createWorld();
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 100 });
 

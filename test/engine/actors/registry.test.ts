@@ -45,6 +45,11 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
   );
 
+let world: ReturnType<typeof createWorld>;
+test.before.each(() => {
+  world = createWorld();
+});
+
 test('all requests for one entity wait for one activation', async () => {
   const { registry, activated } = createWorld();
 
@@ -60,7 +65,6 @@ test('all requests for one entity wait for one activation', async () => {
 });
 
 test('a failed activation fails all its waiters, and the next request tries again', async () => {
-  const world = createWorld();
   world.find = async () => {
     throw new Error('away');
   };
@@ -77,7 +81,6 @@ test('a failed activation fails all its waiters, and the next request tries agai
 });
 
 test('an entity that no store knows is not found, and leaves nothing behind', async () => {
-  const world = createWorld();
   world.find = async () => null;
 
   assert.is(await codeOf(world.registry.getOrActivate('bot', 'a')), 'not_found');
@@ -86,7 +89,6 @@ test('an entity that no store knows is not found, and leaves nothing behind', as
 });
 
 test('the waiters of one activation are bounded', async () => {
-  const world = createWorld();
   world.find = () => new Promise(() => {});
   for (let waiter = 0; waiter < limits.activationWaitersMax; waiter++)
     void world.registry.getOrActivate('bot', 'a');
@@ -95,7 +97,6 @@ test('the waiters of one activation are bounded', async () => {
 });
 
 test('concurrent activations are bounded', async () => {
-  const world = createWorld();
   world.find = () => new Promise(() => {});
   for (let index = 0; index < limits.activationsMax; index++)
     void world.registry.getOrActivate('bot', `bot-${index}`);
@@ -176,7 +177,6 @@ test('discarding a shard keeps the actors at the given addresses', async () => {
 });
 
 test('a late load starts from the newer reply that came meanwhile', async () => {
-  const world = createWorld();
   let answer: (activated: ActivatedEntity) => void = () => {};
   world.find = () => new Promise((resolve) => (answer = resolve));
   const opening = world.registry.getOrActivate('bot', 'a');
@@ -190,7 +190,6 @@ test('a late load starts from the newer reply that came meanwhile', async () => 
 });
 
 test('a load that is newer than the last reply wins', async () => {
-  const world = createWorld();
   let answer: (activated: ActivatedEntity) => void = () => {};
   world.find = () => new Promise((resolve) => (answer = resolve));
   const opening = world.registry.getOrActivate('bot', 'a');
@@ -214,7 +213,6 @@ test('a reply about an entity that is not being activated is not kept', async ()
 });
 
 test('a listing that the store dropped meanwhile is activated again', async () => {
-  const world = createWorld();
   const answers: ((activated: ActivatedEntity | null) => void)[] = [];
   world.find = () => new Promise((resolve) => answers.push(resolve));
   const opening = world.registry.getOrActivate('bot', 'a');

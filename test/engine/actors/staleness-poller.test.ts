@@ -65,8 +65,12 @@ const createWorld = async (options: WorldOptions = {}): Promise<World> => {
 
 const isLive = (engine: Engine, id: string): boolean => !(engine.read('bot', id) instanceof Promise);
 
+let world: Awaited<ReturnType<typeof createWorld>>;
+test.before.each(async () => {
+  world = await createWorld();
+});
+
 test('what one node acknowledged is visible on the other within a second, and at home at once', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   world.ledger.list('bot', 'a');
   assert.is((await world.see(other, 'a')).state.servers, '0');
@@ -81,7 +85,6 @@ test('what one node acknowledged is visible on the other within a second, and at
 });
 
 test('a node’s own writes discard none of its actors', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -100,7 +103,6 @@ test('a node’s own writes discard none of its actors', async () => {
 });
 
 test('a poll between a write of ours and its reply does not count it as a foreign write', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -115,7 +117,6 @@ test('a poll between a write of ours and its reply does not count it as a foreig
 });
 
 test('a change from before the first known version of a shard is not missed', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const [first, second] = sameShard(2) as [string, string];
   for (const id of [first, second]) world.ledger.list('bot', id);
@@ -130,7 +131,6 @@ test('a change from before the first known version of a shard is not missed', as
 });
 
 test('only shards with actors are polled, in one call per interval', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   await world.pass(2_000);
   assert.equal(world.polled, []);
@@ -252,7 +252,6 @@ test('a node that shares its stores with no other never rechecks', async () => {
 });
 
 test('votes flushed by another node show in the approximate number after a few polls', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');
   world.ledger.edit(ref, { listed: true });
@@ -265,7 +264,6 @@ test('votes flushed by another node show in the approximate number after a few p
 });
 
 test('an entity with constant votes stays live, because each flush updates it', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
   world.ledger.edit(ref, { listed: true });
@@ -278,7 +276,6 @@ test('an entity with constant votes stays live, because each flush updates it', 
 });
 
 test('a store that fell back is noticed, and gets a new generation before the next write', async () => {
-  const world = await createWorld();
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
   await world.see(home, 'a');
@@ -296,7 +293,6 @@ test('a store that fell back is noticed, and gets a new generation before the ne
 });
 
 test('a store that fell back and caught up in a new generation is noticed at an equal version', async () => {
-  const world = await createWorld();
   const [home, other] = [await world.start('home'), await world.start('other')];
   const ref = world.ledger.list('bot', 'a');
   await world.see(home, 'a');
@@ -313,7 +309,6 @@ test('a store that fell back and caught up in a new generation is noticed at an 
 });
 
 test('a store that fell back and caught up in the same generation is noticed by its chain hash', async () => {
-  const world = await createWorld();
   const [gone, other, third] = [
     await world.start('gone'),
     await world.start('other'),

@@ -9,8 +9,12 @@ import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate: losses');
 
+let world: Awaited<ReturnType<typeof withBot>>;
+test.before.each(async () => {
+  world = await withBot();
+});
+
 test('a gap is recovered before anything is sent, then the turns go under a new name', async () => {
-  const world = await withBot();
   world.hot.shards[ref.shard]?.producers.clear();
   world.recovery.run = async () => {
     assert.is(world.sent.length, 1);
@@ -48,7 +52,6 @@ test('a store without a generation is recovered, and nothing is lost', async () 
 });
 
 test('while recovery fails the turns fail as not applied, and the shard stays closed', async () => {
-  const world = await withBot();
   world.hot.shards[ref.shard]?.producers.clear();
   world.recovery.run = () => Promise.reject(refusal());
 
@@ -69,7 +72,6 @@ test('while recovery fails the turns fail as not applied, and the shard stays cl
 });
 
 test('a shard that cannot recover does not stop the others of its commit queue', async () => {
-  const world = await withBot();
   const other = botRef('other');
   assert.is.not(other.shard, ref.shard);
   world.hot.shards[ref.shard]?.producers.clear();
@@ -85,7 +87,6 @@ test('a shard that cannot recover does not stop the others of its commit queue',
 });
 
 test('a batch of unknown outcome that meets a gap fails as unknown, and is never renumbered', async () => {
-  const world = await withBot();
   failCommits(world, [silence()]);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
@@ -98,7 +99,6 @@ test('a batch of unknown outcome that meets a gap fails as unknown, and is never
 });
 
 test('a version that fell is a loss: the shard gets a new generation', async () => {
-  const world = await withBot();
   world.submit(recordedTurn(clickOn(ref)));
   await world.pass(2);
   const shard = world.hot.shards[ref.shard];
@@ -112,7 +112,6 @@ test('a version that fell is a loss: the shard gets a new generation', async () 
 });
 
 test('writes of other nodes are noticed by the version they leave', async () => {
-  const world = await withBot();
   const producer = 'other node';
   await world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [clickOn(ref)] }], rules);
 
@@ -128,7 +127,6 @@ test('writes of other nodes are noticed by the version they leave', async () => 
 });
 
 test('a batch that changed nothing is not taken for a foreign write', async () => {
-  const world = await withBot();
   world.submit(recordedTurn(clickOn(botRef('one', 9))));
   await world.pass(2);
 

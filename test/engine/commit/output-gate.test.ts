@@ -10,6 +10,11 @@ import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate');
 
+let world: Awaited<ReturnType<typeof withBot>>;
+test.before.each(async () => {
+  world = await withBot();
+});
+
 test('turns of one tick go out in one batch, and each gets its own decision', async () => {
   const world = await createWorld();
 
@@ -26,7 +31,6 @@ test('turns of one tick go out in one batch, and each gets its own decision', as
 });
 
 test('nothing is answered before the store has confirmed', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => world.driver.pause(100);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
@@ -39,7 +43,6 @@ test('nothing is answered before the store has confirmed', async () => {
 });
 
 test('under load a call gathers a millisecond longer, and goes at once again when it is quiet', async () => {
-  const world = await withBot();
   const many = limits.gatherItemsPerMsMin * 2;
   for (let index = 0; index < many; index++) world.submit(recordedTurn(clickOn(ref)));
   await world.pass(0);
@@ -65,7 +68,6 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
 });
 
 test('under load a call without waiters gathers longer, until a caller waits', async () => {
-  const world = await withBot();
   const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
   for (let index = 0; index < limits.gatherItemsPerMsMin * 2; index++) unawaited();
   await world.pass(0);
@@ -89,7 +91,6 @@ test('under load a call without waiters gathers longer, until a caller waits', a
 });
 
 test('a reply is adopted before its turns are answered', async () => {
-  const world = await withBot();
   let adoptedAtAnswer = 0;
   const turn = recordedTurn(clickOn(ref));
   turn.onAnswer = () => {
@@ -103,7 +104,6 @@ test('a reply is adopted before its turns are answered', async () => {
 });
 
 test('turns that come while a call is out make the next batch, with the next number', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = async (batches) => {
     world.sent.push(...batches);
     await world.driver.pause(10);
@@ -125,8 +125,6 @@ test('turns that come while a call is out make the next batch, with the next num
 });
 
 test('more turns than a batch may hold go in several, in order', async () => {
-  const world = await withBot();
-
   for (let turn = 0; turn < limits.batchItemsMax + 1; turn++) world.submit(recordedTurn(clickOn(ref)));
   await world.pass(5);
 
@@ -138,7 +136,6 @@ test('more turns than a batch may hold go in several, in order', async () => {
 });
 
 test('a batch of unknown outcome is resent with the same number, and counts once', async () => {
-  const world = await withBot();
   failCommits(world, [silence(), silence()], true);
 
   const turn = world.submit(recordedTurn(clickOn(ref)));
@@ -155,7 +152,6 @@ test('a batch of unknown outcome is resent with the same number, and counts once
 });
 
 test('new turns wait behind a batch of unknown outcome', async () => {
-  const world = await withBot();
   failCommits(world, [silence(), silence()]);
 
   world.submit(recordedTurn(clickOn(ref)));
@@ -175,7 +171,6 @@ test('new turns wait behind a batch of unknown outcome', async () => {
 });
 
 test('the pause before resending doubles, and is bounded', async () => {
-  const world = await withBot();
   const times: number[] = [];
   world.hot.hooks.beforeCommit = () => {
     times.push(world.driver.nowMs());
@@ -191,7 +186,6 @@ test('the pause before resending doubles, and is bounded', async () => {
 });
 
 test('a definite refusal is reported as not applied, and frees the number', async () => {
-  const world = await withBot();
   failCommits(world, [refusal()]);
 
   const refused = world.submit(recordedTurn(clickOn(ref)));
@@ -209,7 +203,6 @@ test('a definite refusal is reported as not applied, and frees the number', asyn
 });
 
 test('a refusal after an unknown outcome frees nothing: an earlier copy may still take effect', async () => {
-  const world = await withBot();
   let calls = 0;
   world.hot.hooks.beforeCommit = (batches) => {
     world.sent.push(...batches);
@@ -233,7 +226,6 @@ test('a refusal after an unknown outcome frees nothing: an earlier copy may stil
 });
 
 test('above the pending limit turns are refused at once', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
   };
@@ -246,7 +238,6 @@ test('above the pending limit turns are refused at once', async () => {
 });
 
 test('an open turn whose deadline passes is really taken back', async () => {
-  const world = await withBot();
   let away = true;
   world.hot.hooks.beforeCommit = () => {
     if (away) throw silence();
@@ -267,7 +258,6 @@ test('an open turn whose deadline passes is really taken back', async () => {
 });
 
 test('a sealed turn whose deadline passes fails as unknown, and its effect is adopted later', async () => {
-  const world = await withBot();
   let away = true;
   world.hot.hooks.beforeCommit = () => {
     if (away) throw silence();
@@ -286,7 +276,6 @@ test('a sealed turn whose deadline passes fails as unknown, and its effect is ad
 });
 
 test('deadlines are kept within one sweep while the store hangs', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => new Promise(() => {});
   const deadlineMs = world.clock.monotonicMs() + limits.requestDeadlineMs;
 
@@ -297,7 +286,6 @@ test('deadlines are kept within one sweep while the store hangs', async () => {
 });
 
 test('a gate that refuses takes nothing new and finishes what it has', async () => {
-  const world = await withBot();
   const before = world.submit(recordedTurn(clickOn(ref)));
   world.gate.refuseNewTurns();
 
@@ -309,7 +297,6 @@ test('a gate that refuses takes nothing new and finishes what it has', async () 
 });
 
 test('a stopped gate fails open turns, and stops resending', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = (batches) => {
     world.sent.push(...batches);
     throw silence();
@@ -329,7 +316,6 @@ test('a stopped gate fails open turns, and stops resending', async () => {
 });
 
 test('a call that is out when the gate stops is still answered', async () => {
-  const world = await withBot();
   world.hot.hooks.beforeCommit = () => world.driver.pause(50);
   const turn = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(10);

@@ -51,8 +51,12 @@ const work = (world: World): (readonly [string, number, readonly string[]])[] =>
     .filter(({ sequence }) => sequence > 0)
     .map(({ producer, sequence, items }) => [producer, sequence, items.map(({ kind }) => kind)] as const);
 
+let world: Awaited<ReturnType<typeof withBot>>;
+test.before.each(async () => {
+  world = await withBot({ mayLoseTail: true });
+});
+
 test('lost work is resent before anything new, and counts once', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'), inviteOn(ref));
   fallBack();
@@ -71,7 +75,6 @@ test('lost work is resent before anything new, and counts once', async () => {
 });
 
 test('the shard has a new generation before lost work is resent', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
@@ -84,7 +87,6 @@ test('the shard has a new generation before lost work is resent', async () => {
 });
 
 test('a node with nothing to send notices that the store lost its work', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'), clickOn(ref, '2'));
   fallBack();
@@ -97,7 +99,6 @@ test('a node with nothing to send notices that the store lost its work', async (
 });
 
 test('later writes of other nodes do not hide the loss', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'));
   fallBack();
@@ -110,7 +111,6 @@ test('later writes of other nodes do not hide the loss', async () => {
 });
 
 test('work that is lost twice is resent twice and counts once', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'));
   fallBack();
@@ -127,7 +127,6 @@ test('work that is lost twice is resent twice and counts once', async () => {
 });
 
 test('a vote that was refused is not cast because the one before it was lost', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, vote('user'), vote('user', epochMs + 1), vote('other'));
   fallBack();
@@ -146,7 +145,6 @@ test('a vote that was refused is not cast because the one before it was lost', a
 });
 
 test('a lost vote that meets a newer one of the same user merges into it', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, vote('user'));
   fallBack();
@@ -182,7 +180,6 @@ test('an entity that was lost too is initialised again, and its work resent', as
 });
 
 test('work of an entity that no longer exists is given up', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
@@ -195,7 +192,6 @@ test('work of an entity that no longer exists is given up', async () => {
 });
 
 test('lost work survives a failing recovery and a refusing store', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   fallBack();
@@ -215,7 +211,6 @@ test('lost work survives a failing recovery and a refusing store', async () => {
 });
 
 test('work is kept for a limited time, and then no more queries are sent', async () => {
-  const world = await withBot({ mayLoseTail: true });
   await send(world, clickOn(ref));
   await world.pass(limits.retransmitKeepMs + 3 * limits.retransmitPollMs);
   assert.is(world.kept.at(-1), 0);
@@ -227,7 +222,6 @@ test('work is kept for a limited time, and then no more queries are sent', async
 });
 
 test('work does not expire while the store does not answer', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const fallBack = snapshot(world);
   await send(world, clickOn(ref));
   world.hot.hooks.beforeCommit = () => {
@@ -243,7 +237,6 @@ test('work does not expire while the store does not answer', async () => {
 });
 
 test('a full buffer takes no new work and loses none', async () => {
-  const world = await withBot({ mayLoseTail: true });
   const shardList = 'x'.repeat(limits.retransmitBytesMax / 4);
   const post: Item = { kind: 'stats', target: ref, atMs: epochMs, shardList };
   await send(world, post, post, post, post);

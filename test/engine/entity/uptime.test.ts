@@ -133,7 +133,7 @@ const anyBot = fc
 test('folding at once equals folding check by check', () => {
   fc.assert(
     fc.property(anyBot, anyTime, outages, (state, nowMs, given) => {
-      const own = { ...rules, outages: given };
+      const own = { ...rules, downtimes: given };
       assert.equal(foldUptime(state, nowMs, own), checkByCheck(state, nowMs, own));
     }),
     { numRuns: 1_000 },
@@ -143,7 +143,7 @@ test('folding at once equals folding check by check', () => {
 test('folding in steps equals folding at once, and repeats change nothing', () => {
   fc.assert(
     fc.property(anyBot, fc.array(anyTime, { minLength: 1 }), outages, (state, times, given) => {
-      const own = { ...rules, outages: given };
+      const own = { ...rules, downtimes: given };
       const sorted = times.toSorted((left, right) => left - right);
       const stepped = sorted.reduce((folded, nowMs) => foldUptime(folded, nowMs, own), state);
       const lastMs = sorted.at(-1) ?? 0;

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError, StorageError } from '../../../engine/errors.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { botRef, clickOn, initOf, stateIn } from '../kit.ts';
 import { commit, createWorld, found, voteOf } from './flusher-world.ts';
@@ -18,9 +19,14 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
   );
 
+let world: Awaited<ReturnType<typeof createWorld>>;
+let ref: EntityRef;
+test.before.each(async () => {
+  world = await createWorld();
+  ref = found(world, 'a');
+});
+
 test('a round carries totals and votes in one transaction, and leaves nothing', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
   world.flusher.start();
 
@@ -36,7 +42,6 @@ test('a round carries totals and votes in one transaction, and leaves nothing', 
 });
 
 test('rounds come once per interval, and adjustments after each', async () => {
-  const world = await createWorld();
   world.flusher.start();
 
   await world.pass(3_500);
@@ -46,8 +51,6 @@ test('rounds come once per interval, and adjustments after each', async () => {
 });
 
 test('an entity that changed while it was flushed stays dirty', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.before = async () => {
     world.before = () => {};
@@ -65,8 +68,6 @@ test('an entity that changed while it was flushed stays dirty', async () => {
 });
 
 test('nothing is acknowledged that the ledger did not take', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
   world.before = () => {
     throw busy();
@@ -82,8 +83,6 @@ test('nothing is acknowledged that the ledger did not take', async () => {
 });
 
 test('the backlog is counted while the ledger fails, so that votes can be refused in time', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   world.flusher.start();
   world.before = () => {
     throw busy();
@@ -99,8 +98,6 @@ test('the backlog is counted while the ledger fails, so that votes can be refuse
 });
 
 test('the backlog ages while the ledger does not answer, and is young again afterwards', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   world.flusher.start();
   await commit(world, initOf(ref), clickOn(ref));
   await world.pass(1_500);
@@ -120,8 +117,6 @@ test('the backlog ages while the ledger does not answer, and is young again afte
 });
 
 test('under constant load the backlog is as old as the last round, not as the load', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   world.flusher.start();
   let visitor = 0;
   world.before = async () => {
@@ -138,8 +133,6 @@ test('under constant load the backlog is as old as the last round, not as the lo
 });
 
 test('while the ledger does not answer the pause doubles, and is bounded', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   const times: number[] = [];
   world.before = () => {
@@ -155,8 +148,6 @@ test('while the ledger does not answer the pause doubles, and is bounded', async
 });
 
 test('when the ledger answers again the backlog is flushed, and the error is gone', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.before = () => {
     throw busy();
@@ -172,8 +163,6 @@ test('when the ledger answers again the backlog is flushed, and the error is gon
 });
 
 test('halving finds the one poisoned vote, and only that becomes a dead letter', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref));
   for (let index = 0; index < 13; index++) await commit(world, voteOf(ref, `user-${index}`, `v${index}`));
   world.before = (round) => {
@@ -193,7 +182,6 @@ test('halving finds the one poisoned vote, and only that becomes a dead letter',
 });
 
 test('a poisoned entity becomes a dead letter, and its neighbours are stored', async () => {
-  const world = await createWorld();
   const refs = ['a', 'b', 'c', 'd', 'e'].map((id) => found(world, id));
   for (const ref of refs) await commit(world, initOf(ref), clickOn(ref));
   world.before = (round) => {
@@ -215,8 +203,6 @@ test('a poisoned entity becomes a dead letter, and its neighbours are stored', a
 });
 
 test('a ledger that fails while halving causes no dead letter', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'u1', 'v1'), voteOf(ref, 'u2', 'v2'));
   world.before = (round) => {
     throw round.votes.length + round.entities.length > 1 ? rowError() : busy();
@@ -230,8 +216,6 @@ test('a ledger that fails while halving causes no dead letter', async () => {
 });
 
 test('a caller that needs past votes gets an early round', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   world.flusher.start();
   await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
 
@@ -242,7 +226,6 @@ test('a caller that needs past votes gets an early round', async () => {
 });
 
 test('a caller that needs the votes of a shard without any does not wait', async () => {
-  const world = await createWorld();
   const ref = botRef('a');
 
   await world.until(world.flusher.waitForFlush(ref.shard));
@@ -251,8 +234,6 @@ test('a caller that needs the votes of a shard without any does not wait', async
 });
 
 test('a flush request that comes during a round is served after it', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.before = () => world.driver.pause(200);
   world.flusher.start();
@@ -265,8 +246,6 @@ test('a flush request that comes during a round is served after it', async () =>
 });
 
 test('a flush request that is not served within a second fails', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
   world.before = () => {
     throw busy();
@@ -279,8 +258,6 @@ test('a flush request that is not served within a second fails', async () => {
 });
 
 test('a flush request waits only for the votes of its time, also while new ones keep coming', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), voteOf(ref, 'first', 'v0'));
   let coming = 0;
   world.before = async () => {
@@ -297,8 +274,6 @@ test('a flush request waits only for the votes of its time, also while new ones 
 });
 
 test('a drain empties the backlog, then stops', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   world.flusher.start();
   await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
 
@@ -313,8 +288,6 @@ test('a drain empties the backlog, then stops', async () => {
 });
 
 test('a drain leaves no timer behind: no other round or delivery starts', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.flusher.start();
   await world.pass(900);
@@ -327,8 +300,6 @@ test('a drain leaves no timer behind: no other round or delivery starts', async 
 });
 
 test('a drain ends by its deadline when the ledger hangs', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.before = () => new Promise(() => {});
   world.flusher.start();
@@ -340,8 +311,6 @@ test('a drain ends by its deadline when the ledger hangs', async () => {
 });
 
 test('a drain ends at once when the ledger fails, and says why', async () => {
-  const world = await createWorld();
-  const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));
   world.before = () => {
     throw busy();
@@ -353,7 +322,6 @@ test('a drain ends at once when the ledger fails, and says why', async () => {
 });
 
 test('a stopped flusher makes no round', async () => {
-  const world = await createWorld();
   world.flusher.start();
   world.flusher.stop();
 
@@ -362,7 +330,6 @@ test('a stopped flusher makes no round', async () => {
 });
 
 test('only the assigned shards are flushed', async () => {
-  const world = await createWorld();
   const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
   await commit(world, initOf(mine), clickOn(mine));
   await commit(world, initOf(theirs), clickOn(theirs));
@@ -376,7 +343,6 @@ test('only the assigned shards are flushed', async () => {
 });
 
 test('a drain beside other nodes flushes its own shards once, and does not wait for theirs', async () => {
-  const world = await createWorld();
   const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
   await commit(world, initOf(mine), clickOn(mine));
   await commit(world, initOf(theirs), clickOn(theirs));

@@ -63,17 +63,18 @@ const fill = async ({ state, cache }: Opened, found: StoredSession | null = reco
   return finding;
 };
 
-test('a session is looked up once, then found synchronously', async () => {
-  const world = open();
+let world: ReturnType<typeof open>;
+test.before.each(() => {
+  world = open();
+});
 
+test('a session is looked up once, then found synchronously', async () => {
   assert.equal(await fill(world), record);
   assert.equal(world.cache.find(token), record);
   assert.is(world.state.lookups.length, 1);
 });
 
 test('simultaneous requests share one look-up', async () => {
-  const world = open();
-
   const finding = [world.cache.find(token), world.cache.find(token), world.cache.find(token)];
   world.state.lookups[0]?.resolve(record);
 
@@ -82,8 +83,6 @@ test('simultaneous requests share one look-up', async () => {
 });
 
 test('a malformed token costs no look-up', () => {
-  const world = open();
-
   assert.is(world.cache.find('nonsense'), null);
   assert.is(world.cache.find(`${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`), null);
   assert.is(world.cache.find('x'.repeat(100_000)), null);
@@ -91,7 +90,6 @@ test('a malformed token costs no look-up', () => {
 });
 
 test('a revoked session is looked up again, and stays rejected', async () => {
-  const world = open();
   await fill(world);
 
   world.cache.forget('s1');
@@ -102,7 +100,6 @@ test('a revoked session is looked up again, and stays rejected', async () => {
 });
 
 test('a rejected token is looked up again half a second after its first look-up', async () => {
-  const world = open();
   const finding = world.cache.find(token);
   world.state.offsetMs += 300;
   world.state.lookups[0]?.resolve(null);
@@ -116,7 +113,6 @@ test('a rejected token is looked up again half a second after its first look-up'
 });
 
 test('a look-up that began before a revocation is not cached', async () => {
-  const world = open();
   const finding = world.cache.find(token);
 
   world.cache.forget('s1');
@@ -127,7 +123,6 @@ test('a look-up that began before a revocation is not cached', async () => {
 });
 
 test('all sessions of a banned user or a deleted bot are dropped', async () => {
-  const world = open();
   await fill(world);
 
   world.cache.forgetTarget('bot', 'other');
@@ -138,7 +133,6 @@ test('all sessions of a banned user or a deleted bot are dropped', async () => {
 });
 
 test('a session ends with its expiry, also while it is cached', async () => {
-  const world = open();
   await fill(world, { ...record, expiresAtMs: 500 });
 
   world.state.nowMs = 499;
@@ -149,7 +143,6 @@ test('a session ends with its expiry, also while it is cached', async () => {
 });
 
 test('a session is used from the cache for its time, then looked up again', async () => {
-  const world = open();
   await fill(world);
 
   world.state.nowMs = 1_000;
@@ -158,7 +151,6 @@ test('a session is used from the cache for its time, then looked up again', asyn
 });
 
 test('a clock that is set back extends neither a cached session nor a rejection', async () => {
-  const world = open();
   const strange = formatToken({ kind: 'bot', id: 'b2' }, Buffer.alloc(32, 8));
   const forEver = { ...record, expiresAtMs: 90_000_000 };
   world.state.nowMs = 7_200_000;
@@ -184,7 +176,6 @@ const fails = ({ state, cache }: Opened): Promise<unknown> => {
 };
 
 test('while the store is unreachable, cached sessions stay valid', async () => {
-  const world = open();
   await fill(world);
   world.state.nowMs = 5_000;
 
@@ -214,7 +205,6 @@ test('but not those that were dropped, have expired, or when revocations would n
 });
 
 test('a session that may have changed is looked up at its next use', async () => {
-  const world = open();
   await fill(world);
   world.cache.markHashStale(hash('sha256', token));
 
@@ -226,7 +216,6 @@ test('a session that may have changed is looked up at its next use', async () =>
 });
 
 test('an unreachable store is a storage error, never an unknown token', async () => {
-  const world = open();
   const finding = world.cache.find(token) as Promise<unknown>;
   world.state.lookups[0]?.reject(new Error('connect ECONNREFUSED'));
 

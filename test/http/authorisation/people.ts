@@ -3,7 +3,7 @@
  * them: a user who owns a team, the team's bot and server, a pack of the user, a plain member, a second team.
  */
 import { importLines } from '../../../storage/import/import.ts';
-import type { ImportRecord } from '../../../storage/import/schema.ts';
+import type { ImportRecord } from '../../../storage/import/kinds.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 
 export interface People {

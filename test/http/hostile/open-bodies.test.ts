@@ -72,12 +72,49 @@ test('bodies of more than 64 MiB together are 503, and their memory is released'
   assert.is((await ask(world, 'GET', '/things/a')).status, 200);
 });
 
+const unknown = formatToken({ kind: 'bot', id: 'bot1' }, Buffer.alloc(32, 9));
+const toRefused = (request: string): string =>
+  request.replace('/echo', '/things/stats').replace('Host: a\r\n', `Host: a\r\nBot-Auth: ${unknown}\r\n`);
+
+test('a refused request whose body goes on slowly is answered and closed before its end', async () => {
+  const socket = connect(world.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', () => {});
+  socket.write(toRefused(head(bytesMax)));
+  let sent = 0;
+  for (const piece = 'x'.repeat(1_024); !socket.destroyed && sent + piece.length < bytesMax; sent += 1_024) {
+    socket.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  socket.destroy();
+
+  assert.ok(sent < bytesMax / 2, `${sent} bytes were taken`);
+  assert.match(text, /^HTTP\/1\.1 401 /);
+  assert.match(text, /\r\nConnection: close\r\n/i);
+});
+
+test('a refused request whose body ends soon is answered then, and the connection stays open', async () => {
+  const body = 'x'.repeat(200_000);
+  const refused = `${toRefused(head(body.length))}${body}`;
+
+  const answer = await raw(
+    world.port,
+    [refused, 'GET /things/a HTTP/1.1\r\nHost: a\r\n\r\n'],
+    (received) => answersIn(received).length === 2,
+  );
+
+  assert.equal(
+    answersIn(answer.text).map(({ status }) => status),
+    [401, 200],
+  );
+});
+
 test('a request that is refused while its body arrives releases its memory', async () => {
   // The session look-up takes long enough for the first chunk of the body to arrive.
-  const unknown = formatToken({ kind: 'bot', id: 'bot1' }, Buffer.alloc(32, 9));
-  const refused = unfinished
-    .replace('/echo', '/things/stats')
-    .replace('Host: a\r\n', `Host: a\r\nBot-Auth: ${unknown}\r\n`);
+  const refused = toRefused(unfinished);
   const sockets: Socket[] = [];
   const answered = Array.from({ length: 2 * (openBodiesBytesMax / bytesMax) }, async () => {
     const socket = connect(world.port, '127.0.0.1');

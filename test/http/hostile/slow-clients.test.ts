@@ -1,6 +1,6 @@
 /**
  * Slow clients, 56 in seven kinds: others are served meanwhile, and in the end the server closes them all.
- * A thousand of each kind are in test/faults/hostile.fault.ts. Time limit: 120 s.
+ * A thousand of each kind are in test/faults/cases/http-hostile-clients.fault.ts. Time limit: 120 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -13,23 +13,19 @@ import { listParameterNames } from '../../../http/request/match.ts';
 import type { AnyRoute } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { expected } from '../authorisation/expected.ts';
-import { newPeople, type People, settle } from '../authorisation/people.ts';
+import { newPeople, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
 import { raw } from '../raw.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld } from '../routes/world.ts';
 
 const test = suite('hostile texts');
-let world: World;
-let people: People;
 const tokens = new Map<TokenKind, string>();
 
-test.before(async () => {
-  world = await openWorld();
-  people = await settle(world.sql, newPeople());
-  for (const kind of ['user', 'bot', 'server', 'team'] as const) {
-    tokens.set(kind, await world.token(kind, people[kind]));
-  }
-});
+const world = await openWorld();
+const people = await settle(world.sql, newPeople());
+for (const kind of ['user', 'bot', 'server', 'team'] as const) {
+  tokens.set(kind, await world.token(kind, people[kind]));
+}
 test.after(() => world.close());
 
 const kindFor = (route: AnyRoute): TokenKind => expected[route.name]?.kinds[0] ?? 'user';

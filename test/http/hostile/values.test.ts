@@ -8,21 +8,16 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken, parseToken } from '../../../engine/rules/token.ts';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld } from '../routes/world.ts';
 
 const test = suite('hostile values');
-let world: World;
-let userToken: string;
-let botToken: string;
 
-test.before(async () => {
-  world = await openWorld({ trustedProxies: [] });
-  await addUser(world.sql, 'robin');
-  await addBot(world.sql, 'bot1');
-  await addBot(world.sql, 'visited');
-  userToken = await world.token('user', 'robin');
-  botToken = await world.token('bot', 'bot1');
-});
+const world = await openWorld({ trustedProxies: [] });
+await addUser(world.sql, 'robin');
+await addBot(world.sql, 'bot1');
+await addBot(world.sql, 'visited');
+const userToken = await world.token('user', 'robin');
+const botToken = await world.token('bot', 'bot1');
 test.after(() => world.close());
 
 /** What is sent, and what is returned; `null` for 400. */

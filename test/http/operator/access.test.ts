@@ -6,15 +6,12 @@ import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/routes/admin/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { askFrom } from '../from-address.ts';
-import { type OperatedWorld, openOperated, operatorToken } from './world.ts';
+import { openOperated, operatorToken } from './world.ts';
 
 const test = suite('the door of operations');
-let world: OperatedWorld;
-test.before(async () => {
-  world = await openOperated();
-  await addUser(world.sql, 'robin');
-  await addBot(world.sql, 'bot1', { type: 'pending' });
-});
+const world = await openOperated();
+await addUser(world.sql, 'robin');
+await addBot(world.sql, 'bot1', { type: 'pending' });
 test.after(() => world.close());
 
 const samples: Readonly<Record<string, string>> = {

@@ -5,16 +5,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { type OperatedWorld, openOperated } from './world.ts';
+import { until } from '../../support/until.ts';
+import { openOperated } from './world.ts';
 
 const test = suite('operations on what is offered');
-let world: OperatedWorld;
-test.before(async () => {
-  world = await openOperated();
-  const { sql } = world;
-  for (const user of ['robin', 'ann']) await addUser(sql, user);
-  await addBot(sql, 'bot1', { counted: { upvotes: 150 } });
-});
+const world = await openOperated();
+const { sql } = world;
+for (const user of ['robin', 'ann']) await addUser(sql, user);
+await addBot(sql, 'bot1', { counted: { upvotes: 150 } });
 test.after(() => world.close());
 
 const operate = (words: string, body?: unknown) => {
@@ -28,11 +26,6 @@ const done = async (words: string, body?: unknown): Promise<void> => {
 const refused = async (words: string, body?: unknown) => {
   const { status, json } = await operate(words, body);
   return [status, json.context.code];
-};
-/** A list is at most as old as its snapshot. */
-const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + 10_000;
-  while (!(await look())) assert.ok(performance.now() < endMs, what);
 };
 const tier = { target_type: 'bot', position: 0, votes: 100, cents: 10 };
 
@@ -70,16 +63,16 @@ test('benefits, items and coupons put: in the shop; what is still named cannot b
     target_types: ['bot'],
   });
   const shown = async (path: string) => JSON.stringify(await world.read(path));
-  await eventually('the item', async () => (await shown('/shop/items')).includes('"month"'));
-  await eventually('the benefit', async () => (await shown('/shop/item-benefits')).includes('"speed"'));
-  await eventually('the coupon', async () => (await shown('/shop/public-coupons')).includes('SPRING'));
+  await until('the item', async () => (await shown('/shop/items')).includes('"month"'));
+  await until('the benefit', async () => (await shown('/shop/item-benefits')).includes('"speed"'));
+  await until('the coupon', async () => (await shown('/shop/public-coupons')).includes('SPRING'));
 
   assert.equal(await refused('DELETE /shop/benefits/speed'), [409, 'already_exists']);
   assert.equal(await refused('DELETE /shop/items/month'), [409, 'already_exists']);
   await done('DELETE /shop/coupons/spring');
   await done('DELETE /shop/items/month');
   await done('DELETE /shop/benefits/speed');
-  await eventually('no item', async () => !(await shown('/shop/items')).includes('"month"'));
+  await until('no item', async () => !(await shown('/shop/items')).includes('"month"'));
 });
 
 test('items and coupons put → 400 for unknown references, 409 for a taken code', async () => {
@@ -104,7 +97,7 @@ test('blog put: a draft is not shown, a published post is; delete: 404', async (
 
   await done('PUT /blog/welcome', post);
   assert.is((await world.read('/blogs/welcome')).title, 'Welcome');
-  await eventually('in the list', published);
+  await until('in the list', published);
   await done('DELETE /blog/welcome');
   assert.is((await world.ask('GET', '/blogs/welcome')).status, 404);
   assert.equal(await refused('DELETE /blog/welcome'), [404, 'not_found']);

@@ -12,21 +12,19 @@ import {
   addUser,
 } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { type OperatedWorld, openOperated } from './world.ts';
+import { until } from '../../support/until.ts';
+import { openOperated } from './world.ts';
 
 const test = suite('operations on listings');
-let world: OperatedWorld;
 const hourMs = 3_600_000;
 const serverId = '758641373074423808';
 const harbour = { name: 'Harbour', short: 'Where ships and their crews meet at night.' };
 
-test.before(async () => {
-  world = await openOperated();
-  const { sql } = world;
-  for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-});
+const world = await openOperated();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
 test.after(() => world.close());
 
 const show = (path: string) => world.read(path);
@@ -41,11 +39,6 @@ const done = async (words: string, body?: unknown): Promise<string> => {
 };
 const listedBots = async (): Promise<string[]> =>
   (await show('/bots/@all')).results.map((bot: { bot_id: string }) => bot.bot_id);
-/** A list is at most as old as its snapshot, which this world keeps for a millisecond. */
-const eventually = async (what: string, look: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + 10_000;
-  while (!(await look())) assert.ok(performance.now() < endMs, what);
-};
 
 test('bots approve: listed and open to votes at once, with the note; deny: neither', async () => {
   await addBot(world.sql, 'fresh', { type: 'pending' });
@@ -55,12 +48,12 @@ test('bots approve: listed and open to votes at once, with the note; deny: neith
   assert.is((await world.vote('ann', 'bots/fresh')).status, 204);
   const { type, approval_note } = await show('/bots/fresh');
   assert.equal([type, approval_note], ['approved', 'Tested.\nWorks.']);
-  await eventually('listed', async () => (await listedBots()).includes('fresh'));
+  await until('listed', async () => (await listedBots()).includes('fresh'));
 
   await done('POST /bots/fresh/deny', { note: 'It stopped answering.' });
   assert.is((await world.vote('ben', 'bots/fresh')).json.context.code, 'not_votable');
   assert.is((await show('/bots/fresh')).votes, 1, 'what was counted stays');
-  await eventually('not listed', async () => !(await listedBots()).includes('fresh'));
+  await until('not listed', async () => !(await listedBots()).includes('fresh'));
 });
 
 test('bots certify and pend: the reason comes and goes with the type', async () => {

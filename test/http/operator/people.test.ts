@@ -4,18 +4,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { type OperatedWorld, openOperated } from './world.ts';
+import { openOperated } from './world.ts';
 
 const test = suite('operations on people and votes');
-let world: OperatedWorld;
 
-test.before(async () => {
-  world = await openOperated();
-  const { sql } = world;
-  for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
-});
+const world = await openOperated();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
 test.after(() => world.close());
 
 const show = (path: string) => world.read(path);

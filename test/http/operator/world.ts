@@ -39,9 +39,10 @@ const longSeconds = 90 * 86_400;
 
 export const openOperated = async (): Promise<OperatedWorld> => {
   const world = await openWorld();
+  const version = { version: '1.2.3', commit: 'unknown' };
   const admin = createAdmin({
     app: world.app,
-    metrics: createMetrics([]),
+    metrics: createMetrics([], version),
     // One test makes an operation fail; what fails elsewhere is seen by its status.
     logger: silentLogger,
     operatorToken,

@@ -9,18 +9,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
+import { aboutBot, json, startLookupServer } from '../../support/lookup-server.ts';
 
 const test = suite('bot look-up');
 const clientId = '815553000470478850';
 const botId = '815553000470478851';
-let server: LookupServer;
 let nowMs = 1_000_000;
 const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
 
-test.before(async () => {
-  server = await startLookupServer();
-});
+const server = await startLookupServer();
 test.before.each(() => {
   server.asked.length = 0;
 });
@@ -168,7 +165,7 @@ test('a 429 opens the circuit at once', async () => {
 });
 
 test('each request counts once, as success, failure or rejected; a cached answer does not', async () => {
-  const metrics = createMetrics([]);
+  const metrics = createMetrics([], { version: '1.2.3', commit: 'unknown' });
   const lookup = create({ meters: metrics.outbound, restMs: 60_000 });
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   for (let count = 0; count < 3; count++) await lookup.queryService(clientId);

@@ -3,7 +3,7 @@
  * misbehave, and do not exist.
  */
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
@@ -13,8 +13,6 @@ import { type FetchRequest, fetchJson } from '../../../http/outbound/fetch-json.
 
 const test = suite('fetch json');
 const Thing = Type.Object({ id: Type.String() });
-let server: Server;
-let base: string;
 let asked: string[] = [];
 let closed = 0;
 
@@ -56,15 +54,13 @@ const answers: Record<string, RequestListener> = {
   },
 };
 
-test.before(async () => {
-  server = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    answers[request.url ?? '']?.(request, response);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const server = createServer((request, response) => {
+  asked.push(request.url ?? '');
+  answers[request.url ?? '']?.(request, response);
 });
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 test.before.each(() => {
   asked = [];
 });

@@ -5,15 +5,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import webPush from 'web-push';
 import { createPushClient, type PushOptions } from '../../../http/outbound/push.ts';
-import { type Browser, type PushService, startPushService, vapidClaims } from '../../support/push-service.ts';
+import { type Browser, startPushService, vapidClaims } from '../../support/push-service.ts';
 
 const test = suite('push client');
-let service: PushService;
 const keys = webPush.generateVAPIDKeys();
 
-test.before(async () => {
-  service = await startPushService();
-});
+const service = await startPushService();
 test.after(() => service.close());
 test.before.each(() => service.answer(() => ({ status: 201 })));
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../../engine/ports.ts';
 import { createDeadlines, type DeadlineWaiter } from '../../../http/request/deadlines.ts';
 
 const test = suite('deadlines');
-const times = { readingMs: 30, workingMs: 20, outboundMs: 50, sweepMs: 1 };
+const times = { readingMs: 30, workingMs: 20, outboundMs: 50, listeningMs: 90, sweepMs: 1 };
 type Queue = 'startReading' | 'startWorking' | 'startOutbound';
 const limitsMs: Readonly<Record<Queue, number>> = { startReading: 30, startWorking: 20, startOutbound: 50 };
 

@@ -354,7 +354,7 @@ test('a client that disconnects is counted as 499, once', async () => {
   );
 });
 
-const brief = { readingMs: 50, workingMs: 50, sweepMs: 5 };
+const brief = { readingMs: 50, workingMs: 50, listeningMs: 50, sweepMs: 5 };
 
 test('a request to an external service has a longer deadline of its own', async () => {
   const patient = await openWorld({ deadlines: { ...brief, outboundMs: 60_000 } });

@@ -5,16 +5,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deletePost, type PostFields, upsertPost } from '../../../storage/catalogue/content/blog.ts';
 import { addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of the blog');
-let world: World;
 
-test.before(async () => {
-  world = await openWorld();
-  await addUser(world.sql, 'robin');
-  await world.sql`update users set avatar = 'https://cdn.example.org/robin.png' where id = 'robin'`;
-});
+const world = await openWorld();
+await addUser(world.sql, 'robin');
+await world.sql`update users set avatar = 'https://cdn.example.org/robin.png' where id = 'robin'`;
 test.after(() => world.close());
 
 const write = (fields: Partial<PostFields> = {}) =>

@@ -5,28 +5,22 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bot edits');
-let world: World;
-let robin: string;
-let wren: string;
-let stranger: string;
 let bots = 0;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'stranger', 'voter']) await addUser(sql, user);
-  for (const team of ['team1', 'team2']) {
-    await addTeam(sql, team);
-    await addMember(sql, team, { user: 'robin', permissions: ['owner'] });
-  }
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['add_bots', 'edit_bots', 'delete_bots'] });
-  robin = await world.token('user', 'robin');
-  wren = await world.token('user', 'wren');
-  stranger = await world.token('user', 'stranger');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'stranger', 'voter']) await addUser(sql, user);
+for (const team of ['team1', 'team2']) {
+  await addTeam(sql, team);
+  await addMember(sql, team, { user: 'robin', permissions: ['owner'] });
+}
+await addMember(sql, 'team1', { user: 'wren', permissions: ['add_bots', 'edit_bots', 'delete_bots'] });
+const robin = await world.token('user', 'robin');
+const wren = await world.token('user', 'wren');
+const stranger = await world.token('user', 'stranger');
 test.after(() => world.close());
 
 const nextId = (): string => `8155530004704${String(++bots).padStart(5, '0')}`;
@@ -157,25 +151,17 @@ test('PUT /bots → 204 for a team: by a member with add_bots, by its token', as
   assert.is((await show(own)).json.team_owner.id, 'team2');
 });
 
-test('PUT /bots → 401, 403 and 404 by who asks for whom', async () => {
+test('PUT /bots → 403 and 404 by the owner that a token names', async () => {
   const asked = async (fields: Record<string, unknown>, token: string) =>
     codeOf(await put(bodyOf(fields), token));
   const limited = await world.token('user', 'robin', { permLimits: ['add_bots'] });
-  const other = await world.token('user', 'robin', { permLimits: ['edit_bots'] });
   const team = await world.token('team', 'team2');
-  await addUser(world.sql, 'banned', { banned: true });
 
-  assert.is((await world.ask('PUT', '/bots', { body: bodyOf() })).status, 401);
-  assert.equal(await asked({}, await world.token('bot', '1')), [401, 'token_kind_unsupported']);
-  assert.equal(await asked({}, await world.token('user', 'banned')), [403, 'banned']);
   assert.equal(await asked({}, limited), [403, 'forbidden']);
-  assert.equal(await asked({}, other), [403, 'permission_missing']);
   assert.equal(await asked({ team_owner: 'team1' }, stranger), [403, 'permission_missing']);
   assert.equal(await asked({ team_owner: 'team2' }, wren), [403, 'permission_missing']);
   assert.equal(await asked({ team_owner: 'team1' }, team), [403, 'forbidden']);
   assert.equal(await asked({ team_owner: 'nowhere' }, robin), [404, 'not_found']);
-  const bare = await world.token('team', 'team2', { permLimits: ['edit_bots'] });
-  assert.equal(await asked({}, bare), [403, 'permission_missing']);
 });
 
 test('PUT /bots → 409 for a listed bot and for a taken client id, for all but one at once', async () => {
@@ -242,22 +228,14 @@ test('PATCH /bots/:id/settings → 204: absent fields stay, lists are replaced, 
   assert.ok(json.updated_at > before.updated_at);
 });
 
-test('PATCH /bots/:id/settings → 400, 401, 403, 404', async () => {
+test('PATCH /bots/:id/settings → 400, 404; by a member and by the token of the team', async () => {
   const id = await made();
   const teams = await made({ team_owner: 'team1' });
   const asked = async (...words: Parameters<typeof patch>) => codeOf(await patch(...words));
-  const limited = await world.token('user', 'robin', { permLimits: ['delete_bots'] });
-  const otherBot = await world.token('bot', teams);
 
-  assert.is((await world.ask('PATCH', `/bots/${id}/settings`, { body: {} })).status, 401);
   for (const body of [{ short: 'short' }, { tags: [] }, { invite: 'https://exa[mple' }, { long: null }]) {
     assert.equal(await asked(id, body), [400, 'validation_failed'], JSON.stringify(body));
   }
-  assert.equal(await asked(id, {}, await world.token('server', '1')), [401, 'token_kind_unsupported']);
-  assert.equal(await asked(id, {}, stranger), [403, 'permission_missing']);
-  assert.equal(await asked(id, {}, limited), [403, 'permission_missing']);
-  assert.equal(await asked(id, {}, otherBot), [403, 'permission_missing']);
-  assert.equal(await asked(teams, {}, await world.token('team', 'team2')), [403, 'permission_missing']);
   assert.equal(await asked('1', {}), [404, 'not_found']);
   assert.is((await patch(teams, {}, wren)).status, 204);
   assert.is((await patch(teams, {}, await world.token('team', 'team1'))).status, 204);
@@ -339,21 +317,15 @@ test('PATCH /users/:uid/bots/:bid/teams → 204: owner changes, tokens end, the 
   assert.is((await show(id)).json.team_owner.id, 'team2');
 });
 
-test('PATCH /users/:uid/bots/:bid/teams → 400, 401, 403, 404', async () => {
+test('PATCH /users/:uid/bots/:bid/teams → 400, 403, 404', async () => {
   const own = await made();
   const teams = await made({ team_owner: 'team1' });
   const asked = async (...words: Parameters<typeof transfer>) => codeOf(await transfer(...words));
   const half = await world.token('user', 'robin', { permLimits: ['delete_bots'] });
   const whole = await world.token('user', 'robin', { permLimits: ['delete_bots', 'add_bots'] });
 
-  assert.is((await world.ask('PATCH', `/users/robin/bots/${own}/teams`, { body: {} })).status, 401);
   assert.equal(await asked(own, null), [400, 'validation_failed']);
   assert.equal(await asked(own, ''), [400, 'validation_failed']);
-  assert.equal(await asked(own, 'team1', await world.token('team', 'team1')), [
-    401,
-    'token_kind_unsupported',
-  ]);
-  assert.equal(await asked(own, 'team1', wren), [403, 'user_mismatch']);
   assert.equal(await asked(own, 'team1', wren, 'wren'), [403, 'permission_missing']);
   assert.equal(await asked(teams, 'team2', wren, 'wren'), [403, 'permission_missing']);
   assert.equal(await asked(own, 'team1', half), [403, 'permission_missing']);

@@ -6,24 +6,19 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { aboutBot, json, type LookupServer, startLookupServer } from '../../support/lookup-server.ts';
-import { openWorld, type World } from './world.ts';
+import { aboutBot, json, startLookupServer } from '../../support/lookup-server.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bot metadata');
-let world: World;
-let server: LookupServer;
-let robin: string;
 let ids = 0;
 let addresses = 0;
 
-test.before(async () => {
-  server = await startLookupServer();
-  const { serviceUrl, platformUrl } = server;
-  // The circuit breaker does not pause: every test sends its requests, whatever failed before.
-  world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
-  await addUser(world.sql, 'robin');
-  robin = await world.token('user', 'robin');
-});
+const server = await startLookupServer();
+const { serviceUrl, platformUrl } = server;
+// The circuit breaker does not pause: every test sends its requests, whatever failed before.
+const world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 } });
+await addUser(world.sql, 'robin');
+const robin = await world.token('user', 'robin');
 test.before.each(() => {
   server.asked.length = 0;
 });
@@ -151,18 +146,14 @@ test('GET /bots/:client_id/meta → 200 when the service is sure that there is n
   );
 });
 
-test('GET /bots/:client_id/meta → 400, 401, 403, 429', async () => {
+test('GET /bots/:client_id/meta → 400, 429', async () => {
   server.answer = () => json({}, 404);
   const id = nextId();
   await addTeam(world.sql, 'team1');
   const team = await world.token('team', 'team1', { permLimits: ['add_bots'] });
-  const limited = await world.token('user', 'robin', { permLimits: ['edit_bots'] });
 
   assert.is((await meta('lamp')).status, 400);
   assert.is((await meta(id, '?fallback_bot_id=lamp')).status, 400);
-  assert.is((await world.ask('GET', `/bots/${id}/meta`, { headers: freshAddress() })).status, 401);
-  assert.is((await meta(id, '', await world.token('bot', id))).status, 401);
-  assert.is((await meta(id, '', limited)).json.context.permission, 'add_bots');
   assert.is((await meta(id, '', team)).status, 200);
   const headers = freshAddress();
   const ask = () => world.ask('GET', '/bots/lamp/meta', { token: robin, headers });

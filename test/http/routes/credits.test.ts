@@ -8,28 +8,25 @@ import { deleteTier, upsertTier } from '../../../storage/catalogue/votes/credits
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of vote credits');
-let world: World;
 let bots = 0;
 const hourMs = 3_600_000;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['redeem_vote_credits'] });
-  await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
-  for (const [position, votes, cents] of [
-    [0, 100, 10],
-    [1, 200, 5],
-    [2, 50, 2],
-  ] as const) {
-    await upsertTier(sql, { id: `bot-${position}`, target_type: 'bot', position, votes, cents });
-  }
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'wren', permissions: ['redeem_vote_credits'] });
+await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
+for (const [position, votes, cents] of [
+  [0, 100, 10],
+  [1, 200, 5],
+  [2, 50, 2],
+] as const) {
+  await upsertTier(sql, { id: `bot-${position}`, target_type: 'bot', position, votes, cents });
+}
 test.after(() => world.close());
 
 /** A bot with these votes, all of the past and all in the ledger. */
@@ -193,7 +190,7 @@ test('POST /:type/:id/votes/credits → 409 for more than there is, and where no
   assert.equal([server.status, server.json.context.code], [409, 'no_credit_tiers']);
 });
 
-test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits, else 401 and 403', async () => {
+test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits, else 403', async () => {
   const ref = await newBot(20);
   await world.sql`update bots set owner_id = null, team_id = 'team1' where bot_id = ${ref.id}`;
   world.catalogue.bots.drop(ref.id);
@@ -204,16 +201,10 @@ test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits, else 401 a
   ]) {
     assert.is((await redeem(ref, 1, token)).status, 200);
   }
-  for (const token of [
-    await world.token('user', 'finch'),
-    await world.token('user', 'robin'),
-    await world.token('bot', ref.id, { permLimits: ['edit_bots'] }),
-    await world.token('bot', 'another'),
-  ]) {
+  for (const token of [await world.token('user', 'finch'), await world.token('user', 'robin')]) {
     const { status, json } = await redeem(ref, 1, token);
     assert.equal([status, json.context.permission], [403, 'redeem_vote_credits']);
   }
-  assert.is((await world.ask('POST', `/bots/${ref.id}/votes/credits?votes=1`)).status, 401);
   const unknown = await world.token('user', 'wren');
   const ask = (target: string) => world.ask('POST', `/${target}/votes/credits?votes=1`, { token: unknown });
   assert.is((await ask('bots/nobody')).status, 404);

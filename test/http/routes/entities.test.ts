@@ -12,22 +12,19 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of servers, teams and packs');
-let world: World;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1', 'keepers');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addBot(sql, 'bot1', { team_id: 'team1' });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await addServer(sql, 'server2', { team_id: 'team1', state: 'unlisted' });
-  await addPack(sql, 'pack1', { bot_ids: ['bot1', 'gone'], server_ids: ['server1'] });
-});
+const world = await openWorld();
+const { sql } = world;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1', 'keepers');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addBot(sql, 'bot1', { team_id: 'team1' });
+await addServer(sql, 'server1', { team_id: 'team1' });
+await addServer(sql, 'server2', { team_id: 'team1', state: 'unlisted' });
+await addPack(sql, 'pack1', { bot_ids: ['bot1', 'gone'], server_ids: ['server1'] });
 test.after(() => world.close());
 
 const read = async (path: string) => (await world.ask('GET', path)).json;

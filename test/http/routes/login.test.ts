@@ -11,18 +11,15 @@ import { purgeLogins } from '../../../storage/catalogue/people/logins.ts';
 import {
   clientId,
   clientSecret,
-  type OpenIdProvider,
   otherRedirectUri,
   redirectUri,
   startOpenIdProvider,
   visit,
 } from '../../support/login-provider.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of the login');
 const path = '/auth/login/chat-oauth2';
-let provider: OpenIdProvider;
-let world: World;
 let callers = 0;
 const reports: string[] = [];
 /** Whom Rollcall asks: the provider, or one that is away. */
@@ -44,21 +41,19 @@ const open = (issuer: string): LoginProvider =>
     report: (words) => reports.push(words),
   });
 
-test.before(async () => {
-  provider = await startOpenIdProvider();
-  asked = open(provider.issuer);
-  world = await openWorld({
-    login: {
-      provider: {
-        clientId,
-        buildAuthorizeUrl: (request) => asked.buildAuthorizeUrl(request),
-        exchange: (request) => asked.exchange(request),
-      },
-      states: createLoginStates(randomBytes(32)),
-      redirectUris: [redirectUri, otherRedirectUri],
-      sessionSeconds: 30 * 86_400,
+const provider = await startOpenIdProvider();
+asked = open(provider.issuer);
+const world = await openWorld({
+  login: {
+    provider: {
+      clientId,
+      buildAuthorizeUrl: (request) => asked.buildAuthorizeUrl(request),
+      exchange: (request) => asked.exchange(request),
     },
-  });
+    states: createLoginStates(randomBytes(32)),
+    redirectUris: [redirectUri, otherRedirectUri],
+    sessionSeconds: 30 * 86_400,
+  },
 });
 test.after(async () => {
   await world.close();

@@ -5,19 +5,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { type OperatedWorld, openOperated } from '../operator/world.ts';
+import { openOperated } from '../operator/world.ts';
 
 const test = suite('reach of tokens');
-let world: OperatedWorld;
 let number = 0;
 let team = '';
 let bot = '';
 let server = '';
 
-test.before(async () => {
-  world = await openOperated();
-  await addUser(world.sql, 'robin');
-});
+const world = await openOperated();
+await addUser(world.sql, 'robin');
 /** Creates a team for one test: Robin, a second owner, a bot and a server. */
 test.before.each(async () => {
   const { sql } = world;

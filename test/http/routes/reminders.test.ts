@@ -5,21 +5,18 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of reminders');
-let world: World;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-  for (let bot = 1; bot <= 6; bot++) await addBot(sql, `bot${bot}`);
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await sql`update servers set avatar = 'https://cdn.example.org/s.webp'`;
-  await addPack(sql, 'pack1');
-});
+const world = await openWorld();
+const { sql } = world;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
+for (let bot = 1; bot <= 6; bot++) await addBot(sql, `bot${bot}`);
+await addServer(sql, 'server1', { team_id: 'team1' });
+await sql`update servers set avatar = 'https://cdn.example.org/s.webp'`;
+await addPack(sql, 'pack1');
 test.after(() => world.close());
 
 const path = (user: string, target: string) => `/users/${user}/${target}/reminders`;
@@ -101,20 +98,14 @@ test('a reminder goes with what it is about, and does not come back with the sam
   assert.equal(await list('finch', token), []);
 });
 
-test('…/reminders → 400, 401, 403, 404', async () => {
+test('…/reminders → 400, 404', async () => {
   const token = await newUser('crane');
-  const statusOf = async (method: string, target: string, user = 'crane') =>
-    (await world.ask(method, path(user, target), { token })).status;
+  const statusOf = async (method: string, target: string) =>
+    (await world.ask(method, path('crane', target), { token })).status;
   for (const method of ['PUT', 'DELETE']) {
     assert.is(await statusOf(method, 'user/crane'), 400);
     assert.is(await statusOf(method, 'bot/nobody'), 404);
-    assert.is(await statusOf(method, 'bot/bot1', 'wren'), 403);
-    assert.is((await world.ask(method, path('crane', 'bot/bot1'))).status, 401);
   }
-  const limited = await world.token('user', 'crane', { permLimits: ['owner'] });
-  assert.is((await world.ask('PUT', path('crane', 'bot/bot1'), { token: limited })).status, 403);
-  assert.is((await world.ask('GET', '/users/wren/reminders', { token })).status, 403);
-  assert.is((await world.ask('GET', '/users/crane/reminders')).status, 401);
 });
 
 test.run();

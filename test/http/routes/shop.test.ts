@@ -15,15 +15,12 @@ import {
   upsertItem,
 } from '../../../storage/catalogue/content/shop.ts';
 import { addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of the shop');
-let world: World;
 
-test.before(async () => {
-  world = await openWorld();
-  await addUser(world.sql, 'robin');
-});
+const world = await openWorld();
+await addUser(world.sql, 'robin');
 test.after(() => world.close());
 
 const benefit = (id: string) => ({ id, name: `Benefit ${id}`, description: '', target_types: ['bot'] });

@@ -4,25 +4,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of vanity codes');
-let world: World;
-let robin: string;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
-  await addTeam(sql, 'team1', 'keepers');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['set_vanity'] });
-  await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
-  await addBot(sql, 'bot1', { vanity: 'lighthouse' });
-  await addBot(sql, 'bot2', { team_id: 'team1', vanity: 'windmill' });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  robin = await world.token('user', 'robin');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'wren', 'finch']) await addUser(sql, user);
+await addTeam(sql, 'team1', 'keepers');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addMember(sql, 'team1', { user: 'wren', permissions: ['set_vanity'] });
+await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
+await addBot(sql, 'bot1', { vanity: 'lighthouse' });
+await addBot(sql, 'bot2', { team_id: 'team1', vanity: 'windmill' });
+await addServer(sql, 'server1', { team_id: 'team1' });
+const robin = await world.token('user', 'robin');
 test.after(() => world.close());
 
 const change = (target: string, code: unknown, token = robin) =>
@@ -108,13 +104,7 @@ test('PATCH /:target_type/:target_id/vanity → 400 for forbidden codes, and oth
   assert.equal([pack.status, pack.json.context.code], [400, 'target_type_unsupported']);
 });
 
-test('PATCH /:target_type/:target_id/vanity → 401, 403, 404', async () => {
-  assert.is((await world.ask('PATCH', '/teams/team1/vanity', { body: { code: 'nice' } })).status, 401);
-  const refused = await change('bots/bot2', 'nice', await world.token('user', 'finch'));
-  assert.equal([refused.status, refused.json.context.permission], [403, 'set_vanity']);
-  assert.is((await change('bots/bot2', 'nice', await world.token('bot', 'bot1'))).status, 403);
-  const limited = await world.token('user', 'robin', { permLimits: ['edit_bots'] });
-  assert.is((await change('bots/bot1', 'nice', limited)).status, 403);
+test('PATCH /:target_type/:target_id/vanity → 404 for an unknown entity', async () => {
   assert.is((await change('bots/nowhere', 'nice')).status, 404);
 });
 

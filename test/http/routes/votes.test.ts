@@ -4,28 +4,25 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld } from './world.ts';
 
 const test = suite('routes of votes');
-let world: World;
 const hourMs = 3_600_000;
 
-test.before(async () => {
-  world = await openWorld();
-  const { sql } = world;
-  for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
-  await addUser(sql, 'mute', { vote_banned: true });
-  await addUser(sql, 'banned', { banned: true });
-  await addTeam(sql, 'team1');
-  await addBot(sql, 'bot1');
-  await addBot(sql, 'bot2');
-  await addBot(sql, 'bot3');
-  await addBot(sql, 'pending', { type: 'pending' });
-  await addBot(sql, 'shunned', { vote_banned: true });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
-  await addPack(sql, 'pack1');
-});
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
+await addUser(sql, 'mute', { vote_banned: true });
+await addUser(sql, 'banned', { banned: true });
+await addTeam(sql, 'team1');
+await addBot(sql, 'bot1');
+await addBot(sql, 'bot2');
+await addBot(sql, 'bot3');
+await addBot(sql, 'pending', { type: 'pending' });
+await addBot(sql, 'shunned', { vote_banned: true });
+await addServer(sql, 'server1', { team_id: 'team1' });
+await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
+await addPack(sql, 'pack1');
 test.after(() => world.close());
 
 const vote = async (user: string, target: string, query = '?upvote=true') =>
@@ -85,27 +82,6 @@ test('PUT /users/:uid/bots/:id/votes → 400 for a bad query or kind', async () 
     const reply = await vote('robin', target);
     assert.equal([reply.status, reply.json.context.code], [400, 'target_type_unsupported'], target);
   }
-});
-
-test('PUT /users/:uid/bots/:id/votes → 401 without a token and with a bot token', async () => {
-  const path = '/users/robin/bots/bot1/votes?upvote=true';
-  const bot = await world.ask('PUT', path, { token: await world.token('bot', 'bot1') });
-
-  assert.is((await world.ask('PUT', path)).status, 401);
-  assert.equal([bot.status, bot.json.context.code], [401, 'token_kind_unsupported']);
-});
-
-test('PUT /users/:uid/bots/:id/votes → 403 for another user, a limited token, a banned user', async () => {
-  const path = '/users/robin/bots/bot1/votes?upvote=true';
-  const other = await world.ask('PUT', path, { token: await world.token('user', 'ann') });
-  const limited = await world.ask('PUT', path, {
-    token: await world.token('user', 'robin', { permLimits: ['edit_bots'] }),
-  });
-  const banned = await vote('banned', 'bots/bot1');
-
-  assert.equal([other.status, other.json.context.code], [403, 'user_mismatch']);
-  assert.equal([limited.status, limited.json.context.code], [403, 'forbidden']);
-  assert.equal([banned.status, banned.json.context.code], [403, 'banned']);
 });
 
 test('PUT /users/:uid/bots/:id/votes → 403 for a vote-banned voter and a vote-banned bot', async () => {

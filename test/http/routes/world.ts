@@ -6,8 +6,7 @@
  * against the published document, so a test of a status also tests the shape.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
@@ -18,6 +17,7 @@ import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
@@ -29,6 +29,7 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
 import { silentLogger } from '../silent-logger.ts';
@@ -69,7 +70,10 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: meters } = createMetrics([]);
+const { engine: engineMeters, directory: meters } = createMetrics([], {
+  version: '1.2.3',
+  commit: 'unknown',
+});
 
 export interface Asked {
   readonly status: number;
@@ -140,7 +144,7 @@ const settings: FacadeSettings = {
 };
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-routes-'));
+  const folder = makeFolder('rollcall-routes-');
   const clock = createClock();
   const embedded = await openMigratedSql(join(folder, 'sql'));
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
@@ -173,8 +177,9 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
+  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, settings };
+  const app: App = { ...parts, meters, voteLogWaiters, settings };
   const facade = createFacade({
     app,
     routes,

@@ -10,7 +10,7 @@ import { openWorld } from '../world.ts';
 
 const test = suite('request headers');
 const world = await openWorld({
-  deadlines: { readingMs: 300, workingMs: 300, outboundMs: 600, sweepMs: 20 },
+  deadlines: { readingMs: 300, workingMs: 300, outboundMs: 600, listeningMs: 600, sweepMs: 20 },
 });
 test.after(() => world.close());
 

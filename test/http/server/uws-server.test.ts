@@ -9,7 +9,7 @@ import { answersIn, raw, untilClosed } from '../raw.ts';
 import { openWorld } from '../world.ts';
 
 const test = suite('server');
-const deadlines = { readingMs: 300, workingMs: 300, outboundMs: 600, sweepMs: 20 };
+const deadlines = { readingMs: 300, workingMs: 300, outboundMs: 600, listeningMs: 600, sweepMs: 20 };
 const world = await openWorld({ deadlines });
 test.after(() => world.close());
 

@@ -7,15 +7,12 @@ import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -25,16 +22,16 @@ import { runBackup } from '../../../ops/cli/backup.ts';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { listFolder } from '../../../storage/embedded/copy.ts';
 import { copyDataFolder, fillDirectory, openAtRest } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, run, shown, sizes, vote } from './counting.ts';
 
 const test = suite('backup of the embedded stores');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-backup-'));
+const folder = makeFolder('rollcall-backup-');
 const toPath = (name: string): string => join(folder, name);
 const original = toPath('original');
 const backup = toPath('backup');
-let atBackup: string;
 let originalChecksums: unknown;
 
 /** Names and checksums of all files of both stores of a data folder. */
@@ -57,14 +54,11 @@ const countAndKill = async (dataDir: string, voter: number, servers: string): Pr
   }
 };
 
-test.before(async () => {
-  await makeSqlFolder(join(original, 'sql'));
-  const stores = await openAtRest(original);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
-  atBackup = await countAndKill(original, 0, '18446744073709551557');
-});
-test.after(() => rmSync(folder, { recursive: true, force: true }));
+await makeSqlFolder(join(original, 'sql'));
+const stores = await openAtRest(original);
+await fillDirectory(stores.sql, sizes);
+await stores.close();
+const atBackup = await countAndKill(original, 0, '18446744073709551557');
 
 test('a backup contains counters that were never flushed', async () => {
   const { code, out, err } = await run(runBackup, { DATA_DIR: original }, backup);

@@ -2,8 +2,7 @@
  * `npm run ops`: valid and invalid arguments, exit codes, and the commands on real stores.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -13,22 +12,14 @@ import { runCommandLine } from '../../../ops/cli/main.ts';
 import { findNearest } from '../../../ops/cli/nearest.ts';
 import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config.ts';
-import { openStores, type Stores } from '../../../storage/open.ts';
+import { openStores } from '../../../storage/open.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('npm run ops');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-ops-'));
-let stores: Stores;
-test.before(async () => {
-  const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
-  await makeSqlFolder(join(config.dataDir, 'sql'));
-  stores = await openStores(config, { clock: Date.now, onWarning: (message) => assert.unreachable(message) });
-});
-test.after(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder('rollcall-ops-');
+test.after(() => stores.close());
 
 interface Ran {
   readonly code: number;
@@ -54,6 +45,13 @@ const run = async (line: string, signal = new AbortController().signal): Promise
   );
   return { code, opened, ...texts };
 };
+
+const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
+await makeSqlFolder(join(config.dataDir, 'sql'));
+const stores = await openStores(config, {
+  clock: Date.now,
+  onWarning: (message) => assert.unreachable(message),
+});
 
 test('without arguments it prints the usage as an error', async () => {
   const { code, out, err } = await run('');

@@ -2,8 +2,7 @@
  * Embedded stores of different age, as after a restore by hand: numbers are repaired or the operator gets an
  * error, and smaller numbers are never shown or written back.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,13 +10,13 @@ import { runReflush } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { copyDataFolder, fillDirectory, openAtRest } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, inSql, run, shown, sizes } from './counting.ts';
 
 const test = suite('stores of different age');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-older-'));
+const folder = makeFolder('rollcall-older-');
 const toPath = (name: string): string => join(folder, name);
-let atLater: string;
 
 /** Runs a task on a node, reads its counters, and drains the node. */
 const onNode = async (dataDir: string, task: (url: string) => Promise<void>): Promise<string> => {
@@ -48,17 +47,14 @@ const createPair = (sqlFrom: string, hotFrom: string | null): string => {
   return dataDir;
 };
 
-test.before(async () => {
-  const early = toPath('early');
-  await makeSqlFolder(join(early, 'sql'));
-  const stores = await openAtRest(early);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
-  await onNode(early, (url) => count(url, 0, '18446744073709551557'));
-  const later = copyDataFolder(early, toPath('later'));
-  atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));
-});
-test.after(() => rmSync(folder, { recursive: true, force: true }));
+const early = toPath('early');
+await makeSqlFolder(join(early, 'sql'));
+const stores = await openAtRest(early);
+await fillDirectory(stores.sql, sizes);
+await stores.close();
+await onNode(early, (url) => count(url, 0, '18446744073709551557'));
+const later = copyDataFolder(early, toPath('later'));
+const atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));
 
 test('older SQL: reflush writes every total again, and lost votes stay lost', async () => {
   const dataDir = createPair('early', 'later');

@@ -4,10 +4,9 @@
  * Most commands run in this process, with the settings of the node; two run as the real program.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +16,13 @@ import { CommandError } from '../../../ops/cli/command.ts';
 import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
-import { type Running, start } from '../../../ops/rollcall.ts';
+import { start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('commands for a running node');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-operator-'));
+const folder = makeFolder('rollcall-operator-');
 const settings = {
   DATA_DIR: join(folder, 'data'),
   PORT: '0',
@@ -30,17 +30,10 @@ const settings = {
   DEMO: 'off',
   LOG_LEVEL: 'silent',
 };
-let node: Running;
-let config: Config;
-test.before(async () => {
-  await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
-  node = await start(readConfig(settings));
-  config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
-});
-test.after(async () => {
-  await node.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
+const node = await start(readConfig(settings));
+const config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
+test.after(() => node.stop());
 
 interface Ran {
   readonly code: number;

@@ -8,21 +8,23 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseToken } from '../../../engine/rules/token.ts';
 import type { DemoFile } from '../../../ops/demo/access.ts';
-import { prepareDemo } from '../../../ops/demo/demo.ts';
-import { demoSizes, generateDemo } from '../../../ops/demo/generate.ts';
+import { demoCast, prepareDemo, readDemoLines } from '../../../ops/demo/demo.ts';
 import { formatWelcome, listDemoCommands } from '../../../ops/demo/welcome.ts';
 import { checkLine } from '../../../storage/import/check.ts';
-import type { BotRecord, ImportRecord, TeamRecord, VoteRecord } from '../../../storage/import/schema.ts';
-import { openTestStore, type TestStore } from '../../storage/import/store.ts';
+import {
+  type ImportRecord,
+  type KindName,
+  kindNames,
+  type RecordOfKind,
+  recordKinds,
+} from '../../../storage/import/kinds.ts';
+import { openTestStore } from '../../storage/import/store.ts';
 
 const test = suite('demo');
 const nowMs = Date.UTC(2026, 5, 15, 12);
 const hourMs = 3_600_000;
-let store: TestStore;
 
-test.before(async () => {
-  store = await openTestStore();
-});
+const store = await openTestStore();
 test.after(() => store.close());
 test.before.each(async () => {
   await store.clear();
@@ -36,93 +38,95 @@ const addresses = {
 };
 const prepare = (options: Partial<Parameters<typeof prepareDemo>[1]> = {}): Promise<DemoFile | null> =>
   prepareDemo(store.sql, { directory: store.folder, addresses, nowMs, ...options });
-const ofKind = <Kind extends ImportRecord['kind']>(records: readonly ImportRecord[], kind: Kind) =>
-  records.filter((record) => record.kind === kind) as Extract<ImportRecord, { kind: Kind }>[];
 
-const seeds = [1, 2, 3, 20_240_229];
-for (const seed of seeds) {
-  const { cast, records } = generateDemo(seed, nowMs);
-  const bots = ofKind(records, 'bot');
-  const votes = ofKind(records, 'vote');
+const records = readDemoLines(nowMs).flatMap((line) => checkLine(line).record ?? ([] as ImportRecord[]));
+const listKind = <Name extends KindName>(name: Name) =>
+  records.filter((record) => record.kind === name) as RecordOfKind<Name>[];
+const bots = listKind('bot');
+const votes = listKind('vote');
 
-  test(`seed ${seed}: every record is a valid import line, and the sizes are as stated`, () => {
-    const faults = records.map((record) => checkLine(JSON.stringify(record)).fault).filter(Boolean);
+test('every line is a valid record, and every kind of listing and offer occurs', () => {
+  const faults = readDemoLines(nowMs).map((line) => checkLine(line).fault);
 
-    assert.equal(faults, []);
-    assert.is(bots.length, demoSizes.bots);
-    assert.ok(votes.length > 2_000 && votes.length < 12_000);
-  });
+  assert.equal(faults.filter(Boolean), []);
+  const kinds = new Set(records.map(({ kind }) => kind));
+  assert.equal(
+    kindNames.filter((kind) => !kinds.has(kind)),
+    ['session', 'position', 'application', 'word'],
+  );
+});
 
-  test(`seed ${seed}: the totals equal the votes`, () => {
-    for (const record of [
-      ...bots,
-      ...ofKind(records, 'server'),
-      ...ofKind(records, 'pack'),
-      ...ofKind(records, 'team'),
-    ]) {
-      const id =
-        'bot_id' in record
-          ? record.bot_id
-          : 'server_id' in record
-            ? record.server_id
-            : 'url' in record
-              ? record.url
-              : record.id;
-      const own = votes.filter((vote) => vote.target_type === record.kind && vote.target_id === id);
-      const up = own.filter(({ upvote }) => upvote).length;
-      assert.equal(
-        [record.upvotes ?? 0, record.downvotes ?? 0],
-        [up, own.length - up],
-        `${record.kind} ${id}`,
-      );
-    }
-  });
+test('the totals equal the votes', () => {
+  const count = (type: string, id: string, up: boolean): number =>
+    votes.filter((vote) => vote.target_type === type && vote.target_id === id && vote.upvote === up).length;
+  for (const record of [...bots, ...listKind('server'), ...listKind('pack'), ...listKind('team')]) {
+    const id = String((record as Record<string, unknown>)[recordKinds[record.kind].key]);
+    assert.equal(
+      [record.upvotes ?? 0, record.downvotes ?? 0],
+      [count(record.kind, id, true), count(record.kind, id, false)],
+      `${record.kind} ${id}`,
+    );
+  }
+});
 
-  test(`seed ${seed}: two votes of a user are twelve hours apart, and no vote is from the last day`, () => {
-    const last = new Map<string, number>();
-    for (const vote of votes) {
-      const key = `${vote.author} ${vote.target_id}`;
-      const atMs = Date.parse(vote.created_at);
-      assert.ok(atMs - (last.get(key) ?? 0) > 12 * hourMs);
-      assert.ok(nowMs - atMs >= 24 * hourMs);
-      last.set(key, atMs);
-    }
-  });
+test('two votes of a user are twelve hours apart, and no vote is from the last day', () => {
+  const last = new Map<string, number>();
+  for (const vote of votes) {
+    const key = `${vote.author} ${vote.target_id}`;
+    const atMs = Date.parse(vote.created_at);
+    assert.ok(atMs - (last.get(key) ?? 0) > 12 * hourMs);
+    assert.ok(nowMs - atMs >= 24 * hourMs);
+    last.set(key, atMs);
+  }
+});
 
-  test(`seed ${seed}: the cast has the expected relations`, () => {
-    const bot = bots.find(({ bot_id }) => bot_id === cast.bot) as BotRecord;
-    const team = ofKind(records, 'team').find(({ id }) => id === cast.team) as TeamRecord;
-    const pack = ofKind(records, 'pack').find(({ url }) => url === cast.pack);
-    const server = ofKind(records, 'server').find(({ server_id }) => server_id === cast.server);
-    const members = team.members.find(({ user_id }) => user_id === cast.user);
+test('times move with the start, and the newest are of the last hour', () => {
+  const posts = bots.flatMap(({ last_stats_post }) => (last_stats_post ? [Date.parse(last_stats_post)] : []));
+  const later = readDemoLines(nowMs + 1).join('\n');
 
-    assert.equal([bot.team_owner, bot.type, bot.start_premium_period], [cast.team, 'approved', undefined]);
-    assert.equal([server?.team_owner, server?.state, server?.type], [cast.team, 'public', 'approved']);
-    assert.equal(members?.perms, ['owner']);
-    assert.ok(pack?.owner === cast.user && pack.bot_ids?.includes(cast.bot));
-    assert.not.ok(votes.some(({ author }: VoteRecord) => author === cast.user || author === cast.secondUser));
-    assert.not.ok(JSON.stringify(records.filter(({ kind }) => kind !== 'user')).includes(cast.secondUser));
-  });
+  assert.ok(posts.every((atMs) => atMs < nowMs && atMs > nowMs - hourMs));
+  assert.is(
+    Math.max(...bots.map((bot) => Date.parse(bot.uptime_last_checked ?? bot.created_at ?? ''))),
+    nowMs,
+  );
+  assert.ok(later.includes(new Date(nowMs + 1).toISOString()));
+});
 
-  test(`seed ${seed}: popularity is skewed and every state occurs`, () => {
-    const clicks = bots.map((bot) => bot.clicks ?? 0).sort((a, b) => b - a);
-    const all = clicks.reduce((sum, count) => sum + count, 0);
-    const first = clicks.slice(0, 30).reduce((sum, count) => sum + count, 0);
+test('the cast has the expected relations', () => {
+  const bot = bots.find(({ bot_id }) => bot_id === demoCast.bot);
+  const team = listKind('team').find(({ id }) => id === demoCast.team);
+  const pack = listKind('pack').find(({ url }) => url === demoCast.pack);
+  const server = listKind('server').find(({ server_id }) => server_id === demoCast.server);
+  const member = team?.members.find(({ user_id }) => user_id === demoCast.user);
 
-    assert.ok(first > all * 0.6, 'a tenth of the bots has most of the clicks');
-    assert.equal([...new Set(bots.map(({ type }) => type))].sort(), [
-      'approved',
-      'certified',
-      'denied',
-      'pending',
-    ]);
-    assert.ok(bots.some(({ start_premium_period }) => start_premium_period !== undefined));
-    assert.is(new Set(bots.map(({ user }) => user?.username)).size, bots.length);
-  });
-}
+  assert.equal(
+    [bot?.team_owner, bot?.type, bot?.start_premium_period],
+    [demoCast.team, 'approved', undefined],
+  );
+  assert.equal(
+    [server?.team_owner, server?.state ?? 'public', server?.type],
+    [demoCast.team, 'public', 'approved'],
+  );
+  assert.equal(member?.perms, ['owner']);
+  assert.ok(pack?.owner === demoCast.user && pack.bot_ids?.includes(demoCast.bot));
+  assert.not.ok(votes.some(({ author }) => author === demoCast.user || author === demoCast.secondUser));
+  assert.ok(records.some((record) => record.kind === 'user' && record.id === demoCast.secondUser));
+  assert.not.ok(JSON.stringify(records.filter(({ kind }) => kind !== 'user')).includes(demoCast.secondUser));
+});
 
-test('the same seed and time give the same directory', () => {
-  assert.is(JSON.stringify(generateDemo(5, nowMs)), JSON.stringify(generateDemo(5, nowMs)));
+test('popularity is skewed and every state occurs', () => {
+  const clicks = bots.map((bot) => bot.clicks ?? 0).sort((a, b) => b - a);
+  const sum = (counts: number[]): number => counts.reduce((total, clicked) => total + clicked, 0);
+
+  assert.ok(sum(clicks.slice(0, 4)) > sum(clicks) / 2, 'a tenth of the bots has most of the clicks');
+  assert.equal([...new Set(bots.map(({ type }) => type))].sort(), [
+    'approved',
+    'certified',
+    'denied',
+    'pending',
+  ]);
+  assert.ok(bots.some(({ start_premium_period }) => start_premium_period !== undefined));
+  assert.is(new Set(bots.map(({ user }) => user?.username)).size, bots.length);
 });
 
 test('the first start loads it and writes a private file with valid tokens', async () => {
@@ -222,13 +226,29 @@ test('a start works also when a member of the cast was deleted', async () => {
   assert.is(demo.server.id, server.id);
 });
 
+test('a store without any of the cast gets no tokens', async () => {
+  await prepare();
+  await store.clear();
+  await store.sql`insert into settings (name, value) values ('demo', ${`loaded ${nowMs}`})`;
+
+  assert.is(await prepare(), null);
+});
+
 test('the welcome shows addresses and commands, and has no colours outside a terminal', async () => {
   const demo = (await prepare()) as DemoFile;
-  const options = { url: demo.url, adminUrl: demo.admin_url, dataDirectory: './data', demo };
+  const options = {
+    url: demo.url,
+    adminUrl: demo.admin_url,
+    version: '0.1.0 (42335a2c0a1b)',
+    stores: [['Data', './data']] as const,
+    dataDirectory: './data',
+    demo,
+  };
 
   const plain = formatWelcome({ ...options, isTerminal: false });
   const coloured = formatWelcome({ ...options, isTerminal: true });
 
+  assert.ok(plain.includes('Rollcall 0.1.0 (42335a2c0a1b) is ready.'));
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
   for (const [, command] of listDemoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
   assert.not.ok(plain.includes('\x1b'));

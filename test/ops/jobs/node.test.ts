@@ -1,24 +1,19 @@
 /**
  * The jobs of a whole node: they start with the node, run what was missed, and stop with the node.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
 const test = suite('jobs of a node');
-let folder: string;
 
-test.before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'rollcall-jobs-'));
-  await makeSqlFolder(join(folder, 'sql'));
-});
-test.after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder('rollcall-jobs-');
+await makeSqlFolder(join(folder, 'sql'));
 
 const startNode = (): Promise<Running> =>
   start(readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }));

@@ -11,27 +11,23 @@ import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
-import { openWorld, type World } from '../../http/routes/world.ts';
+import { openWorld } from '../../http/routes/world.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
-import { type Browser, type PushService, startPushService } from '../../support/push-service.ts';
+import { type Browser, startPushService } from '../../support/push-service.ts';
 
 const test = suite('reminders');
 const hourMs = 3_600_000;
 const weekMs = 7 * 24 * hourMs;
 const firstTuesdayNoonMs = Date.UTC(1970, 0, 6, 12);
-let service: PushService;
-let world: World;
 let users = 0;
 let pushed: string[] = [];
 
-test.before(async () => {
-  service = await startPushService();
-  world = await openWorld({ push: { ca: service.ca, resolve: async () => ['127.0.0.1'] } });
-  await addUser(world.sql, 'robin');
-  await addUser(world.sql, 'bot1');
-  for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
-  await addPack(world.sql, 'pack1');
-});
+const service = await startPushService();
+const world = await openWorld({ push: { ca: service.ca, resolve: async () => ['127.0.0.1'] } });
+await addUser(world.sql, 'robin');
+await addUser(world.sql, 'bot1');
+for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
+await addPack(world.sql, 'pack1');
 test.after(async () => {
   await world.close();
   await service.close();
@@ -96,8 +92,12 @@ const countOutbox = async ({ user }: Voter): Promise<number> => {
   return rows.length;
 };
 
+let voter: Awaited<ReturnType<typeof createVoter>>;
+test.before.each(async () => {
+  voter = await createVoter();
+});
+
 test('after the wait, a vote with a reminder sends one message to each browser, once', async () => {
-  const voter = await createVoter();
   const second = await subscribe(voter);
   await vote(voter);
   await remind(voter);
@@ -129,7 +129,6 @@ test('after the wait, a vote with a reminder sends one message to each browser, 
 });
 
 test('a reminder set before the vote is due after each vote that follows', async () => {
-  const voter = await createVoter();
   await remind(voter, 'pack/pack1');
   await tick();
   world.clock.skip(24 * hourMs);
@@ -146,7 +145,6 @@ test('a reminder set before the vote is due after each vote that follows', async
 });
 
 test('a wait that ends before the first check counts as well', async () => {
-  const voter = await createVoter();
   await vote(voter);
   world.clock.skip(12 * hourMs - 60_000);
   await remind(voter);
@@ -157,7 +155,6 @@ test('a wait that ends before the first check counts as well', async () => {
 });
 
 test('a user who has voted again gets a message only for the new window', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -186,7 +183,6 @@ test('several nodes that check and send at the same time send one message', asyn
 });
 
 test('premium shortens the wait, also for a vote given before', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot3');
   await remind(voter, 'bot/bot3');
   await vote(voter, 'bot/bot3');
@@ -203,7 +199,6 @@ test('premium shortens the wait, also for a vote given before', async () => {
 });
 
 test('premium that begins later in the wait ends it at once', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot5');
   await remind(voter, 'bot/bot5');
   await vote(voter, 'bot/bot5');
@@ -223,7 +218,6 @@ test('premium that begins later in the wait ends it at once', async () => {
 });
 
 test('a vote that becomes void, or a reset of all, ends the wait and sends the message', async () => {
-  const voter = await createVoter();
   await remind(voter, 'bot/bot2');
   await vote(voter, 'bot/bot2');
   await tick();
@@ -243,7 +237,6 @@ test('a vote that becomes void, or a reset of all, ends the wait and sends the m
 });
 
 test('no message for an entity without votes, or to a user who may not vote', async () => {
-  const voter = await createVoter();
   await addBot(world.sql, 'bot4');
   await remind(voter, 'bot/bot4');
   await vote(voter, 'bot/bot4');
@@ -260,7 +253,6 @@ test('no message for an entity without votes, or to a user who may not vote', as
 });
 
 test('a browser that is gone loses its subscription; the others of the user stay', async () => {
-  const voter = await createVoter();
   const second = await subscribe(voter);
   const third = await subscribe(voter);
   await remind(voter);
@@ -282,7 +274,6 @@ test('a browser that is gone loses its subscription; the others of the user stay
 });
 
 test('a failing push service gets retries, later each time, and not before its Retry-After', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -311,7 +302,6 @@ test('a failing push service gets retries, later each time, and not before its R
 });
 
 test('a message is abandoned after attemptsMax attempts, and when the user has voted meanwhile', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);
@@ -335,7 +325,6 @@ test('a message is abandoned after attemptsMax attempts, and when the user has v
 });
 
 test('a message that a node took and never sent is sent by another node after the lease', async () => {
-  const voter = await createVoter();
   await remind(voter);
   await vote(voter);
   world.clock.skip(12 * hourMs);

@@ -28,10 +28,6 @@ let now = '';
 let names = 0;
 const failures: string[] = [];
 
-test.before(async () => {
-  for (let node = 0; node < 3; node++) nodes.push(await openServerSql(url));
-  await migrate(sqlOf(0));
-});
 test.after(async () => {
   await Promise.all(schedules.map((schedule) => schedule.stop()));
   for (const node of nodes) await node.close();
@@ -39,6 +35,10 @@ test.after(async () => {
 });
 
 const sqlOf = (node: number) => (nodes[node] as ServerSql).sql;
+
+for (let node = 0; node < 3; node++) nodes.push(await openServerSql(url));
+await migrate(sqlOf(0));
+
 const silent = (): void => {};
 const meters: JobMeters = {
   recordSuccess: silent,

@@ -5,8 +5,6 @@
  * The rows are written by plain statements, not by the product's import, so that the tests cover the
  * catalogue alone.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   computeShard,
@@ -16,6 +14,7 @@ import {
   toAddress,
 } from '../../../engine/ids.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 
 export interface Directory {
@@ -25,13 +24,12 @@ export interface Directory {
 
 /** Opens an empty, migrated database. */
 export const openDirectory = async (): Promise<Directory> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-catalogue-'));
+  const folder = makeFolder('rollcall-catalogue-');
   const embedded = await openMigratedSql(join(folder, 'sql'));
   return {
     sql: embedded.sql,
     close: async () => {
       await embedded.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 };

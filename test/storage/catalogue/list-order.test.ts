@@ -7,20 +7,17 @@ import * as assert from 'uvu/assert';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
-import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { addBot, addTeam, addUser, openDirectory } from './directory.ts';
 import { editList, plainList, walkList } from './list-order.ts';
 
 const test = suite('orders of the long lists');
 const lists: readonly ListName[] = ['bots', 'servers', 'packs'];
 const seed = Number(process.env.SEED ?? 7);
 const options = { ageMaxMs: 0, segmentEntries: 4 };
-let directory: Directory;
 
-test.before(async () => {
-  directory = await openDirectory();
-  await addUser(directory.sql, 'robin');
-  await addTeam(directory.sql, 'team1');
-});
+const directory = await openDirectory();
+await addUser(directory.sql, 'robin');
+await addTeam(directory.sql, 'team1');
 test.after(() => directory.close());
 
 test('after any edits, the pages of all nodes equal the list of a plain statement', async () => {

@@ -3,57 +3,44 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import {
-  addBot,
-  addMember,
-  addPack,
-  addServer,
-  addTeam,
-  addUser,
-  type Directory,
-  openDirectory,
-} from './directory.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { addBot, addMember, addPack, addServer, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('catalogue lists');
-let directory: Directory;
-let catalogue: Catalogue;
 const day = (number: number): Date => new Date(Date.UTC(2026, 0, number));
 const listedBots = 14;
 
-test.before(async () => {
-  directory = await openDirectory();
-  const { sql } = directory;
-  await addUser(sql, 'robin');
-  await addUser(sql, 'wren');
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['owner'], created_at: day(2) });
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['edit_bots'], created_at: day(1) });
-  for (let number = 1; number <= listedBots; number++) {
-    await addBot(sql, `bot${number}`, {
-      created_at: day(number),
-      type: number <= 3 ? 'certified' : 'approved',
-      counted: { upvotes: number === 5 ? 100 : number, downvotes: 1, clicks: 100 - number },
-      ...(number === 2 ? { team_id: 'team1', owner_id: null } : {}),
-      ...(number === 4 ? { start_premium_period: new Date(), premium_period_hours: 2 } : {}),
-      ...(number === 6 ? { start_premium_period: day(1), premium_period_hours: 1 } : {}),
-    });
-  }
-  await addUser(sql, 'bot1', { bot: true, flags: ['verified'] });
-  await addBot(sql, 'pending1', { type: 'pending', created_at: day(30), counted: { upvotes: 5_000 } });
-  await addBot(sql, 'denied1', { type: 'denied', created_at: day(31), counted: { clicks: 5_000 } });
-  await addServer(sql, 'server1', { team_id: 'team1', created_at: day(1) });
-  await addServer(sql, 'server2', { team_id: 'team1', created_at: day(2), state: 'private' });
-  await addServer(sql, 'server3', { team_id: 'team1', created_at: day(3), type: 'pending' });
-  for (let number = 1; number <= 13; number++) {
-    await addPack(sql, `pack${number}`, {
-      created_at: day(number),
-      bot_ids: ['bot3', 'gone', 'bot1'],
-      server_ids: ['server1', 'gone'],
-    });
-  }
-  catalogue = createCatalogue(sql);
-});
+const directory = await openDirectory();
+const { sql } = directory;
+await addUser(sql, 'robin');
+await addUser(sql, 'wren');
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'wren', permissions: ['owner'], created_at: day(2) });
+await addMember(sql, 'team1', { user: 'robin', permissions: ['edit_bots'], created_at: day(1) });
+for (let number = 1; number <= listedBots; number++) {
+  await addBot(sql, `bot${number}`, {
+    created_at: day(number),
+    type: number <= 3 ? 'certified' : 'approved',
+    counted: { upvotes: number === 5 ? 100 : number, downvotes: 1, clicks: 100 - number },
+    ...(number === 2 ? { team_id: 'team1', owner_id: null } : {}),
+    ...(number === 4 ? { start_premium_period: new Date(), premium_period_hours: 2 } : {}),
+    ...(number === 6 ? { start_premium_period: day(1), premium_period_hours: 1 } : {}),
+  });
+}
+await addUser(sql, 'bot1', { bot: true, flags: ['verified'] });
+await addBot(sql, 'pending1', { type: 'pending', created_at: day(30), counted: { upvotes: 5_000 } });
+await addBot(sql, 'denied1', { type: 'denied', created_at: day(31), counted: { clicks: 5_000 } });
+await addServer(sql, 'server1', { team_id: 'team1', created_at: day(1) });
+await addServer(sql, 'server2', { team_id: 'team1', created_at: day(2), state: 'private' });
+await addServer(sql, 'server3', { team_id: 'team1', created_at: day(3), type: 'pending' });
+for (let number = 1; number <= 13; number++) {
+  await addPack(sql, `pack${number}`, {
+    created_at: day(number),
+    bot_ids: ['bot3', 'gone', 'bot1'],
+    server_ids: ['server1', 'gone'],
+  });
+}
+const catalogue = createCatalogue(sql);
 test.after(() => directory.close());
 
 test('a page of bots has the listed bots, newest first, and the count of all of them', async () => {

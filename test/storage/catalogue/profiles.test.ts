@@ -4,25 +4,46 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { findBot, findBots } from '../../../storage/catalogue/bots/bots.ts';
+import { findBots } from '../../../storage/catalogue/bots/bots.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { findServer, findServers } from '../../../storage/catalogue/lists/servers.ts';
-import { createRowCache, createSnapshots } from '../../../storage/catalogue/shared/cache.ts';
-import { addBot, addServer, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { findServers } from '../../../storage/catalogue/lists/servers.ts';
+import {
+  createRowCache,
+  createSnapshots,
+  type RowCacheOptions,
+} from '../../../storage/catalogue/shared/cache.ts';
+import { addBot, addServer, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('catalogue profiles');
-let directory: Directory;
 let catalogue: Catalogue;
 
-test.before(async () => {
-  directory = await openDirectory();
-  const { sql } = directory;
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1', 'keepers');
-  await addBot(sql, 'bot1', { vanity: 'lighthouse', long: 'x'.repeat(1_000) });
-  await addBot(sql, 'bot2', { vanity: 'windmill', team_id: 'team1', type: 'denied' });
-  await addServer(sql, 'server1', { team_id: 'team1', state: 'private' });
-});
+interface Row {
+  readonly id: string;
+  readonly vanity: string;
+  readonly weightBytes: number;
+}
+/** A cache to which the test gives, with each request, what a statement then finds. */
+const createTestCache = (options: Omit<RowCacheOptions<Row>, 'readMany'>) => {
+  let load: () => Promise<Row | null> = async () => null;
+  const readMany = async () => {
+    const row = await load();
+    return row === null ? [] : [row];
+  };
+  const cache = createRowCache<Row>({ ...options, readMany });
+  const get = (name: string, next: typeof load) => {
+    load = next;
+    return cache.get(name);
+  };
+  return { ...cache, get };
+};
+
+const directory = await openDirectory();
+const { sql } = directory;
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1', 'keepers');
+await addBot(sql, 'bot1', { vanity: 'lighthouse', long: 'x'.repeat(1_000) });
+await addBot(sql, 'bot2', { vanity: 'windmill', team_id: 'team1', type: 'denied' });
+await addServer(sql, 'server1', { team_id: 'team1', state: 'private' });
 test.before.each(() => {
   catalogue = createCatalogue(directory.sql);
 });
@@ -87,7 +108,7 @@ test('a vanity code that moved to another bot finds that one', async () => {
 });
 
 test('a load that began before a drop is answered but not cached', async () => {
-  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+  const cache = createTestCache({
     bytesMax: 1_000,
     ageMaxMs: 60_000,
   });
@@ -109,7 +130,7 @@ test('a load that began before a drop is answered but not cached', async () => {
 });
 
 test('an expired row is served while SQL does not answer, unless it was dropped', async () => {
-  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+  const cache = createTestCache({
     bytesMax: 1_000,
     ageMaxMs: 1,
   });
@@ -132,7 +153,7 @@ test('an expired row is served while SQL does not answer, unless it was dropped'
 });
 
 test('the cache keeps no more rows than fit in its bytes', async () => {
-  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+  const cache = createTestCache({
     bytesMax: 100,
     ageMaxMs: 60_000,
   });
@@ -169,7 +190,7 @@ test('a failure of SQL is a storage error and is not cached', async () => {
 });
 
 test('a row that may have missed an edit is read again, and served while SQL does not answer', async () => {
-  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+  const cache = createTestCache({
     bytesMax: 1_000,
     ageMaxMs: 60_000,
   });
@@ -189,7 +210,8 @@ test('a row that may have missed an edit is read again, and served while SQL doe
 test('rows in use are refreshed in time, many in one statement; an equal row keeps its object', async () => {
   let nowMs = 0;
   const statements: (readonly string[])[] = [];
-  const short: Record<string, string> = { one: 'Unchanged.', two: 'Unchanged.' };
+  const ids = ['one', 'two', 'three', 'four'];
+  let short: Record<string, string> = Object.fromEntries(ids.map((id) => [id, 'Unchanged.']));
   const makeRow = (id: string) => ({ id, vanity: '', weightBytes: 1, short: short[id] ?? '' });
   const cache = createRowCache<ReturnType<typeof makeRow>>({
     bytesMax: 1_000,
@@ -200,42 +222,68 @@ test('rows in use are refreshed in time, many in one statement; an equal row kee
       return ids.filter((id) => short[id] !== undefined).map(makeRow);
     },
   });
-  const ids = ['one', 'two', 'three', 'four'];
-  for (const id of ids) await cache.get(id, async () => makeRow(id));
-  const never = (): Promise<never> => Promise.reject(new Error('was loaded alone'));
-  const read = () => ids.slice(0, 3).map((id) => cache.get(id, never));
+  for (const id of ids) await cache.get(id);
+  const read = () => ids.slice(0, 3).map((id) => cache.get(id));
   const before = read();
 
   nowMs = 699;
   read();
-  assert.equal(statements, []);
+  assert.is(statements.splice(0).length, ids.length);
   nowMs = 701;
-  short.two = 'Edited without a notification.';
+  short = { one: 'Unchanged.', two: 'Edited without a notification.' };
   assert.equal(read(), before, 'no reader waits');
   await new Promise(setImmediate);
   assert.equal(statements, [['one'], ['two', 'three']], 'rows that are not requested are not refreshed');
 
   nowMs = 1_001;
-  const [one, two] = ids.slice(0, 2).map((id) => cache.get(id, never));
+  const [one, two] = ids.slice(0, 2).map((id) => cache.get(id));
   assert.is(one, before[0]);
   assert.is((two as ReturnType<typeof makeRow>).short, short.two);
-  assert.is(
-    await cache.get('three', async () => null),
-    null,
-    'removed by the statement that did not find it',
-  );
+  assert.is(await cache.get('three'), null, 'removed by the statement that did not find it');
 
   nowMs = 9_000;
-  const late = await Promise.all(['one', 'two', 'four'].map((id) => cache.get(id, async () => null)));
-  assert.equal(statements.slice(2), [['one'], ['two', 'four']], 'expired rows are read in a batch, too');
+  const late = await Promise.all(['one', 'two', 'four'].map((id) => cache.get(id)));
+  assert.equal(statements.slice(3), [['one'], ['two', 'four']], 'expired rows are read in a batch, too');
   assert.is(late[0], before[0]);
   assert.is(late[2], null);
 });
 
-test('profiles that are read in a batch equal those that are read alone', async () => {
+test('many names cost few statements, and each finds its own profile or none', async () => {
   const { sql } = directory;
-  assert.equal([...(await findBots(sql, ['bot1', 'ghost']))], [await findBot(sql, 'bot1')]);
-  assert.equal([...(await findServers(sql, ['server1']))], [await findServer(sql, 'server1')]);
+  const statements: (readonly string[])[] = [];
+  const cache = createRowCache({
+    bytesMax: 1_000_000,
+    ageMaxMs: 60_000,
+    readMany: (names) => {
+      statements.push(names);
+      return findBots(sql, names);
+    },
+  });
+  const unknown = Array.from({ length: 98 }, (_, index) => `ghost${index}`);
+  const [first, byId, byCode, ...none] = await Promise.all(
+    ['bot1', 'bot2', 'WindMill', ...unknown].map((name) => cache.get(name)),
+  );
+
+  assert.equal([first?.id, byId?.id, byCode?.id], ['bot1', 'bot2', 'bot1']);
+  assert.equal(new Set(none), new Set([null]));
+  assert.equal(
+    statements.map(({ length }) => length),
+    [1, 100],
+  );
+  assert.equal(
+    (await findServers(sql, ['server1', 'ghost', 'server-server1'])).map(({ id }) => id),
+    ['server1'],
+  );
+});
+
+test('an id comes before a vanity code of the same text', async () => {
+  const { sql } = directory;
+  await addBot(sql, 'mirror', { vanity: 'mirror-code' });
+  await addBot(sql, 'other', { vanity: 'mirror' });
+
+  const both = await Promise.all(['mirror', 'other'].map((name) => createCatalogue(sql).bots.find(name)));
+
+  assert.equal([both[0]?.id, both[1]?.id], ['mirror', 'other']);
 });
 
 test('the last snapshot is served while SQL is unreachable, and after no other failure', async () => {

@@ -49,13 +49,11 @@ interface Minted {
 
 const stores = new Map<string, Store>();
 const openers = { embedded: openDirectory, postgres: openOnServer };
-test.before(async () => {
-  for (const [name, open] of Object.entries(openers)) {
-    const directory = await open();
-    for (const user of ['robin', 'wren', 'finch']) await addUser(directory.sql, user);
-    stores.set(name, { directory, catalogue: createCatalogue(directory.sql) });
-  }
-});
+for (const [name, open] of Object.entries(openers)) {
+  const directory = await open();
+  for (const user of ['robin', 'wren', 'finch']) await addUser(directory.sql, user);
+  stores.set(name, { directory, catalogue: createCatalogue(directory.sql) });
+}
 test.after(async () => {
   for (const { directory } of stores.values()) await directory.close();
 });

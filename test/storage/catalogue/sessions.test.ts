@@ -4,23 +4,11 @@
 import { createHash } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
-import {
-  addBot,
-  addMember,
-  addPack,
-  addServer,
-  addTeam,
-  addUser,
-  type Directory,
-  openDirectory,
-  uuid,
-} from './directory.ts';
+import { addBot, addMember, addPack, addServer, addTeam, addUser, openDirectory, uuid } from './directory.ts';
 
 const test = suite('catalogue sessions');
-let directory: Directory;
-let catalogue: Catalogue;
 let minted = 0;
 
 const computeHash = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -39,19 +27,17 @@ const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewS
   };
 };
 
-test.before(async () => {
-  directory = await openDirectory();
-  const { sql } = directory;
-  await addUser(sql, 'robin');
-  await addUser(sql, 'wren', { banned: true, vote_banned: true });
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['manage_sessions', 'edit_bots'] });
-  await addBot(sql, 'bot1');
-  await addBot(sql, 'bot2', { team_id: 'team1' });
-  await addServer(sql, 'server1', { team_id: 'team1' });
-  await addPack(sql, 'pack1');
-  catalogue = createCatalogue(sql);
-});
+const directory = await openDirectory();
+const { sql } = directory;
+await addUser(sql, 'robin');
+await addUser(sql, 'wren', { banned: true, vote_banned: true });
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['manage_sessions', 'edit_bots'] });
+await addBot(sql, 'bot1');
+await addBot(sql, 'bot2', { team_id: 'team1' });
+await addServer(sql, 'server1', { team_id: 'team1' });
+await addPack(sql, 'pack1');
+const catalogue = createCatalogue(sql);
 test.after(() => directory.close());
 
 test('a session is found by the hash of its token, with its limits and expiry', async () => {

@@ -12,15 +12,12 @@ import {
   createUnknownNames,
   unknownMs,
 } from '../../../storage/catalogue/unknown.ts';
-import { addBot, addTeam, addUser, type Directory, openDirectory } from './directory.ts';
+import { addBot, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('unknown names');
-let directory: Directory;
-test.before(async () => {
-  directory = await openDirectory();
-  await addUser(directory.sql, 'robin');
-  await addTeam(directory.sql, 'team1', 'keepers');
-});
+const directory = await openDirectory();
+await addUser(directory.sql, 'robin');
+await addTeam(directory.sql, 'team1', 'keepers');
 test.after(() => directory.close());
 
 /** A lookup whose results the test provides, with a clock of its own. */
@@ -106,21 +103,44 @@ test('kinds have separate names, long names are not stored, and the oldest are e
 test('a refresh that finds no row does not make the id an unknown name', async () => {
   const unknown = createUnknownNames();
   const nowMs = { value: 0 };
-  const cache = createRowCache<{ id: string; vanity: string; weightBytes: number }>({
+  let rows = [{ id: 'mill', vanity: '', weightBytes: 1 }];
+  const cache = createRowCache({
     bytesMax: 1_000,
     ageMaxMs: 1_000,
     unknown,
     monotonicMs: () => nowMs.value,
-    readMany: async () => [],
+    readMany: async () => rows,
   });
-  await cache.get('mill', async () => ({ id: 'mill', vanity: '', weightBytes: 1 }));
+  await cache.get('mill');
   nowMs.value = 800;
-  void cache.get('mill', async () => null);
+  rows = [];
+  void cache.get('mill');
   await new Promise(setImmediate);
 
   assert.is(unknown.has('mill'), false);
-  const other = { id: 'bot2', vanity: 'mill', weightBytes: 1 };
-  assert.is(await cache.get('mill', async () => other), other);
+  rows = [{ id: 'bot2', vanity: 'mill', weightBytes: 1 }];
+  assert.is(await cache.get('mill'), rows[0]);
+});
+
+test('a lookup of a row that began before a commit is not shared after it', async () => {
+  const unknown = createUnknownNames();
+  const row = { id: 'mill', vanity: '', weightBytes: 1 };
+  const replies: ((rows: (typeof row)[]) => void)[] = [];
+  const cache = createRowCache<typeof row>({
+    bytesMax: 1_000,
+    ageMaxMs: 1_000,
+    unknown,
+    readMany: () => new Promise((resolve) => replies.push(resolve)),
+  });
+  const before = cache.get('mill');
+  unknown.forgetAll();
+  const after = cache.get('mill');
+  replies[0]?.([]);
+  assert.is(await before, null);
+  await new Promise(setImmediate);
+  replies[1]?.([row]);
+
+  assert.is(await after, row);
 });
 
 /** Counts the statements that reach SQL: each lookup is one statement. */

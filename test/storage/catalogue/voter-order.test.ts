@@ -11,20 +11,17 @@ import {
   purgeVoterOrders,
   type VoterOrders,
 } from '../../../storage/catalogue/votes/voter-order.ts';
-import { addBot, addUser, type Directory, openDirectory } from './directory.ts';
+import { addBot, addUser, openDirectory } from './directory.ts';
 import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
 
 const test = suite('orders of voters');
 const seed = Number(process.env.SEED ?? 11);
 /** Segments so small that they are often cut and joined; and every list counts as long. */
 const options = { segmentVoters: 3, fewVotesMax: 0 };
-let directory: Directory;
 let bots = 0;
 
-test.before(async () => {
-  directory = await openDirectory();
-  await addUser(directory.sql, 'robin');
-});
+const directory = await openDirectory();
+await addUser(directory.sql, 'robin');
 test.after(() => directory.close());
 
 const addNewBot = (): Promise<EntityRef> => addBot(directory.sql, `voted${++bots}`);

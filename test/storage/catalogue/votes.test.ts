@@ -3,41 +3,34 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { EntityRef } from '../../../engine/ids.ts';
 import { createEntityRef } from '../../../engine/ids.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { addBot, addUser, addVote, type Directory, openDirectory } from './directory.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { addBot, addUser, addVote, openDirectory } from './directory.ts';
 
 const test = suite('catalogue votes');
-let directory: Directory;
-let catalogue: Catalogue;
-let bot: EntityRef;
-let crowd: EntityRef;
 
 const at = (day: number, hour = 0): string => new Date(Date.UTC(2026, 1, day, hour)).toISOString();
 
-test.before(async () => {
-  directory = await openDirectory();
-  const { sql } = directory;
-  await addUser(sql, 'robin');
-  bot = await addBot(sql, 'bot1');
-  crowd = await addBot(sql, 'bot2');
-  catalogue = createCatalogue(sql);
-  await addVote(sql, bot, { author: 'ann', created_at: at(1) });
-  await addVote(sql, bot, { author: 'ann', created_at: at(2), immutable: true });
-  await addVote(sql, bot, { author: 'ann', created_at: at(10), vote_num: 0 });
-  await addVote(sql, bot, { author: 'ann', created_at: at(10), vote_num: 1 });
-  await addVote(sql, bot, {
-    author: 'ann',
-    created_at: at(11),
-    void: true,
-    void_reason: 'operator',
-    voided_at: at(12),
-  });
-  await addVote(sql, bot, { author: 'ben', created_at: at(9) });
-  await sql`insert into vote_resets (scope, at, reason) values ('all', ${at(5)}, 'monthly_reset')`;
-  await sql`insert into vote_resets (scope, at, reason) values ('999999', ${at(28)}, 'deleted')`;
+const directory = await openDirectory();
+const { sql } = directory;
+await addUser(sql, 'robin');
+const bot = await addBot(sql, 'bot1');
+const crowd = await addBot(sql, 'bot2');
+const catalogue = createCatalogue(sql);
+await addVote(sql, bot, { author: 'ann', created_at: at(1) });
+await addVote(sql, bot, { author: 'ann', created_at: at(2), immutable: true });
+await addVote(sql, bot, { author: 'ann', created_at: at(10), vote_num: 0 });
+await addVote(sql, bot, { author: 'ann', created_at: at(10), vote_num: 1 });
+await addVote(sql, bot, {
+  author: 'ann',
+  created_at: at(11),
+  void: true,
+  void_reason: 'operator',
+  voided_at: at(12),
 });
+await addVote(sql, bot, { author: 'ben', created_at: at(9) });
+await sql`insert into vote_resets (scope, at, reason) values ('all', ${at(5)}, 'monthly_reset')`;
+await sql`insert into vote_resets (scope, at, reason) values ('999999', ${at(28)}, 'deleted')`;
 test.after(() => directory.close());
 
 test('valid votes leave out void ones and those before a reset, unless immutable; newest first', async () => {

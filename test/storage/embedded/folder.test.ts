@@ -1,16 +1,15 @@
 /**
  * The data folder: created with its parents, or refused with a clear message and no leftovers.
  */
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDataFolder } from '../../../storage/embedded/folder.ts';
+import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('data folder');
-const place = mkdtempSync(join(tmpdir(), 'rollcall-folder-'));
-test.after(() => rmSync(place, { recursive: true }));
+const place = makeFolder('rollcall-folder-');
 
 test('a missing folder is created with its parents, private to its owner, and then reused', () => {
   const folder = join(place, 'a', 'b');

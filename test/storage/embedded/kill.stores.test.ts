@@ -2,21 +2,21 @@
  * kill -9 while the embedded database is written and copied: everything reported as committed survives.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store, killed');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-killed-'));
+const folder = makeFolder('rollcall-killed-');
 const child = fileURLToPath(new URL('./writer-child.ts', import.meta.url));
 /** PGlite puts its sockets below the temporary folder; a private one shows whether any remain. */
-const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
+const temporary = makeFolder('rollcall-tmp-');
 process.env.TMPDIR = temporary;
 
 const open = (): Promise<EmbeddedSql> => openEmbeddedSql({ directory: join(folder, 'sql') });
@@ -25,19 +25,13 @@ const numbersIn = async ({ sql }: EmbeddedSql): Promise<number[]> => {
   return rows.map(({ number }) => number);
 };
 
-test.before(async () => {
-  await makeBareFolder(folder);
-  const { sql, close } = await open();
-  await sql`create table numbers (number bigint primary key)`;
-  await sql`create table latest (number bigint)`;
-  await sql`insert into numbers values (-1)`;
-  await sql`insert into latest values (-1)`;
-  await close();
-});
-test.after(() => {
-  rmSync(folder, { recursive: true, force: true });
-  rmSync(temporary, { recursive: true, force: true });
-});
+await makeBareFolder(folder);
+const { sql, close } = await open();
+await sql`create table numbers (number bigint primary key)`;
+await sql`create table latest (number bigint)`;
+await sql`insert into numbers values (-1)`;
+await sql`insert into latest values (-1)`;
+await close();
 
 /** Starts the writer, kills it after some numbers. Resolves to the last number reported as committed. */
 const writeAndKill = (from: number, count: number): Promise<number> =>

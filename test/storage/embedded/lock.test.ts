@@ -2,20 +2,19 @@
  * The lock of the data folder: one process holds it, and a killed process does not block it.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DataLocked, lockDataDirectory } from '../../../storage/embedded/lock.ts';
+import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('data lock');
-const root = mkdtempSync(join(tmpdir(), 'rollcall-lock-'));
+const root = makeFolder('rollcall-lock-');
 const lockModule = new URL('../../../storage/embedded/lock.ts', import.meta.url).href;
 const path = join(root, 'lock');
 
 test.before.each(() => rmSync(path, { force: true }));
-test.after(() => rmSync(root, { recursive: true, force: true }));
 
 const refusalOf = async (): Promise<string> => {
   try {

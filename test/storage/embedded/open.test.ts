@@ -5,7 +5,6 @@ import {
   closeSync,
   cpSync,
   existsSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   rmSync,
@@ -14,16 +13,16 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type LedgerStore, openLedgerStore } from '../../../storage/embedded/open.ts';
 import { listSnapshots } from '../../../storage/embedded/snapshot.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeBareFolder } from '../../support/sql-template.ts';
 
 const test = suite('embedded store');
-const root = mkdtempSync(join(tmpdir(), 'rollcall-store-'));
+const root = makeFolder('rollcall-store-');
 /** A cleanly closed data folder with two snapshots; tests work on copies of it. */
 const template = join(root, 'template');
 const troubles: unknown[] = [];
@@ -66,17 +65,14 @@ const scribble = (path: string, position: number): void => {
   closeSync(handle);
 };
 
-test.before(async () => {
-  await makeBareFolder(template);
-  const store = await open(template);
-  await store.sql`create table numbers (number bigint primary key)`;
-  await store.takeSnapshot();
-  await store.sql`insert into numbers values (-1)`;
-  await store.close();
-});
+await makeBareFolder(template);
+const store = await open(template);
+await store.sql`create table numbers (number bigint primary key)`;
+await store.takeSnapshot();
+await store.sql`insert into numbers values (-1)`;
+await store.close();
 test.after(async () => {
   for (const store of opened) await store.close();
-  rmSync(root, { recursive: true, force: true });
 });
 
 test('a clean stop leaves two snapshots, and the next start reports nothing', async () => {

@@ -7,17 +7,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { ImportStopped, importLines } from '../../../storage/import/import.ts';
-import { linesOf, openTestStore, type TestStore } from '../import/store.ts';
+import { linesOf, openTestStore } from '../import/store.ts';
 
 const test = suite('export of offers');
 /** New directories, with the positions that every new directory has. */
-let from: TestStore;
-let to: TestStore;
 
-test.before(async () => {
-  from = await openTestStore();
-  to = await openTestStore();
-});
+const from = await openTestStore();
+const to = await openTestStore();
 test.after(async () => {
   await from.close();
   await to.close();

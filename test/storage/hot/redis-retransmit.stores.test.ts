@@ -4,7 +4,6 @@
  */
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../../engine/create.ts';
@@ -18,6 +17,7 @@ import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { createLedgerModel, type LedgerModel } from '../../model/ledger-model.ts';
 import { botsIn, initOf, publishAll, rules as weekRules } from '../../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('redis ring');
 
@@ -157,14 +157,8 @@ const votesIn = async (store: HotStore): Promise<number> => {
   );
 };
 
-/** Polls until the condition is true; fails with the last value seen. */
-const eventually = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + patienceMs;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) assert.unreachable(`not within ${patienceMs} ms: ${what}`);
-    await pause(50);
-  }
-};
+const eventually = (what: string, holds: () => Promise<boolean>): Promise<void> =>
+  until(what, holds, patienceMs);
 
 /** Votes in the store and rows in SQL: all acknowledged votes, and only requested ones. */
 const assertHealed = async ({ nodes, ledger }: World, tally: Tally): Promise<void> => {

@@ -8,26 +8,11 @@ import * as assert from 'uvu/assert';
 import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
 import { createZeroCounts } from '../../../storage/import/write.ts';
-import {
-  bot,
-  linesOf,
-  openTestStore,
-  pack,
-  platformId,
-  server,
-  session,
-  type TestStore,
-  team,
-  user,
-  vote,
-} from './store.ts';
+import { bot, linesOf, openTestStore, pack, platformId, server, session, team, user, vote } from './store.ts';
 
 const test = suite('import');
-let store: TestStore;
 
-test.before(async () => {
-  store = await openTestStore();
-});
+const store = await openTestStore();
 test.after(() => store.close());
 test.before.each(() => store.clear());
 

@@ -3,8 +3,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -12,17 +11,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { importFile } from '../../../storage/import/import.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { bot, dump, linesOf, user, vote } from './store.ts';
 
 const test = suite('import, killed');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-kill-'));
+const folder = makeFolder('rollcall-kill-');
 const directory = join(folder, 'sql');
 const file = join(folder, 'records.jsonl');
 /** As in import-child.ts. */
 const now = '2026-03-01T00:00:00.000Z';
 const child = fileURLToPath(new URL('./import-child.ts', import.meta.url));
-test.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const uuid = (kind: string, number: number): string =>
   `${kind}0000000-0000-4000-8000-${String(number).padStart(12, '0')}`;

@@ -3,11 +3,10 @@
  *
  * One store per test file: creating one takes seconds, emptying it milliseconds.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportDirectory } from '../../../storage/export/export.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 
 export interface TestStore {
@@ -37,7 +36,7 @@ const tables = [
 );
 
 export const openTestStore = async (): Promise<TestStore> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-import-'));
+  const folder = makeFolder('rollcall-import-');
   const { sql, close } = await openMigratedSql(join(folder, 'sql'));
   return {
     sql,
@@ -49,7 +48,6 @@ export const openTestStore = async (): Promise<TestStore> => {
     dump: () => dump(sql),
     async close() {
       await close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 };

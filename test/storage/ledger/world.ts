@@ -2,8 +2,6 @@
  * Worlds for ledger tests: a real ledger on an embedded database of its own, or the model, behind one set of
  * helpers. A world lives in a temporary folder and is closed by the test file that opened it.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
@@ -12,6 +10,7 @@ import { deleteListing, resetVotes, voidVote } from '../../../storage/ledger/adj
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { createLedgerModel } from '../../model/ledger-model.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 
 export interface World {
@@ -31,13 +30,12 @@ export interface RealWorld extends World {
 
 /** Opens an empty database in a temporary folder. */
 export const openTemporarySql = async (): Promise<{ sql: Sql; close(): Promise<void> }> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-ledger-'));
+  const folder = makeFolder('rollcall-ledger-');
   const embedded = await openMigratedSql(join(folder, 'sql'));
   return {
     sql: embedded.sql,
     close: async () => {
       await embedded.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 };

@@ -8,37 +8,31 @@ import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { addBot, addMember, addServer, addTeam, addUser, type Directory } from '../catalogue/directory.ts';
-import { type Node, openNode, openSessionSql, until } from './world.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
+import { addBot, addMember, addServer, addTeam, addUser } from '../catalogue/directory.ts';
+import { type Node, openNode, openSessionSql } from './world.ts';
 
 const test = suite('catalogue of a fleet');
-let directory: Directory;
-let redis: RedisServer;
-let nodes: readonly [Node, Node];
-let one: Catalogue;
-let other: Catalogue;
 
-test.before(async () => {
-  directory = await openSessionSql();
-  const { sql } = directory;
-  await addUser(sql, 'wren');
-  await addTeam(sql, 'team1');
-  await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
-  await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
-  redis = await startRedis();
-  nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)];
-  const share = ({ signals: pubsub, sessions }: Node): Catalogue =>
-    shareCatalogue(createCatalogue(sql, { profileAgeMaxMs: 3_600_000 }), {
-      pubsub,
-      sessions,
-      onWarning: (words, error) => {
-        throw new Error(words, { cause: error });
-      },
-    });
-  one = share(nodes[0]);
-  other = share(nodes[1]);
-});
+const directory = await openSessionSql();
+const { sql } = directory;
+await addUser(sql, 'wren');
+await addTeam(sql, 'team1');
+await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
+await addMember(sql, 'team1', { user: 'wren', permissions: ['manage_sessions', 'edit_bots'] });
+const redis = await startRedis();
+const nodes = [await openNode([redis.port], directory), await openNode([redis.port], directory)] as const;
+const share = ({ signals: pubsub, sessions }: Node): Catalogue =>
+  shareCatalogue(createCatalogue(sql, { profileAgeMaxMs: 3_600_000 }), {
+    pubsub,
+    sessions,
+    onWarning: (words, error) => {
+      throw new Error(words, { cause: error });
+    },
+  });
+const one = share(nodes[0]);
+const other = share(nodes[1]);
 test.after(async () => {
   for (const node of nodes) await node.close();
   await redis.dispose();

@@ -7,23 +7,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createHeartbeats } from '../../../storage/nodes/heartbeats.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
-import type { Directory } from '../catalogue/directory.ts';
-import { type Minted, type Node, openNode, openSessionSql, until } from './world.ts';
+import { startRedisCluster } from '../../support/redis-cluster.ts';
+import { until } from '../../support/until.ts';
+import { type Minted, openNode, openSessionSql } from './world.ts';
 
 const test = suite('signals on a Cluster');
-let directory: Directory;
-let cluster: RedisCluster;
-let one: Node;
-let other: Node;
 
-test.before(async () => {
-  directory = await openSessionSql();
-  cluster = await startRedisCluster();
-  const ports = cluster.servers.map(({ port }) => port);
-  one = await openNode(ports, directory);
-  other = await openNode(ports, directory);
-});
+const directory = await openSessionSql();
+const cluster = await startRedisCluster();
+const ports = cluster.servers.map(({ port }) => port);
+const one = await openNode(ports, directory);
+const other = await openNode(ports, directory);
 test.after(async () => {
   await one.close();
   await other.close();

@@ -9,25 +9,19 @@ import { decideRate } from '../../../http/limits/gcra.ts';
 import { createLimiter, defaultLimits } from '../../../http/limits/limiter.ts';
 import { createHeartbeats, heartbeatLifeMs } from '../../../storage/nodes/heartbeats.ts';
 import type { NodeMessage } from '../../../storage/nodes/messages.ts';
-import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
+import { openPubsub } from '../../../storage/nodes/pubsub.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { until } from './world.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('fleet signals');
-let redis: RedisServer;
-let one: Pubsub;
-let other: Pubsub;
-let admin: Redis;
 
-test.before(async () => {
-  redis = await startRedis();
-  admin = new Redis(redis.url);
-  admin.on('error', () => {});
-  one = openPubsub({ urls: [redis.url], onError: () => {} });
-  other = openPubsub({ urls: [redis.url], onError: () => {} });
-  await until('both hear themselves', () => one.isConnected() && other.isConnected());
-});
+const redis = await startRedis();
+const admin = new Redis(redis.url);
+admin.on('error', () => {});
+const one = openPubsub({ urls: [redis.url], onError: () => {} });
+const other = openPubsub({ urls: [redis.url], onError: () => {} });
+await until('both hear themselves', () => one.isConnected() && other.isConnected());
 test.after(async () => {
   one.close();
   other.close();

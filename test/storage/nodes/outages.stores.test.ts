@@ -7,25 +7,20 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type Minted, type Node, openPair, type Pair, until } from './world.ts';
+import { until } from '../../support/until.ts';
+import { type Minted, openPair } from './world.ts';
 
 const test = suite('sessions without SQL');
-let admin: Pair['admin'];
-let one: Node;
 /** Confirms every copy in SQL. */
-let other: Node;
-let close: Pair['close'];
 const faults = { sqlAway: false, deleteFails: false };
 
-test.before(async () => {
-  const beforeDelete = async (): Promise<void> => {
-    if (faults.deleteFails) throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
-  };
-  const sqlFails = () => faults.sqlAway;
-  ({ admin, one, other, close } = await openPair({
-    one: { beforeDelete },
-    other: { confirmMs: 0, keepMs: 0, sqlFails },
-  }));
+const beforeDelete = async (): Promise<void> => {
+  if (faults.deleteFails) throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable' });
+};
+const sqlFails = () => faults.sqlAway;
+const { admin, one, other, close } = await openPair({
+  one: { beforeDelete },
+  other: { confirmMs: 0, keepMs: 0, sqlFails },
 });
 test.before.each(async () => {
   Object.assign(faults, { sqlAway: false, deleteFails: false });

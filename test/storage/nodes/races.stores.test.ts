@@ -3,24 +3,18 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGate, type Minted, type Node, openPair, type Pair, target, until } from './world.ts';
+import { until } from '../../support/until.ts';
+import { createGate, type Minted, openPair, target } from './world.ts';
 
 const test = suite('revokes and fills');
-let directory: Pair['directory'];
-let admin: Pair['admin'];
-let one: Node;
-let other: Node;
-let close: Pair['close'];
 /** Pauses the other node after it read a session from SQL. */
 const sqlRead = createGate();
 /** Pauses the first node before SQL deletes a session. */
 const sqlDelete = createGate();
 
-test.before(async () => {
-  ({ directory, admin, one, other, close } = await openPair({
-    one: { beforeDelete: sqlDelete.pass },
-    other: { afterSql: sqlRead.pass },
-  }));
+const { directory, admin, one, other, close } = await openPair({
+  one: { beforeDelete: sqlDelete.pass },
+  other: { afterSql: sqlRead.pass },
 });
 test.after(() => close());
 

@@ -8,29 +8,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type Minted, type Node, openPair, type Pair, target, until } from './world.ts';
+import { until } from '../../support/until.ts';
+import { type Minted, openPair, target } from './world.ts';
 
 const test = suite('sessions of several nodes');
-let directory: Pair['directory'];
-let redis: Pair['redis'];
-let admin: Pair['admin'];
-let one: Node;
-let other: Node;
-let close: Pair['close'];
 const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
   pass: Promise.resolve(),
   reached: () => {},
   sqlAway: false,
 };
 
-test.before(async () => {
-  const afterSql = async (): Promise<void> => {
-    gate.reached();
-    await gate.pass;
-  };
-  const sqlFails = () => gate.sqlAway;
-  ({ directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } }));
-});
+const afterSql = async (): Promise<void> => {
+  gate.reached();
+  await gate.pass;
+};
+const sqlFails = () => gate.sqlAway;
+const { directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } });
 test.after(() => close());
 
 const trusted = () =>

@@ -4,21 +4,17 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { beatMs, openPubsub, type Pubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { until } from './world.ts';
+import { beatMs, openPubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('stalls');
-let redis: RedisServer;
-let pubsub: Pubsub;
 let stalls = 0;
 
-test.before(async () => {
-  redis = await startRedis();
-  pubsub = openPubsub({ urls: [redis.url], onError: () => {} });
-  pubsub.subscribe({ stalled: () => void stalls++ });
-  await until('it hears itself', () => pubsub.isConnected());
-});
+const redis = await startRedis();
+const pubsub = openPubsub({ urls: [redis.url], onError: () => {} });
+pubsub.subscribe({ stalled: () => void stalls++ });
+await until('it hears itself', () => pubsub.isConnected());
 test.after(async () => {
   pubsub.close();
   await redis.dispose();

@@ -5,7 +5,6 @@
  * Every node reaches Redis through a proxy of its own, so that a test can cut or silence one node alone.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
@@ -16,6 +15,7 @@ import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
 import { type MirroredSessions, mirrorSessions } from '../../../storage/nodes/sessions.ts';
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 import { addBot, addUser, type Directory, openDirectory } from '../catalogue/directory.ts';
 
 export const clock: Clock = {
@@ -46,18 +46,6 @@ export interface Node {
   readonly revoke: (minted: Minted) => Promise<boolean>;
   close(): Promise<void>;
 }
-
-export const until = async (
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  ms = 30_000,
-): Promise<void> => {
-  const deadlineMs = Date.now() + ms;
-  while (!(await holds())) {
-    if (Date.now() > deadlineMs) throw new Error(`not in time: ${what}`);
-    await pause(5);
-  }
-};
 
 /** A directory with one bot and one user. */
 export const openSessionSql = async (): Promise<Directory> => {

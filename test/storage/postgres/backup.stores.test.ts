@@ -3,8 +3,7 @@
  * is empty or newer is repaired, an older one is refused. Also the commands that need no node, on servers
  * with data.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -23,16 +22,15 @@ import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { count, directory, inSql, run, shown, sizes, vote } from '../../ops/cli/counting.ts';
 import { fillDirectory } from '../../support/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const test = suite('backup of the servers');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-servers-'));
+const folder = makeFolder('rollcall-servers-');
 const backup = join(folder, 'backup');
 let postgres: PostgresServer;
 let redis: RedisServer;
-let admin: Redis;
-let original: Record<string, string>;
 let atBackup: string;
 
 const makeSettings = (DATABASE_URL: string): Record<string, string> => ({
@@ -83,20 +81,17 @@ const waitForTotals = async (stores: Stores, expected: RegExp): Promise<void> =>
 
 const doNothing = async (): Promise<void> => {};
 
-test.before(async () => {
-  [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  admin = new Redis(redis.url);
-  original = await createDatabase('original');
-  const sql = connectSql(original.DATABASE_URL ?? '');
-  await migrate(sql);
-  await fillDirectory(sql, sizes);
-  await sql.end();
-  atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557'));
-});
+[postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+const admin = new Redis(redis.url);
+const original = await createDatabase('original');
+const sql = connectSql(original.DATABASE_URL ?? '');
+await migrate(sql);
+await fillDirectory(sql, sizes);
+await sql.end();
+atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557'));
 test.after(async () => {
   admin?.disconnect();
   await Promise.all([postgres?.close(), redis?.dispose()]);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a backup of a running node has all its counts, also those that were not flushed', async () => {

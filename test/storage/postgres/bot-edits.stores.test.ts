@@ -7,31 +7,18 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TeamActor } from '../../../engine/rules/members.ts';
 import type { NewBot } from '../../../storage/catalogue/bots/bot-edits.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { addMember, addTeam, addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('bot edits on postgres');
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('bots'));
-const { sql } = opened;
-let catalogue: Catalogue;
+const { sql } = await openDatabase(test);
 let count = 0;
 const rounds = 10;
 const users = ['robin', 'wren', 'finch', 'swift', 'crane'];
 
-test.before(async () => {
-  await migrate(sql);
-  catalogue = createCatalogue(sql);
-  for (const user of users) await addUser(sql, user);
-});
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
+const catalogue = createCatalogue(sql);
+for (const user of users) await addUser(sql, user);
 const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
 const addNewTeam = async (members: readonly string[], permissions = ['owner']): Promise<string> => {
   const id = `team-${++count}`;

@@ -6,31 +6,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { addBot, addMember, addPack, addTeam, addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('edits on postgres');
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('edits'));
-const { sql } = opened;
-let catalogue: Catalogue;
+const { sql } = await openDatabase(test);
 let teams = 0;
 const rounds = 10;
 const users = ['robin', 'wren', 'finch', 'swift', 'crane', 'heron'];
 
-test.before(async () => {
-  await migrate(sql);
-  catalogue = createCatalogue(sql);
-  for (const user of users) await addUser(sql, user);
-});
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
+const catalogue = createCatalogue(sql);
+for (const user of users) await addUser(sql, user);
 const actor = (id: string): TeamActor => ({ kind: 'user', id, limits: [] });
 const unchanged: MemberChange = { permissions: null, dataHolder: null, mentionable: null };
 /** Creates a team; every member is an owner and a data holder. */

@@ -11,6 +11,7 @@ import { startPostgres } from '../../support/postgres-server.ts';
 import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
+import { registerVoteLogTests } from '../ledger/vote-log.ts';
 import { worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
@@ -27,6 +28,7 @@ test.after(async () => {
 claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);
+registerVoteLogTests(test, () => world);
 
 test('a reset may take longer than the statement timeout, which is for requests', async () => {
   const impatient = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });

@@ -12,28 +12,14 @@ import {
   upsertPosition,
 } from '../../../storage/catalogue/content/applications.ts';
 import { purgeLogins, type SignIn } from '../../../storage/catalogue/people/logins.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
 import { addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('logins and applications on postgres');
-const server = await startPostgres();
-const url = await server.database('logins');
-const nodes = [await openServerSql(url), await openServerSql(url)] as const;
-const { sql } = nodes[0];
-let catalogues: readonly [Catalogue, Catalogue];
+const { sql, pools } = await openDatabase(test, 2);
 const rounds = 10;
 const atOnce = 20;
-
-test.before(async () => {
-  await migrate(sql);
-  catalogues = [createCatalogue(nodes[0].sql), createCatalogue(nodes[1].sql)];
-});
-test.after(async () => {
-  for (const node of nodes) await node.close();
-  await server.close();
-});
+const catalogues = pools.map((pool) => createCatalogue(pool)) as [Catalogue, Catalogue];
 
 /** Runs `task` many times at once, alternating between both nodes. */
 const fromBoth = <Result>(task: (catalogue: Catalogue, index: number) => Promise<Result>) =>
@@ -106,7 +92,7 @@ test('concurrent purges on two nodes share the work and delete only what is due'
     insert into login_uses (kind, hash, used_at)
     select 'code', sha256(n::text::bytea), now() - make_interval(days => 1 + n % 2, mins => -30)
     from generate_series(1, 12000) as n`;
-  const purged = await Promise.all(nodes.map((node) => purgeLogins(node.sql, Date.now())));
+  const purged = await Promise.all(pools.map((pool) => purgeLogins(pool, Date.now())));
 
   assert.is(
     purged.reduce((sum, { uses }) => sum + uses, 0),
@@ -142,7 +128,7 @@ test('of concurrent reviews of an application one decides; the next application 
     const [app] = await catalogues[0].applications.listOfUser(user);
     const [verdicts, sent] = await Promise.all([
       fromBoth((_, index) =>
-        reviewApplication((nodes[index % 2] ?? nodes[0]).sql, app?.app_id ?? '', {
+        reviewApplication(pools[index % 2] ?? sql, app?.app_id ?? '', {
           state: index % 3 === 0 ? 'approved' : 'denied',
           feedback: String(index),
         }),

@@ -6,31 +6,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ServerFields } from '../../../storage/catalogue/bots/listing-edits.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
+import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { addBot, addMember, addTeam, addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('operators on postgres');
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('operators'));
-const { sql } = opened;
-let catalogue: Catalogue;
+const { sql } = await openDatabase(test);
 let count = 0;
 const rounds = 8;
 
-test.before(async () => {
-  await migrate(sql);
-  catalogue = createCatalogue(sql);
-  await addUser(sql, 'robin');
-  await addTeam(sql, 'team1');
-});
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
+const catalogue = createCatalogue(sql);
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1');
 const harbour: ServerFields = {
   teamId: 'team1',
   name: 'Harbour',

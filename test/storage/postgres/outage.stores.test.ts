@@ -1,6 +1,6 @@
 /**
- * Postgres goes away: flushes survive it, and operations that need SQL fail at once. The full number of stops
- * is in test/faults/postgres.fault.ts. Time limit: 240 s.
+ * Postgres goes away: operations that need SQL fail at once. (Flushes that survive it are in
+ * test/faults/cases/postgres-flusher-outage.test.ts.) Time limit: 240 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,7 +10,7 @@ import { openStores } from '../../../storage/open.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
-import { surviveStops } from './outage.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('outage of postgres');
 const server = await startPostgres();
@@ -21,21 +21,6 @@ const endOf = (task: Promise<unknown>): Promise<string> =>
     () => 'resolved',
     (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
   );
-const waitFor = async (claim: () => Promise<boolean>): Promise<void> => {
-  const endMs = performance.now() + 30_000;
-  while (!(await claim())) {
-    assert.ok(performance.now() < endMs, 'in time');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
-
-test('after three stops during flushes no count is lost, doubled or lowered', async () => {
-  const { stops, votes, failedRounds } = await surviveStops(3);
-
-  assert.is(stops, 3);
-  assert.ok(votes > 50, `${votes} votes`);
-  assert.ok(failedRounds > 0, `${failedRounds} failed rounds`);
-});
 
 test('while Postgres is away every operation fails at once, and then works again', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('away'));
@@ -45,7 +30,7 @@ test('while Postgres is away every operation fails at once, and then works again
   assert.equal(await find(), [null]);
   await server.stop('fast');
   const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && getLastError() !== null;
-  await waitFor(isAway);
+  await until('in time', isAway);
 
   const startedMs = performance.now();
   for (let count = 0; count < 100; count++) {
@@ -54,7 +39,7 @@ test('while Postgres is away every operation fails at once, and then works again
   }
   assert.ok((performance.now() - startedMs) / 200 < 100, 'none waited for a connection');
   await server.start();
-  await waitFor(async () => (await endOf(find())) === 'resolved');
+  await until('in time', async () => (await endOf(find())) === 'resolved');
   assert.is(getLastError(), null);
   await close();
 });
@@ -72,7 +57,7 @@ test('a server that stops answering is detected, and its pending calls end as un
   } finally {
     server.signalAll('SIGCONT');
   }
-  await waitFor(async () => (await endOf(ledger.readGenerations())) === 'resolved');
+  await until('in time', async () => (await endOf(ledger.readGenerations())) === 'resolved');
   await close();
 });
 

@@ -11,31 +11,19 @@ import { createPushOutbox, type NewSubscription } from '../../../storage/catalog
 import { createReminders } from '../../../storage/catalogue/votes/reminders.ts';
 import { deleteListing } from '../../../storage/ledger/adjust.ts';
 import { markDueByReleases, markDueByVotes } from '../../../storage/ledger/due-reminders.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('reminders on postgres');
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('reminders'));
-const { sql } = opened;
+const { sql } = await openDatabase(test);
 const reminders = createReminders(sql);
 const outbox = createPushOutbox(sql);
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`);
 const refs: EntityRef[] = [];
 
-test.before(async () => {
-  await migrate(sql);
-  await addUser(sql, 'robin');
-  for (const user of users) await addUser(sql, user);
-  for (let bot = 0; bot < 12; bot++) refs.push(await addBot(sql, `bot${bot}`));
-});
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
+await addUser(sql, 'robin');
+for (const user of users) await addUser(sql, user);
+for (let bot = 0; bot < 12; bot++) refs.push(await addBot(sql, `bot${bot}`));
 const start = { nowMs: 1_000, votedAtMs: 0, dueAtMs: 1_000, max: 100 };
 const set = (userId: string, id: string, max = 100) =>
   reminders.set({ userId, kind: 'bot', id }, { ...start, max });

@@ -6,27 +6,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/votes/voter-order.ts';
-import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { addVotes, changeVotes, plainVoters } from '../catalogue/voter-order.ts';
+import { openDatabase } from './database.ts';
 
 const test = suite('orders of voters on postgres');
 const seed = Number(process.env.SEED ?? 12);
-const server = await startPostgres();
-const opened = await openServerSql(await server.database('voters'));
-const { sql } = opened;
+const { sql } = await openDatabase(test);
 
-test.before(async () => {
-  await migrate(sql);
-  await addUser(sql, 'robin');
-});
-test.after(async () => {
-  await opened.close();
-  await server.close();
-});
-
+await addUser(sql, 'robin');
 test('orders that are built, dropped and read during votes miss no voter and keep no void vote', async () => {
   for (let round = 0; round < 6; round++) {
     const ref = await addBot(sql, `bot${round}`);

@@ -2,18 +2,17 @@
  * More concurrent work than a connection takes, on both kinds of stores: any mix of statements and
  * transactions completes.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 
 const test = suite('a crowd of statements');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-crowd-'));
+const folder = makeFolder('rollcall-crowd-');
 const postgres = await startPostgres();
 const server = await openServerSql(await postgres.database('crowd'));
 const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
@@ -26,7 +25,6 @@ test.after(async () => {
   await embedded.close();
   await server.close();
   await postgres.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Longer than the text that a socket buffers before it applies back-pressure. */

@@ -3,22 +3,21 @@
  *
  * Own process: the database that ends leaves its socket open.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
+import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('embedded sql');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-embedded-'));
+const folder = makeFolder('rollcall-embedded-');
 /** PGlite puts its sockets below the temporary folder; a private one makes them easy to find. */
-const temporary = mkdtempSync(join(tmpdir(), 'rollcall-tmp-'));
+const temporary = makeFolder('rollcall-tmp-');
 process.env.TMPDIR = temporary;
-let embedded: EmbeddedSql;
 
 const failureOf = async (task: () => Promise<unknown>): Promise<StorageError> => {
   try {
@@ -30,14 +29,8 @@ const failureOf = async (task: () => Promise<unknown>): Promise<StorageError> =>
   throw new Error('it succeeded');
 };
 
-test.before(async () => {
-  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-});
-test.after(async () => {
-  await embedded.close();
-  rmSync(folder, { recursive: true, force: true });
-  rmSync(temporary, { recursive: true });
-});
+const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
+test.after(() => embedded.close());
 
 test('a new folder is created atomically, and its top is readable only by its owner', () => {
   assert.is(embedded.initialised, true);

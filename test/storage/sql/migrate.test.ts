@@ -1,18 +1,38 @@
 /**
- * Migrations: applied once, atomically, also concurrently; an error when history and files disagree.
+ * Migrations: applied once, atomically, also concurrently; an error when history and files disagree. Released
+ * files keep their text.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { migrate, SchemaError } from '../../../storage/sql/migrate.ts';
+import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('migrate');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-migrate-'));
-const files = mkdtempSync(join(tmpdir(), 'rollcall-migrations-'));
-let embedded: EmbeddedSql;
+const folder = makeFolder('rollcall-migrate-');
+const files = makeFolder('rollcall-migrations-');
+/**
+ * SHA-256 of every migration. Databases have applied these files, and their programs refuse to start when one
+ * differs. A change of the schema is a new file and a new line here, never another checksum in an old line.
+ */
+const released: Readonly<Record<string, string>> = {
+  '001.do.first-schema.sql': '251f5accabed576d33e89aca8794a66ade65c3161d8bec0cd71b3dd822af217a',
+  '002.do.vote-rows.sql': 'b2bb878d71ce3eef7a9cdaac1b3beb7551afaa193bffb06cb557368a54e740c7',
+  '003.do.credits-and-shop.sql': '700f38c51f4989da62b691eb2fde91daed7e87fe003a2e3085002a6824df8d44',
+  '004.do.login.sql': '66dc4a628ef6f25c7fb19f0c3e4d631d7db55c6c06541116196ffec28b11ad9f',
+  '005.do.applications-and-blog.sql': '3cd7a3816d4f1bd057264fafb61d5b6a6672739a806eb504bb2f604e1abfc720',
+  '006.do.reminders-and-push.sql': '4987edacf9b68f7ad9f701c9d7c7b4d3ebe5e1b3a9471faa8a7af8c7de8e5962',
+  '007.do.operators-side.sql': '017965da3d33c9fb3acb01f6e8867a3c0e1d59acfe2f509dc345b83edc6d760c',
+  '008.do.voter-orders.sql': '8bf94fba863cc666b250079c4acc1c1bf2c054217da01363fc1a2c96479c6ad1',
+  '009.do.shipped-positions.sql': 'f3b908485d2f70a779c131810a947cdab5fdb1c3558cbb291f8d168d0c092eba',
+  '010.do.places-and-edits.sql': 'e96c9247df91f4a48c80db4a48840b3e06145dd8d8b17825f47b6ccb03e915d8',
+  '011.do.counted-dead-letters.sql': '02908981768b54910f3ca54d1daa948486f97cbadf33fd32b723112be567a5b8',
+  '012.do.lineage.sql': 'f7684f8672ad3882243ae8c9fc3b9ea9454743b17438db5c8399efbb1c41fbd7',
+  '015.do.vote-log.sql': 'c5f05f5885a4994b00255c313f6517079d6a21663b09848e7a67e46dfd6bebb8',
+};
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
 const messageOf = async (task: Promise<unknown>): Promise<string> => {
@@ -24,14 +44,8 @@ const messageOf = async (task: Promise<unknown>): Promise<string> => {
   }
 };
 
-test.before(async () => {
-  embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-});
-test.after(async () => {
-  await embedded.close();
-  rmSync(folder, { recursive: true, force: true });
-  rmSync(files, { recursive: true, force: true });
-});
+const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
+test.after(() => embedded.close());
 
 test('the project’s own schema applies once, also when many processes migrate at once', async () => {
   const counts = await Promise.all([migrate(embedded.sql), migrate(embedded.sql), migrate(embedded.sql)]);
@@ -78,6 +92,18 @@ test('what a newer program removed stops the start with a clear message', async 
   const words = await messageOf(migrate(embedded.sql, files));
   assert.match(words, 'schema version 4, this program knows 2');
   assert.match(words, 'contract-two');
+});
+
+test('no migration has changed since its release, and none is missing', () => {
+  const own = join(import.meta.dirname, '../../../storage/sql/migrations');
+  const checksums = readdirSync(own).map((name): [string, string] => [
+    name,
+    createHash('sha256')
+      .update(readFileSync(join(own, name)))
+      .digest('hex'),
+  ]);
+
+  assert.equal(Object.fromEntries(checksums), released);
 });
 
 test.run();

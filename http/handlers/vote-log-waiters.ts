@@ -1,0 +1,86 @@
+/**
+ * Requests that wait for the next vote of a listing (`wait=` of the vote log).
+ *
+ * One timer runs while any request waits: it reads the heads of all awaited logs by one statement. The number
+ * of waiting requests is bounded; above it a request is answered at once, as it is when the node leaves. When
+ * a read fails, each request ends with its own time. Created by the composition root, used by vote-log.ts.
+ */
+import type { Clock } from '../../engine/ports.ts';
+
+export interface VoteLogWaiters {
+  /** Resolves when the log of this listing is longer than `number`, after `waitMs`, or when closed. */
+  wait(incarnation: number, number: number, waitMs: number): Promise<void>;
+  /** Answers all, and from here on at once. */
+  close(): void;
+}
+
+export interface VoteLogWaitersParts {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
+  /** Reads the newest number of each log. */
+  readonly readHeads: (incarnations: readonly number[]) => Promise<ReadonlyMap<number, number>>;
+  readonly waitersMax?: number;
+  readonly lookEveryMs?: number;
+}
+
+interface Waiter {
+  readonly incarnation: number;
+  readonly number: number;
+  readonly endMs: number;
+  readonly release: () => void;
+}
+
+interface WaitersState extends Required<VoteLogWaitersParts> {
+  readonly waiters: Set<Waiter>;
+  looking: boolean;
+  closed: boolean;
+  cancelTimer: () => void;
+}
+
+export const voteLogWaitersMax = 5_000;
+
+export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters => {
+  const state: WaitersState = {
+    waitersMax: voteLogWaitersMax,
+    lookEveryMs: 500,
+    ...parts,
+    waiters: new Set(),
+    looking: false,
+    closed: false,
+    cancelTimer: () => {},
+  };
+  return {
+    wait: (incarnation, number, waitMs) => {
+      if (state.closed || state.waiters.size >= state.waitersMax) return Promise.resolve();
+      return new Promise((resolve) => {
+        const endMs = state.clock.monotonicMs() + waitMs;
+        state.waiters.add({ incarnation, number, endMs, release: resolve });
+        if (!state.looking) scheduleLook(state);
+      });
+    },
+    close: () => {
+      state.closed = true;
+      state.cancelTimer();
+      for (const waiter of state.waiters) waiter.release();
+      state.waiters.clear();
+    },
+  };
+};
+
+const scheduleLook = (state: WaitersState): void => {
+  state.looking = true;
+  state.cancelTimer = state.clock.after(state.lookEveryMs, () => void look(state));
+};
+
+const look = async (state: WaitersState): Promise<void> => {
+  const incarnations = [...new Set([...state.waiters].map(({ incarnation }) => incarnation))];
+  const heads = await state.readHeads(incarnations).catch(() => new Map<number, number>());
+  const nowMs = state.clock.monotonicMs();
+  for (const waiter of state.waiters) {
+    const isLonger = (heads.get(waiter.incarnation) ?? 0) > waiter.number;
+    if (!isLonger && nowMs < waiter.endMs) continue;
+    state.waiters.delete(waiter);
+    waiter.release();
+  }
+  state.looking = false;
+  if (state.waiters.size > 0 && !state.closed) scheduleLook(state);
+};

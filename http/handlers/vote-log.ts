@@ -1,0 +1,87 @@
+/**
+ * Shows the vote log of a listing: its accepted votes by number, from a cursor, and waits for new ones on
+ * request.
+ *
+ * A cursor is `<epoch>.<number>` and opaque to clients. A cursor of another epoch, or beyond the newest vote,
+ * belongs to a log that no longer exists: the reply says so instead of leaving out votes.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { LogHead, LogRow } from '../../storage/catalogue/votes/vote-log.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { type App, type Reply, replyOk } from '../route.ts';
+import type { LoggedVote, VoteLogReply } from '../schema/vote-log.ts';
+import { createNotFoundError, toTimestamp } from './convert.ts';
+
+export interface VoteLogQuery {
+  readonly after?: string;
+  readonly limit?: number;
+  readonly wait?: number;
+}
+
+const limitDefault = 100;
+
+const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
+
+const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
+
+/** Throws `validation_failed` or `log_restarted`. */
+const parseCursor = (text: string, head: LogHead): number => {
+  const [, epoch, digits] = cursorShape.exec(text) ?? [];
+  if (digits === undefined) {
+    throw createValidationError('query', { '/after': 'must be a cursor from an earlier reply of this path' });
+  }
+  const number = Number(digits);
+  if (epoch === head.epoch && number <= head.number) return number;
+  throw new DomainError(
+    'log_restarted',
+    'This cursor belongs to a log that no longer exists. Begin again from context.oldest or context.head.',
+    { head: formatCursor(head.epoch, head.number), oldest: formatCursor(head.epoch, 0) },
+  );
+};
+
+/** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
+const readFlushedHead = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+): Promise<{ readonly ref: EntityRef; readonly head: LogHead }> => {
+  const { ref } = await app.engine.read(target.kind, target.id);
+  await app.engine.waitForFlush(target.kind, target.id);
+  const head = await app.catalogue.voteLog.head(ref);
+  if (head === null) throw createNotFoundError(target.kind);
+  return { ref, head };
+};
+
+const toLoggedVote = (row: LogRow): LoggedVote => ({
+  number: row.number,
+  itag: row.itag,
+  author: row.author,
+  upvote: row.upvote,
+  created_at: toTimestamp(row.created_at),
+  void: row.void,
+  void_reason: row.void_reason,
+});
+
+/** `GET …/votes/log`. */
+export const showVoteLog = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  { after, limit = limitDefault, wait = 0 }: VoteLogQuery,
+): Promise<Reply> => {
+  const { ref, head } = await readFlushedHead(app, target);
+  const number = after === undefined ? head.number : parseCursor(after, head);
+  let rows = await app.catalogue.voteLog.page(ref, { after: number, limit });
+  if (rows.length === 0 && wait > 0) {
+    await app.voteLogWaiters.wait(ref.incarnation, number, wait * 1_000);
+    rows = await app.catalogue.voteLog.page(ref, { after: number, limit });
+  }
+  const next = rows.at(-1)?.number ?? number;
+  const reply: VoteLogReply = {
+    results: rows.map(toLoggedVote),
+    epoch: head.epoch,
+    next: formatCursor(head.epoch, next),
+    head: formatCursor(head.epoch, Math.max(head.number, next)),
+    oldest: formatCursor(head.epoch, 0),
+  };
+  return replyOk(reply);
+};

@@ -1,0 +1,30 @@
+/**
+ * Route of the vote log: the accepted votes of a listing in order, for programs that react to votes.
+ */
+import { parseVoteTarget } from '../handlers/request-values.ts';
+import { showVoteLog } from '../handlers/vote-log.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import { VoteLogQuery, VoteLogReply } from '../schema/vote-log.ts';
+import { TargetVotesParams } from '../schema/votes.ts';
+
+export const voteLogRoutes: readonly AnyRoute[] = [
+  defineRoute({
+    name: 'readVoteLog',
+    method: 'GET',
+    path: '/{target_type}/{target_id}/votes/log',
+    section: 'Beyond the contract',
+    summary: 'Lists the votes of a listing after a cursor, and can wait for the next one.',
+    description:
+      'Numbers have no holes and never change: a client that continues from `next` sees every vote once. ' +
+      'A cursor of a log that no longer exists gets 409 `log_restarted` with `oldest` and `head`.',
+    auth: { kind: 'public' },
+    limit: 'vote_log',
+    longPoll: true,
+    caching: 'no-store',
+    params: TargetVotesParams,
+    query: VoteLogQuery,
+    replies: { 200: VoteLogReply },
+    errors: ['target_type_unsupported', 'not_found', 'log_restarted'],
+    handle: (app, { params, query }) => showVoteLog(app, parseVoteTarget(params), query),
+  }),
+];

@@ -1,0 +1,59 @@
+/**
+ * Reads the vote log: the accepted votes of one listing by number.
+ *
+ * A number means something within one listing and one timeline of SQL (storage/ledger/generations.ts), so
+ * readers get both with it, as the log's epoch. A restored older SQL, or an id that is listed again, is
+ * another epoch. Numbers are given by storage/ledger. Called by catalogue.ts.
+ */
+import type { EntityRef } from '../../../engine/ids.ts';
+import { formatNumbers } from '../../sql/arrays.ts';
+import type { Queryable } from '../../sql/client.ts';
+
+export interface LogRow {
+  readonly number: number;
+  readonly itag: string;
+  readonly author: string;
+  readonly upvote: boolean;
+  readonly created_at: Date;
+  readonly void: boolean;
+  readonly void_reason: string;
+}
+
+/** The state of a listing's log. */
+export interface LogHead {
+  /** Differs for logs whose numbers must not be compared. */
+  readonly epoch: string;
+  /** The newest number; 0 before the first vote. */
+  readonly number: number;
+}
+
+/** Reads the head of a listing's log; `null` when the listing is deleted. */
+export const readLogHead = async (sql: Queryable, ref: EntityRef): Promise<LogHead | null> => {
+  const [row] = await sql<{ number: number; timeline: number }[]>`
+    select votes_logged as number, (select revisions from lineage) as timeline
+    from totals where incarnation = ${ref.incarnation}`;
+  if (row === undefined) return null;
+  return { epoch: `${row.timeline.toString(36)}-${ref.incarnation.toString(36)}`, number: row.number };
+};
+
+/** Reads at most `limit` votes with numbers above `after`, in ascending order. */
+export const readLog = (
+  sql: Queryable,
+  ref: EntityRef,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly LogRow[]> =>
+  sql<LogRow[]>`
+    select log_number as number, itag, author, upvote, created_at, void, void_reason
+    from vote_log where incarnation = ${ref.incarnation} and log_number > ${after}
+    order by log_number limit ${limit}`;
+
+/** Reads the newest numbers of several logs, by incarnation. Deleted listings are missing. */
+export const readLogHeads = async (
+  sql: Queryable,
+  incarnations: readonly number[],
+): Promise<ReadonlyMap<number, number>> => {
+  const rows = await sql<{ incarnation: number; number: number }[]>`
+    select incarnation, votes_logged as number from totals
+    where incarnation = any(${formatNumbers(incarnations)}::bigint[])`;
+  return new Map(rows.map(({ incarnation, number }) => [incarnation, number]));
+};

@@ -1,0 +1,65 @@
+/**
+ * The numbers of a listing's votes: dense, from 1, in the order of their commits.
+ *
+ * A transaction that writes votes of a listing first locks its row in `totals` and takes the numbers from
+ * there, so the order of the commits is the order of the numbers, and no number is left out. A number never
+ * changes. Rows without a number (imported, or written by a node of an earlier version) are numbered later,
+ * under the same lock; votes of a deleted listing keep none. Flushes assign numbers in flush.ts. Called by
+ * ops/jobs and ledger.ts.
+ */
+
+import { formatNumbers } from '../sql/arrays.ts';
+import type { Sql, Transaction } from '../sql/client.ts';
+
+/** Locks the totals of these listings until the transaction ends, in the order that every writer uses. */
+export const lockTotals = async (transaction: Transaction, incarnations: Iterable<number>): Promise<void> => {
+  const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
+  await transaction`
+    select from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
+    order by incarnation for no key update`;
+};
+
+/** Rows numbered by one transaction, which holds up the flush of that listing. */
+const rowsPerStep = 2_000;
+
+/**
+ * Numbers the rows of one listing that have none, oldest first, in bounded transactions. Resolves to how many
+ * it numbered. *Ledger* when it resolves.
+ */
+export const assignNumbers = async (sql: Sql, incarnation: number): Promise<number> => {
+  let numbered = 0;
+  for (;;) {
+    const rows = await sql.begin((transaction) => numberStep(transaction, incarnation));
+    numbered += rows;
+    if (rows < rowsPerStep) return numbered;
+  }
+};
+
+const numberStep = async (transaction: Transaction, incarnation: number): Promise<number> => {
+  await lockTotals(transaction, [incarnation]);
+  const [row] = await transaction<{ numbered: number }[]>`
+    with unnumbered as (
+      select itag, created_at, row_number() over (order by created_at, itag) as position
+      from votes where incarnation = ${incarnation} and log_number is null
+      order by created_at, itag limit ${rowsPerStep}
+    ), counted as (
+      update totals set votes_logged = votes_logged + (select count(*) from unnumbered)
+      where incarnation = ${incarnation} and exists (select from unnumbered)
+      returning votes_logged - (select count(*) from unnumbered) as before
+    ), numbered as (
+      update votes set log_number = counted.before + unnumbered.position
+      from unnumbered, counted
+      where votes.itag = unnumbered.itag and votes.created_at = unnumbered.created_at
+      returning 1
+    )
+    select count(*) as numbered from numbered`;
+  return row?.numbered ?? 0;
+};
+
+/** Listings with unnumbered rows, of those that still exist; at most `limit`. */
+export const listUnnumbered = async (sql: Sql, limit: number): Promise<readonly number[]> => {
+  const rows = await sql<{ incarnation: number }[]>`
+    select distinct incarnation from votes join totals using (incarnation)
+    where log_number is null limit ${limit}`;
+  return rows.map(({ incarnation }) => incarnation);
+};

@@ -1,0 +1,117 @@
+/**
+ * A fresh clone of this project, for a user without rights whose home folder is empty, and a Node from npm.
+ *
+ * Runs commands there as that user, and measures time and disk. As root it uses the user `nobody`; otherwise
+ * the caller's own. Nothing but the registry of npm is reached. Called by ways.fault.ts.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const project = join(import.meta.dirname, '../..');
+const nobody = 65_534;
+const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+/** What a machine needs to reach a registry behind a proxy. */
+const networkVariables = /^(https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS)$/i;
+/** Releases of npm that the Nodes came with. */
+const npmVersions: Readonly<Record<string, string>> = { 18: '10.8.2', 20: '10.8.2', 22: '10.9.3' };
+
+export interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly seconds: number;
+}
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  output(): string;
+}
+export interface Clone {
+  readonly folder: string;
+  /** Another folder that the user may write. */
+  readonly home: string;
+  start(command: string, args: readonly string[], settings?: Readonly<Record<string, string>>): Started;
+  execute(
+    command: string,
+    args: readonly string[],
+    settings?: Readonly<Record<string, string>>,
+  ): Promise<Ended>;
+  /** Lists what git sees as changed. */
+  listChanges(): string;
+  /** Takes the right to write from all files of the clone. */
+  forbidWriting(): void;
+  measureMegabytes(path: string): number;
+  dispose(): void;
+}
+
+const runAsRoot = (command: string, args: readonly string[]): string => {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? stderr}`);
+  return stdout;
+};
+
+/** Installs this Node and the npm that came with it into a folder of their own. */
+export const installNode = (major: string): string => {
+  const folder = mkdtempSync(join(tmpdir(), `rollcall-node${major}-`));
+  chmodSync(folder, 0o755);
+  const packages = [`node@${major}`, `npm@${npmVersions[major]}`];
+  runAsRoot('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages]);
+  return folder;
+};
+
+/** Clones the last commit of this project. Commands find `nodeFolder`'s Node and npm first. */
+export const cloneProject = (nodeFolder: string): Clone => {
+  const base = mkdtempSync(join(tmpdir(), 'rollcall-clone-'));
+  const folder = join(base, 'rollcall');
+  const home = join(base, 'home');
+  runAsRoot('git', ['-c', 'safe.directory=*', 'clone', '--quiet', '--no-hardlinks', project, folder]);
+  mkdirSync(home);
+  if (user.uid !== undefined) {
+    lchownSync(base, nobody, nobody);
+    runAsRoot('chown', ['-R', `${nobody}:${nobody}`, base]);
+  }
+  const network = Object.entries(process.env).filter(([name]) => networkVariables.test(name));
+  const environment = {
+    ...Object.fromEntries(network),
+    HOME: home,
+    PATH: `${join(nodeFolder, 'node_modules/.bin')}:/usr/bin:/bin`,
+  };
+  const start: Clone['start'] = (command, args, settings = {}) =>
+    startCommand(command, args, { cwd: folder, env: { ...environment, ...settings } });
+  return {
+    folder,
+    home,
+    start,
+    execute: (...command) => start(...command).ended,
+    listChanges: () => runAsRoot('git', ['-c', 'safe.directory=*', '-C', folder, 'status', '--porcelain']),
+    forbidWriting: () => void runAsRoot('chmod', ['-R', 'a-w', folder]),
+    measureMegabytes: (path) => Number(runAsRoot('du', ['-sm', path]).split('\t')[0]),
+    dispose: () => {
+      runAsRoot('chmod', ['-R', 'u+w', base]);
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+};
+
+const startCommand = (
+  command: string,
+  args: readonly string[],
+  place: { readonly cwd: string; readonly env: Record<string, string | undefined> },
+): Started => {
+  const startedMs = performance.now();
+  const child = spawn(command, args, { ...place, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) =>
+      resolve({ code, output, seconds: Math.round((performance.now() - startedMs) / 1_000) }),
+    );
+  });
+  return { child, ended, output: () => output };
+};

@@ -1,0 +1,42 @@
+/**
+ * The program on a hot store with a size limit: `HOT_BYTES_MAX`. Wires the same node as ops/main.ts, and puts
+ * a limited store, in a folder beside the node's own, in its place. Started by full.ts.
+ */
+import { join } from 'node:path';
+import { readConfig } from '../../../ops/config.ts';
+import { formatWelcome } from '../../../ops/demo/welcome.ts';
+import { start } from '../../../ops/rollcall.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+
+const fail = (error: unknown): never => {
+  process.stderr.write(`${String(error)}\n`);
+  process.exit(1);
+};
+
+const run = async (): Promise<void> => {
+  const config = readConfig();
+  const hot = await openLmdbStore({
+    path: join(config.dataDir, 'hot-limited'),
+    clock: Date.now,
+    sizeMaxBytes: Number(process.env.HOT_BYTES_MAX),
+  });
+  const { url, adminUrl, demo, stop } = await start(config, { hot: () => hot });
+  process.stdout.write(
+    formatWelcome({
+      url,
+      adminUrl,
+      version: '',
+      stores: [],
+      dataDirectory: config.dataDir,
+      demo,
+      isTerminal: false,
+    }),
+  );
+  process.on('SIGTERM', () => {
+    stop()
+      .then(() => hot.close())
+      .then(() => process.exit(0), fail);
+  });
+};
+
+run().catch(fail);

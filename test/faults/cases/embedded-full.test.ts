@@ -1,0 +1,142 @@
+/**
+ * No room left: the hot store at its size limit, and the disk full. Changes are refused with "nothing was
+ * counted", reads go on, and once there is room everything goes on, with nothing lost. Time limit: 600 s.
+ */
+
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { copyDataFolder, tokenOf } from '../../support/directory.ts';
+import type { StartedNode } from '../../support/node-process.ts';
+import { nowMs } from '../harness/client-log.ts';
+import {
+  judgeAtRest,
+  lastLook,
+  loadFor,
+  lookAtBots,
+  openNode,
+  type Run,
+  type RunPlan,
+  runEmbedded,
+  stopWell,
+} from '../harness/embedded-run.ts';
+import { faultCase } from '../harness/fault-case.ts';
+import type { Figures } from '../harness/figures.ts';
+import { startLoad } from '../harness/load.ts';
+import { outsiders, useTemplate } from '../harness/plans.ts';
+import { fillDisk, onSmallDisk } from '../harness/small-disk.ts';
+
+const test = suite('no room');
+const folders = useTemplate(test);
+
+const limitedProgram = fileURLToPath(new URL('./embedded-full-main.ts', import.meta.url));
+const roomyBytes = 2 ** 30;
+
+const limitBytes = 2 * 2 ** 20;
+const fillMsMax = 30_000;
+
+/** Fills the hot store up to its limit, then starts again with a higher one. */
+const runStoreFull = (plan: RunPlan): Promise<Figures> =>
+  runEmbedded(plan, async (run) => {
+    const open = (bytes: number): Promise<StartedNode> =>
+      openNode(run, { program: limitedProgram, settings: { HOT_BYTES_MAX: String(bytes) } });
+    const small = await open(limitBytes);
+    await loadUntilFull(run, small);
+    await assertReadsOnly(run, small);
+    await stopWell(run, small);
+    const large = await open(roomyBytes);
+    await assertWritesAgain(run, large);
+    await stopWell(run, large);
+    const used = join(run.dataDir, 'hot-limited');
+    rmSync(join(run.dataDir, 'hot'), { recursive: true });
+    renameSync(used, join(run.dataDir, 'hot'));
+    await judgeAtRest(run);
+  });
+
+const loadUntilFull = async (run: Run, node: StartedNode): Promise<void> => {
+  const load = startLoad({ ...run, url: node.url });
+  const fromMs = nowMs();
+  for (let index = 0; index < outsiders; index++) await post(run, node, { outsider: index, body: fatBody });
+  for (let waitedMs = 0; !(await isFull(run, node)); waitedMs += 100) {
+    assert.ok(waitedMs < fillMsMax, 'the store was never full');
+    await sleep(100);
+  }
+  await sleep(500);
+  await load.stop();
+  run.log.withoutRoom.push({ fromMs, toMs: nowMs() });
+};
+
+/** The largest post there is: about 340 kB at rest. */
+const fatBody = `{"shard_list":[${Array.from({ length: 16_384 }, () => '18446744073709551557').join(',')}]}`;
+
+interface Post {
+  readonly outsider: number;
+  readonly body: string;
+}
+const post = ({ client, directory }: Run, { url }: StartedNode, { outsider, body }: Post) => {
+  const bot = `2${String(directory.bots.length + outsider).padStart(15, '0')}`;
+  const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
+  return client.ask(`${url}/bots/stats`, { method: 'POST', headers, body });
+};
+
+/** A refusal says that nothing was counted, and when to come again. */
+const isFull = async (run: Run, node: StartedNode): Promise<boolean> => {
+  const { status, text, headers } = await post(run, node, { outsider: 0, body: '{"servers":1}' });
+  if (status !== 503) return false;
+  assert.match(text, '"outcome":"not_applied"');
+  assert.ok(Number(headers['retry-after']) >= 1, 'says when to come again');
+  return true;
+};
+
+const assertReadsOnly = async (run: Run, node: StartedNode): Promise<void> => {
+  for (const answer of await lookAtBots(run, node)) assert.is((answer as { status?: number }).status, 200);
+};
+
+const assertWritesAgain = async (run: Run, node: StartedNode): Promise<void> => {
+  assert.is((await post(run, node, { outsider: 0, body: '{"servers":2}' })).status, 200);
+  await loadFor(run, node, 500);
+};
+
+const diskBytes = 256 * 2 ** 20;
+
+/** Fills the disk under a node, then makes room again. */
+const runDiskFull = (plan: RunPlan): Promise<Figures | null> =>
+  onSmallDisk('disk full', diskBytes, (disk) =>
+    runEmbedded({ ...plan, dataDir: copyDataFolder(plan.dataDir, join(disk, 'data')) }, async (run) => {
+      const node = await openNode(run);
+      const load = startLoad({ ...run, url: node.url });
+      await sleep(1_000);
+      const fromMs = nowMs();
+      const ballast = fillDisk(disk);
+      await sleep(3_000);
+      const refused = await isFull(run, node);
+      await assertReadsOnly(run, node);
+      rmSync(ballast);
+      await sleep(100);
+      run.log.withoutRoom.push({ fromMs, toMs: nowMs() });
+      await sleep(1_000);
+      await load.stop();
+      assert.ok(refused, 'a full disk refuses changes');
+      await assertWritesAgain(run, node);
+      await stopWell(run, node);
+      await lastLook(run);
+    }),
+  );
+
+faultCase(test, {
+  title: 'a full hot store refuses changes, goes on reading, and goes on when there is room',
+  name: 'hot store full',
+  counts: { quick: 1, faults: 1 },
+  run: ({ seed }) => runStoreFull(folders.plan(seed)),
+});
+
+faultCase(test, {
+  title: 'a full disk refuses changes, goes on reading, and goes on when there is room',
+  name: 'disk full',
+  run: ({ seed }) => runDiskFull(folders.plan(seed)),
+});
+
+test.run();

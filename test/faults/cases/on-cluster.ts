@@ -1,0 +1,113 @@
+/**
+ * Two nodes on a Redis Cluster of the test's own, and load, while faults come one after the other; then the
+ * client's log and the stores are compared.
+ *
+ * The faults are in `cluster-primary-lost.ts` and `cluster-partitioned.ts`.
+ */
+import { computeShard, type EntityKind, type Shard, toAddress } from '../../../engine/ids.ts';
+import type { Target } from '../../support/directory.ts';
+import type { RedisCluster } from '../../support/redis-cluster.ts';
+import { until } from '../../support/until.ts';
+import { type ClientLog, nowMs } from '../harness/client-log.ts';
+import type { Figures } from '../harness/figures.ts';
+import { onServers, type ServersWorld } from '../harness/on-servers.ts';
+import { judgeWithResent, type Resent } from '../harness/resent.ts';
+import type { Stack } from '../harness/stack.ts';
+import { acknowledged, silenceSeconds, underLoad } from '../harness/waits.ts';
+
+export interface ClusterFigures extends Figures, Resent {
+  /** Longest time without an acknowledged change of what the fault concerned. */
+  readonly silenceSecondsMax: number;
+}
+
+export type ClusterWorld = ServersWorld & { readonly cluster: RedisCluster };
+
+/** Whose service is measured: the shards of a server's slots, at all nodes or one. */
+export interface Concerned {
+  readonly primary: number;
+  readonly life?: number;
+}
+
+/** One fault, from beginning to end. It calls `begin` right before it does harm. */
+export type ClusterFault<World = ClusterWorld> = (
+  world: World,
+  begin: (concerned: Concerned) => Promise<void>,
+) => Promise<void>;
+
+const connections = 32;
+const nodeTimeoutMs = 2_000;
+
+/** Runs the faults on two nodes, a Cluster and a Postgres, with load from beginning to end; judges then. */
+export const runClusterFaults = (seed: number, faults: readonly ClusterFault[]): Promise<ClusterFigures> =>
+  onServers({ seed, cluster: { nodeTimeoutMs } }, (world) => judgeFaults(world as ClusterWorld, faults));
+
+/** The faults one after the other; the verdict with what nodes report as resent. */
+export const judgeFaults = async <World extends ClusterWorld>(
+  world: World,
+  faults: readonly ClusterFault<World>[],
+): Promise<ClusterFigures> => {
+  const silenceSecondsMax = await underLoad(world.stack, connections, async () => {
+    let silenceMax = 0;
+    for (const fault of faults) silenceMax = Math.max(silenceMax, await during(world, fault));
+    return silenceMax;
+  });
+  return { ...(await judgeWithResent(world.stack, { rounds: faults.length })), silenceSecondsMax };
+};
+
+/** Load, the fault, until all is served and in order again. Returns seconds of silence. */
+const during = async <World extends ClusterWorld>(
+  world: World,
+  fault: ClusterFault<World>,
+): Promise<number> => {
+  const { stack, cluster } = world;
+  await acknowledged(stack.log, 80);
+  let shards: ReadonlySet<Shard> = new Set();
+  let life: number | undefined;
+  let fromMs = 0;
+  await fault(world, async (concerned) => {
+    life = concerned.life;
+    shards = await shardsOf(world, concerned.primary);
+    fromMs = nowMs();
+  });
+  await cluster.whole();
+  await servedAgain(stack);
+  const toMs = nowMs();
+  stack.log.withoutRoom.push({ fromMs, toMs });
+  await acknowledged(stack.log, 50);
+  return silenceSeconds(logOf(stack.log, shards, life), { fromMs, toMs });
+};
+
+export const slotOf = async ({ admin }: ClusterWorld, { kind, id }: Target): Promise<number> =>
+  Number(await admin.call('CLUSTER', 'KEYSLOT', `{s${computeShard(toAddress(kind, id))}}:e`));
+
+/** Shards of the load's targets that this server has now. */
+const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {
+  const found = new Set<Shard>();
+  for (const target of world.stack.directory.targets) {
+    const owner = await world.cluster.ownerOf(await slotOf(world, target));
+    if (owner === primary) found.add(computeShard(toAddress(target.kind, target.id)));
+  }
+  return found;
+};
+
+/** The changes of these shards alone, at one node or all. */
+const logOf = (log: ClientLog, shards: ReadonlySet<Shard>, life?: number): ClientLog => {
+  const isOne = (op: { readonly life: number }, kind: EntityKind, id: string): boolean =>
+    (life === undefined || op.life === life) && shards.has(computeShard(toAddress(kind, id)));
+  return {
+    ...log,
+    stats: log.stats.filter((op) => isOne(op, 'bot', op.bot)),
+    votes: log.votes.filter((op) => isOne(op, ...(op.target.split('/') as [EntityKind, string]))),
+  };
+};
+
+/** Every living node has had a change of every bot acknowledged since. */
+export const servedAgain = async ({ log, directory, alive }: Stack): Promise<void> => {
+  const sinceMs = nowMs();
+  const expected = alive().flatMap(({ life }) => directory.bots.map((bot) => `${life} ${bot}`));
+  await until('every node serves every bot again', async () => {
+    const done = log.stats.filter(({ outcome, callMs }) => outcome === 'ok' && callMs > sinceMs);
+    const served = new Set(done.map(({ life, bot }) => `${life} ${bot}`));
+    return expected.every((one) => served.has(one));
+  });
+};

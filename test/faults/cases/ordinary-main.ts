@@ -1,0 +1,45 @@
+/**
+ * The ordinary client's process: every 50 ms, on one connection, it reads one bot's page and posts one bot's
+ * stats, one after the other, until its parent says stop; then it sends its log back, and ends. A process of
+ * its own, so that its waits are the server's and not those of busy attackers. Started by attacks.ts.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../../../ops/demo/random.ts';
+import type { Directory } from '../../support/directory.ts';
+import { createClient, NoAnswer } from '../../support/http-client.ts';
+import { createLog } from '../harness/client-log.ts';
+import { click, type LoadParts, postStats } from '../harness/load.ts';
+
+/** What the process is started with. */
+export interface Ordinary {
+  readonly url: string;
+  readonly directory: Directory;
+  readonly nextId: number;
+  readonly life: number;
+  readonly seed: number;
+}
+
+const everyMs = 50;
+
+const [words = '{}'] = process.argv.slice(2);
+const { url, directory, nextId, life, seed } = JSON.parse(words) as Ordinary;
+const log = { ...createLog(), nextId, life };
+const client = createClient(1);
+const parts: LoadParts = { url, client, directory, log, random: createRandom(seed), connections: 1 };
+let stopped = false;
+process.on('message', () => {
+  stopped = true;
+});
+process.on('disconnect', () => process.exit(1));
+
+for (let turn = 0; !stopped; turn++) {
+  const beganMs = performance.now();
+  const answers = [await click(parts), await postStats(parts)];
+  // A connection that fails at once would fill the log.
+  const failed = answers.some((answer) => answer instanceof NoAnswer);
+  const leftMs = everyMs - (performance.now() - beganMs);
+  if (failed || leftMs > 0) await sleep(failed ? everyMs : leftMs);
+  if (turn === 0) process.send?.('begun');
+}
+client.close();
+process.send?.(log, () => process.exit(0));

@@ -1,0 +1,137 @@
+/**
+ * Redis that loads for seconds, or lost its last second. Time limit: 900 s.
+ */
+
+import { readdir, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { until } from '../../support/until.ts';
+import { nowMs } from '../harness/client-log.ts';
+import { faultCase } from '../harness/fault-case.ts';
+import { round } from '../harness/figures.ts';
+import type { ServersWorld as World } from '../harness/on-servers.ts';
+import { type AwayFigures, duringEach, onRedis, refusedBy, repeat } from './redis-away.ts';
+
+const test = suite('redis started again');
+
+/** Keys of no node, which take their time when the server starts. */
+const fillers = 15_000;
+const loadingSettings = ['key-load-delay 300', 'loading-process-events-interval-bytes 1024'];
+
+interface LoadingFigures extends AwayFigures {
+  /** From its start until it answered. */
+  readonly loadingSecondsMax: number;
+}
+
+/** Killed, and some seconds of LOADING at its start: nothing is counted, and it goes on by itself. */
+const runLoading = async (times: number, seed: number): Promise<LoadingFigures> => {
+  let longestMs = 0;
+  const once = async (world: World): Promise<void> => {
+    longestMs = Math.max(longestMs, await loadingOnce(world));
+  };
+  const figures = await onRedis({ seed, rounds: times, settings: loadingSettings }, async (world) => {
+    await addFillers(world);
+    return duringEach(
+      world.stack,
+      repeat(times, () => once(world)),
+    );
+  });
+  return { ...figures, loadingSecondsMax: round(longestMs / 1_000) };
+};
+
+const addFillers = async ({ admin }: World): Promise<void> => {
+  for (let first = 0; first < fillers; first += 1_000) {
+    const pipeline = admin.pipeline();
+    for (let number = first; number < first + 1_000; number++) pipeline.set(`filler:${number}`, 'x');
+    await pipeline.exec();
+  }
+};
+
+const loadingOnce = async (world: World): Promise<number> => {
+  const { redis } = world;
+  await redis.kill();
+  const fromMs = nowMs();
+  let started: Promise<void> = Promise.resolve();
+  await refusedBy(world, {
+    name: 'LOADING',
+    begin: async () => {
+      started = redis.start();
+      const loads = async () => (await ping(redis.url)).startsWith('LOADING');
+      await until('Redis says that it loads', loads);
+    },
+    end: async () => {
+      const answer = await ping(redis.url);
+      await started;
+      assert.match(answer, /^LOADING/, 'it was loading all the while');
+    },
+  });
+  return nowMs() - fromMs;
+};
+
+/** The answer to one PING, also of a server that is not ready. */
+const ping = async (url: string): Promise<string> => {
+  const client = new Redis(url, { enableReadyCheck: false, maxRetriesPerRequest: 0 });
+  client.on('error', () => undefined);
+  try {
+    return await client.ping();
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    client.disconnect();
+  }
+};
+
+/** How much of the newest is lost. */
+const lostMs = 1_000;
+
+/**
+ * `everysec`: killed, and what it appended in the last second is cut off. The nodes resend all of it;
+ * where a user has voted again first, one of the two votes counts, and the figures say how often.
+ */
+const runTailLost = async (times: number, seed: number): Promise<AwayFigures> => {
+  const settings = ['appendfsync everysec'];
+  const figures = await onRedis({ seed, rounds: times, losesTail: true, settings }, (world) =>
+    duringEach(
+      world.stack,
+      repeat(times, () => loseTail(world)),
+    ),
+  );
+  assert.ok(Number(figures.resent) > 0, 'nothing was lost');
+  return figures;
+};
+
+const loseTail = async (world: World): Promise<void> => {
+  const before = await tailOf(world);
+  await sleep(lostMs);
+  await world.redis.kill();
+  const after = await tailOf(world);
+  // Else the file was rewritten meanwhile, and what it had is in another one.
+  if (before.path === after.path) await truncate(after.path, before.bytes);
+  await world.redis.start();
+};
+
+/** The newest of the files that Redis appends to, and its length. */
+const tailOf = async ({ redis }: World): Promise<{ path: string; bytes: number }> => {
+  const folder = join(redis.folder, 'appendonlydir');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
+  const path = join(folder, names.at(-1) as string);
+  return { path, bytes: (await stat(path)).size };
+};
+
+faultCase(test, {
+  title: 'while Redis loads nothing is counted, and it goes on by itself',
+  name: 'Redis loading',
+  run: ({ seed, count }) => runLoading(count, seed),
+});
+
+faultCase(test, {
+  title: 'the last second of a Redis that syncs every second comes back from the nodes',
+  name: 'Redis without its last second',
+  counts: { faults: 4 },
+  run: ({ seed, count }) => runTailLost(count, seed),
+});
+
+test.run();

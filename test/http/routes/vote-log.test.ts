@@ -1,0 +1,153 @@
+/**
+ * The vote log against a complete Rollcall: cursors, pages, waiting, and logs that began again.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
+import { systemClock } from '../../../ops/clock.ts';
+import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { openWorld, type World } from './world.ts';
+
+const test = suite('route of the vote log');
+let world: World;
+const users = ['ann', 'ben', 'cleo', 'dora', 'eli'];
+
+test.before(async () => {
+  world = await openWorld();
+  const { sql } = world;
+  for (const user of ['robin', ...users]) await addUser(sql, user);
+  for (const bot of ['bot1', 'bot2', 'bot3', 'bot4', 'bot5']) await addBot(sql, bot);
+  await addPack(sql, 'pack1');
+});
+test.after(() => world.close());
+
+const vote = async (user: string, target: string, upvote = true) => {
+  const token = await world.token('user', user);
+  const { status } = await world.ask('PUT', `/users/${user}/${target}/votes?upvote=${upvote}`, { token });
+  assert.is(status, 204);
+};
+const read = async (target: string, query = '') => world.ask('GET', `/${target}/votes/log${query}`);
+const authorsOf = (reply: { json: { results: { author: string }[] } }) =>
+  reply.json.results.map(({ author }) => author);
+
+test('without a cursor it tells the head and shows no vote; from the oldest it shows all', async () => {
+  await vote('ann', 'bots/bot1');
+  await vote('ben', 'bots/bot1', false);
+  const start = await read('bots/bot1');
+  const all = await read('bots/bot1', `?after=${start.json.oldest}`);
+
+  assert.equal([start.status, start.json.results], [200, []]);
+  assert.is(start.json.next, start.json.head);
+  assert.is(start.headers.get('cache-control'), 'no-store');
+  assert.equal(
+    all.json.results.map((row: Record<string, unknown>) => [row.number, row.author, row.upvote, row.void]),
+    [
+      [1, 'ann', true, false],
+      [2, 'ben', false, false],
+    ],
+  );
+  assert.is(all.json.next, start.json.head);
+});
+
+test('a client that continues from `next` meets every vote once', async () => {
+  const { oldest } = (await read('bot/bot2')).json;
+  const met: string[] = [];
+  let after = oldest;
+  for (const user of users) {
+    await vote(user, 'bots/bot2');
+    if (user === 'ben' || user === 'eli') {
+      for (;;) {
+        const page = await read('bot/bot2', `?after=${after}&limit=2`);
+        if (page.json.results.length === 0) break;
+        met.push(...authorsOf(page));
+        after = page.json.next;
+      }
+    }
+  }
+
+  assert.equal(met, users);
+});
+
+test('with `wait` the reply comes with the next vote', async () => {
+  const { head } = (await read('packs/pack1')).json;
+  const waiting = read('packs/PACK1', `?after=${head}&wait=20`);
+  await vote('ann', 'packs/pack1');
+  // A flush carries the vote to SQL, as it does each second.
+  await world.engine.waitForFlush('pack', 'pack1');
+  const reply = await waiting;
+
+  assert.equal(authorsOf(reply), ['ann']);
+});
+
+test('with `wait` and no vote the reply is empty after that time, and its cursor goes on', async () => {
+  const { head } = (await read('bots/bot3')).json;
+  const startedMs = performance.now();
+  const reply = await read('bots/bot3', `?after=${head}&wait=1`);
+
+  assert.equal([reply.status, reply.json.results, reply.json.next], [200, [], head]);
+  assert.ok(performance.now() - startedMs >= 900);
+});
+
+test('a cursor of a listing that was deleted and listed again gets 409 with the new ends', async () => {
+  await vote('ann', 'bots/bot4');
+  const { head } = (await read('bots/bot4')).json;
+  const token = await world.token('user', 'robin');
+  assert.is((await world.ask('DELETE', '/bots/bot4', { token })).status, 204);
+  await addBot(world.sql, 'bot4');
+  const reply = await read('bots/bot4', `?after=${head}`);
+  const { code, oldest } = reply.json.context;
+  const again = await read('bots/bot4', `?after=${oldest}`);
+
+  assert.equal([reply.status, code], [409, 'log_restarted']);
+  assert.equal([again.status, again.json.results], [200, []]);
+});
+
+test('a cursor beyond the head gets 409: SQL lost votes that the client has seen', async () => {
+  const { epoch } = (await read('bots/bot5')).json;
+  const reply = await read('bots/bot5', `?after=${epoch}.7`);
+
+  assert.equal([reply.status, reply.json.context.code], [409, 'log_restarted']);
+});
+
+for (const query of [
+  '?after=7',
+  '?after=a-b.-1',
+  '?after=',
+  '?limit=0',
+  '?limit=1001',
+  '?wait=26',
+  '?wait=x',
+]) {
+  test(`${query} → 400`, async () => {
+    const reply = await read('bots/bot1', query);
+
+    assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed']);
+  });
+}
+
+test('unknown listings → 404, unknown kinds → 400', async () => {
+  assert.is((await read('bots/nothing')).status, 404);
+  assert.is((await read('birds/bot1')).json.context.code, 'target_type_unsupported');
+});
+
+test('waiting requests are bounded, and all are answered when the node leaves', async () => {
+  const waiters = createVoteLogWaiters({
+    clock: systemClock,
+    readHeads: async () => new Map(),
+    waitersMax: 2,
+    lookEveryMs: 10,
+  });
+  let answered = 0;
+  const waiting = [1, 2].map((incarnation) =>
+    waiters.wait(incarnation, 0, 60_000).then(() => {
+      answered += 1;
+    }),
+  );
+  await waiters.wait(3, 0, 60_000);
+  assert.is(answered, 0);
+  waiters.close();
+  await Promise.all(waiting);
+  await waiters.wait(4, 0, 60_000);
+});
+
+test.run();

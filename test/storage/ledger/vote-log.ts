@@ -1,0 +1,121 @@
+/**
+ * The contract of the vote log: the numbers of a listing's votes are dense and never change, whatever flushes
+ * are repeated, race or come from nodes of an earlier version. Run on both kinds of SQL.
+ */
+import * as assert from 'uvu/assert';
+import type { EntityRef } from '../../../engine/ids.ts';
+import { assignNumbers, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
+import { dirty, itagOf, type RealWorld, vote } from './world.ts';
+
+type Claims = (title: string, claim: () => Promise<void>) => void;
+
+const at = Date.UTC(2026, 10, 20, 12);
+
+/** Numbers by itag, in the order of the numbers. */
+const readNumbers = async (sql: Sql, { incarnation }: EntityRef): Promise<[string, number | null][]> => {
+  const rows = await sql<{ itag: string; log_number: number | null }[]>`
+    select itag, log_number from votes where incarnation = ${incarnation} order by log_number, itag`;
+  return rows.map((row) => [row.itag, row.log_number]);
+};
+const readHead = async (sql: Sql, { incarnation }: EntityRef): Promise<number | undefined> => {
+  const [row] = await sql<{ votes_logged: number }[]>`
+    select votes_logged from totals where incarnation = ${incarnation}`;
+  return row?.votes_logged;
+};
+
+/** Writes a vote as a node of the version before did: without a number. */
+const insertUnnumbered = (sql: Sql, ref: EntityRef, number: number): Promise<unknown> => sql`
+  insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+  values (${itagOf(number)}, ${new Date(at)}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
+
+export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void => {
+  test('vote log: numbers follow time within a flush, and flushes one another', async () => {
+    const { ledger, list, sql } = open();
+    const [one, other] = [await list('log-one'), await list('log-other')];
+    const later = vote(one, 61_001, { atMs: at + 5 });
+    await ledger.flush({
+      entities: [dirty(one, 1, { upvotes: 2 })],
+      votes: [later, vote(other, 61_002), vote(one, 61_003)],
+    });
+    await ledger.flush({ entities: [], votes: [vote(one, 61_004, { atMs: at - 60_000 })] });
+
+    assert.equal(await readNumbers(sql, one), [
+      [itagOf(61_003), 1],
+      [itagOf(61_001), 2],
+      [itagOf(61_004), 3],
+    ]);
+    assert.equal(await readNumbers(sql, other), [[itagOf(61_002), 1]]);
+    assert.is(await readHead(sql, one), 3);
+  });
+
+  test('vote log: a repeated or overlapping flush takes no new number', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('log-repeated');
+    const first = [vote(ref, 61_011), vote(ref, 61_012)];
+    await ledger.flush({ entities: [], votes: [...first, first[0] as (typeof first)[0]] });
+    await ledger.flush({ entities: [], votes: first });
+    await ledger.flush({ entities: [], votes: [vote(ref, 61_013), ...first] });
+
+    assert.equal(await readNumbers(sql, ref), [
+      [itagOf(61_011), 1],
+      [itagOf(61_012), 2],
+      [itagOf(61_013), 3],
+    ]);
+    assert.is(await readHead(sql, ref), 3);
+  });
+
+  test('vote log: flushes that race leave no hole', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('log-race');
+    const votes = Array.from({ length: 60 }, (_, index) => vote(ref, 61_700 + index, { atMs: at + index }));
+    const slices = Array.from({ length: 20 }, (_, index) => votes.slice(index, index + 41));
+    await Promise.all(slices.map((slice) => ledger.flush({ entities: [], votes: slice })));
+
+    const numbers = await readNumbers(sql, ref);
+    assert.equal(
+      numbers.map(([, number]) => number),
+      votes.map((_, index) => index + 1),
+    );
+    assert.is(await readHead(sql, ref), 60);
+  });
+  registerLateNumberTests(test, open);
+};
+
+const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
+  test('vote log: votes of a deleted listing get their row and no number', async () => {
+    const { ledger, list, remove, sql } = open();
+    const ref = await list('log-deleted');
+    await remove(ref);
+    await ledger.flush({ entities: [], votes: [vote(ref, 61_021)] });
+
+    assert.equal(await readNumbers(sql, ref), [[itagOf(61_021), null]]);
+    assert.not((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+  });
+
+  test('vote log: rows of an earlier version are numbered after those that have numbers, once', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('log-mixed');
+    for (const number of [61_033, 61_031]) await insertUnnumbered(sql, ref, number);
+    await ledger.flush({ entities: [], votes: [vote(ref, 61_032)] });
+    assert.ok((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+
+    const done = await Promise.all([
+      assignNumbers(sql, ref.incarnation),
+      assignNumbers(sql, ref.incarnation),
+      ledger.flush({ entities: [], votes: [vote(ref, 61_034)] }),
+    ]);
+
+    assert.is(done[0] + done[1], 2);
+    const numbers = await readNumbers(sql, ref);
+    assert.equal(
+      numbers.map(([, number]) => number),
+      [1, 2, 3, 4],
+    );
+    assert.equal(numbers[0], [itagOf(61_032), 1]);
+    const order = numbers.map(([itag]) => itag);
+    assert.ok(order.indexOf(itagOf(61_031)) < order.indexOf(itagOf(61_033)));
+    assert.is(await readHead(sql, ref), 4);
+    assert.not((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+  });
+};
