@@ -114,7 +114,7 @@ test('systemd starts the unit with its settings file, and stops it', async () =>
     ...limits,
     ...rights,
     'unit',
-    '/sbin/init',
+    '/lib/systemd/systemd',
   );
   const answer = await waitForAnswer(podman, 'unit', '/opt/rollcall');
   assert.match(answer, /^200 200 /);
