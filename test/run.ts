@@ -14,10 +14,11 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { shareCache } from './runner/cache.ts';
+import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
 import { findLanes, type Lane } from './runner/lanes.ts';
-import { endRunning, type Outcome, runFile } from './runner/run-file.ts';
+import { endRunning, type Outcome } from './runner/test-process.ts';
+import { createWorker } from './runner/worker.ts';
 
 const atOnce = 2;
 const limitSeconds = 300;
@@ -48,6 +49,7 @@ const main = async (): Promise<void> => {
   const { lanes, checks, filters } = readPlan();
   const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] };
   stopOnSignals();
+  if (!lanes.includes('faults')) useMemoryFolder();
   shareCache();
   const files = globSync('test/**/*.{test,fault}.ts')
     .filter((file) => findLanes(file).some((lane) => lanes.includes(lane)))
@@ -72,10 +74,11 @@ const readPlan = (): Plan => {
   const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
   const lane = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
-  process.env.TEST_LANE = lane;
+  // A filter is for somebody who works on these files: all their cases.
+  const both = lane === 'loop' && filters.length > 0;
+  process.env.TEST_LANE = both ? 'stores' : lane;
   process.env.TEST_SEEDS = values.seeds;
   if (values.check) return { lanes: [], checks: true, filters };
-  const both = lane === 'loop' && filters.length > 0;
   return { lanes: both ? ['loop', 'stores'] : [lane], checks: lane === 'loop' && !both, filters };
 };
 
@@ -129,18 +132,20 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
   const display = createDisplay(files.length);
   const waiting = [...files];
   // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
-  const takeNext = (worker: number) => (worker % 2 === 0 ? waiting.shift() : waiting.pop());
-  const work = async (worker: number): Promise<void> => {
-    if (worker > 0) await checked;
-    for (let file = takeNext(worker); file !== undefined; file = takeNext(worker)) {
+  const takeNext = (index: number) => (index % 2 === 0 ? waiting.shift() : waiting.pop());
+  const work = async (index: number): Promise<void> => {
+    if (index > 0) await checked;
+    const worker = createWorker(limits);
+    for (let file = takeNext(index); file !== undefined; file = takeNext(index)) {
       display.started(file);
-      const outcome = await runFile(file, limits);
+      const outcome = await worker.run(file);
       display.finished(outcome);
       if (faults) for (const line of figuresOf(outcome)) console.log(`  ${line}`);
       count(outcome, tally);
     }
+    for (const problem of await worker.end()) fail(tally, 'a process of several files', problem);
   };
-  await Promise.all(Array.from({ length: faults ? 1 : atOnce }, (_, worker) => work(worker)));
+  await Promise.all(Array.from({ length: faults ? 1 : atOnce }, (_, index) => work(index)));
   display.end();
 };
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Outcome, runFile } from './runner/run-file.ts';
+import { type Outcome, runFile, startTestProcess } from './runner/test-process.ts';
 
 const test = suite('runner');
 const folder = mkdtempSync(join(tmpdir(), 'samples-'));
@@ -104,7 +104,7 @@ test('the reason is told also when what was not opened cannot be closed', async 
 test('what keeps a process alive is named', async () => {
   const outcome = await run(`setInterval(() => {}, 1e6); test('a', () => {}); test.run();`);
 
-  assert.match(outcome.output, /Still open:.*Timeout/);
+  assert.match(outcome.problems.join('; '), /Still open:.*Timeout/);
 });
 
 test('a child that outlives its test is a failure, and is ended even in a session of its own', async () => {
@@ -152,7 +152,7 @@ test('a killed runner leaves no process behind', async () => {
   const tell = `console.log = (words) => fs.writeFileSync('${told}', words);`;
   const body = `${hidden} test('a', () => new Promise(() => guarded(() => {}))); test.run();`;
   writeFileSync(file, `import fs from 'node:fs'; ${head} ${tell} ${body}`);
-  const program = `import { runFile } from '${import.meta.resolve('./runner/run-file.ts')}';`;
+  const program = `import { runFile } from '${import.meta.resolve('./runner/test-process.ts')}';`;
   writeFileSync(runner, `${program} await runFile('${file}', { seconds: 60 });`);
   const child = spawn(process.execPath, [runner], { stdio: 'ignore' });
   while (!existsSync(told) || childOf(readFileSync(told, 'utf8')) === 0)
@@ -160,6 +160,27 @@ test('a killed runner leaves no process behind', async () => {
   child.kill('SIGKILL');
 
   await untilGone(childOf(readFileSync(told, 'utf8')));
+});
+
+test('files of one process are judged one by one, and a good one leaves it usable', async () => {
+  const { run: runShared, isUsable, end } = startTestProcess({ seconds: 2, graceMs: 300 });
+  const runNext = (body: string): Promise<Outcome> => {
+    const next = join(folder, `shared-${samples++}.mjs`);
+    writeFileSync(next, head + body);
+    return runShared(next);
+  };
+
+  const first = await runNext(`process.env.LEFT = 'x'; test('a', () => {}); test.run();`);
+  const second = await runNext(
+    `test('a', () => { if (process.env.LEFT) throw new Error('left') }); test('b', () => {}); test.run();`,
+  );
+  const third = await runNext(`setInterval(() => {}, 1e6); test('a', () => {}); test.run();`);
+
+  assert.equal([first.failures, first.counts?.total], [0, 1]);
+  assert.equal([second.failures, second.counts?.total], [0, 2]);
+  assert.match(third.problems.join('; '), /still open: Timeout/);
+  assert.not(isUsable());
+  assert.equal(await end(), []);
 });
 
 test('a file may ask for a longer time limit in its header', async () => {

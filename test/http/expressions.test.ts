@@ -1,6 +1,8 @@
 /**
  * Checks every regular expression of the product, literal or in a schema, with `recheck`: each takes time in
  * proportion to its input, so no input can block the process (ReDoS).
+ *
+ * Own process: `recheck` keeps a process of its own until this one ends.
  */
 import { fileURLToPath } from 'node:url';
 import { checkSync, type Diagnostics } from 'recheck';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shareCache } from '../runner/cache.ts';
-import { endRunning, type Outcome, runFile } from '../runner/run-file.ts';
+import { endRunning, type Outcome, runFile } from '../runner/test-process.ts';
 import { applyPatch, type Mutant } from './mutant.ts';
 import { mutants } from './patches.ts';
 

@@ -8,7 +8,7 @@ import type { Mutant } from './mutant.ts';
 const commit = 'storage/hot/lmdb/commit.ts';
 const backlog = 'storage/hot/lmdb/backlog.ts';
 const flush = 'storage/ledger/flush.ts';
-const hotTest = 'test/storage/hot/lmdb.test.ts';
+const hotTest = 'test/storage/hot/lmdb.sized.test.ts';
 const ledgerTest = 'test/storage/ledger/ledger.test.ts';
 const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
 const reachTest = 'test/storage/catalogue/reach.stores.test.ts';

@@ -2,7 +2,7 @@
  * Shows the progress of the tests: on a terminal one updating line below the finished files, elsewhere a
  * plain line per file and a periodic progress line.
  */
-import type { Outcome } from './run-file.ts';
+import type { Outcome } from './test-process.ts';
 
 const moveMs = 200;
 const plainMs = 30_000;
@@ -46,7 +46,8 @@ export const createDisplay = (total: number): Display => {
 
 const secondsSince = (sinceMs: number): number => Math.round((performance.now() - sinceMs) / 1_000);
 
-const lineOf = ({ file, failures, counts, seconds }: Outcome): string => {
+const lineOf = ({ file, failures, counts, seconds, cpuSeconds }: Outcome): string => {
+  const time = `${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of CPU`;
   const failed = failures === 0 ? '' : ` (${failures} failed)`;
-  return `${failures === 0 ? '✓' : '✘'} ${file}  ${counts?.passed ?? 0}${failed}  ${seconds.toFixed(1)} s`;
+  return `${failures === 0 ? '✓' : '✘'} ${file}  ${counts?.passed ?? 0}${failed}  ${time}`;
 };

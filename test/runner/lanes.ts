@@ -7,12 +7,13 @@
 export type Lane = 'loop' | 'stores' | 'faults';
 
 /**
- * The lanes of a file; none when it is no test file. The fault cases are in two lanes: with few repetitions
- * beside the stores, and with all of them among the faults.
+ * The lanes of a file; none when it is no test file. Files in two lanes run fewer generated or repeated cases
+ * in the first (test/support/lane.ts, and the harness of test/faults).
  */
 export const findLanes = (path: string): readonly Lane[] => {
   if (path.endsWith('.fault.ts')) return ['faults'];
   if (!path.endsWith('.test.ts')) return [];
   if (path.startsWith('test/faults/cases/')) return ['stores', 'faults'];
+  if (path.endsWith('.sized.test.ts')) return ['loop', 'stores'];
   return path.endsWith('.stores.test.ts') ? ['stores'] : ['loop'];
 };

@@ -7,8 +7,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const markVariable = 'ROLLCALL_TEST_FILE';
-/** Pid of the runner, for the process it started itself. */
-export const parentVariable = 'ROLLCALL_TEST_PARENT';
 
 interface Found {
   readonly pid: number;

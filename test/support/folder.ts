@@ -1,20 +1,22 @@
 /**
- * Temporary folders of a test, removed when its process ends.
+ * Temporary folders of a test. The runner removes them with the whole temporary folder that it gives each
+ * test file; a file that is started without it removes them as its process ends.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { markVariable } from '../runner/processes.ts';
 
 const made: string[] = [];
 
 /** Makes an empty folder below the system's temporary one. */
 export const makeFolder = (prefix: string): string => {
-  if (made.length === 0) {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  if (made.length === 0 && process.env[markVariable] === undefined) {
     process.once('exit', () => {
-      for (const folder of made) rmSync(folder, { recursive: true, force: true });
+      for (const one of made) rmSync(one, { recursive: true, force: true });
     });
   }
-  const folder = mkdtempSync(join(tmpdir(), prefix));
   made.push(folder);
   return folder;
 };

@@ -15,7 +15,7 @@ const starters: readonly string[] = [
   'test/support/proxy-program.ts',
 ];
 const conformance: readonly string[] = [
-  'test/storage/hot/redis.test.ts',
+  'test/storage/hot/redis.sized.test.ts',
   'test/storage/postgres/ledger.test.ts',
 ];
 

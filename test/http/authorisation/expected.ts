@@ -68,6 +68,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   getStanding: open,
   listUserVotes: open,
   listVoters: open,
+  readVoteLog: open,
   listCreditTiers: open,
   getCreditOverview: open,
   getCredits: open,

@@ -2,6 +2,8 @@
  * Bot look-ups at services that behave, misbehave, hang, and do not exist.
  *
  * Servers are real; the test controls the clock, and with it how long the circuit stays open.
+ *
+ * Own process: counts what the process has counted.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
  * Backup and restore of the embedded stores: everything is restored exactly, never a part of it and nothing
- * damaged. Stores of different age are in older.test.ts.
+ * damaged. Stores of different age are in older.stores.test.ts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * A process that writes numbers into the embedded database until it is killed: run by kill.test.ts and
+ * A process that writes numbers into the embedded database until it is killed: run by kill.stores.test.ts and
  * ended with SIGKILL. Prints each number after its commit, and takes a snapshot now and then.
  */
 import { openLedgerStore } from '../../../storage/embedded/open.ts';

@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert';
 import type { BatchReply } from '../../../engine/entity/items.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
+import { isLoop } from '../../support/lane.ts';
 import { corpusSeeds } from './corpus.ts';
 import { addExamples } from './examples.ts';
 import { generate, names, type Operation, rules, startMs, usedShards, voters } from './generate.ts';
@@ -173,7 +174,8 @@ export const conformance = (name: string, harness: Harness): Test => {
     const mix = new Map<string, number>();
     const first = 1 + Math.floor(Math.random() * 1e9);
     for (let index = 0; index < harness.sequences; index++) await runSeed(harness, first + index, mix);
-    assertMix(mix);
+    // Fewer need not contain each.
+    if (!isLoop) assertMix(mix);
   });
   return test;
 };

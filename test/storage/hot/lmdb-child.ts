@@ -1,5 +1,6 @@
 /**
- * A process that commits to an embedded hot store until it is killed or has no room, for `lmdb.test.ts`.
+ * A process that commits to an embedded hot store until it is killed or has no room. For
+ * `lmdb.sized.test.ts`.
  *
  * Usage: `lmdb-child.ts <mode> <folder>`. `clicks` commits one batch to each of four shards per round and
  * writes the round's number once it is acknowledged. `fill` commits new listings until a commit is

@@ -1,5 +1,5 @@
 /**
- * A process that imports a file slowly enough to be killed. Started by kill.test.ts only.
+ * A process that imports a file slowly enough to be killed. Started by kill.stores.test.ts only.
  * Arguments: database folder, file. Prints the number of lines done after each batch.
  */
 

@@ -1,5 +1,7 @@
 /**
  * The embedded Postgres: values in both directions, one shared connection, and clear errors after its end.
+ *
+ * Own process: the database that ends leaves its socket open.
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -16,6 +16,7 @@ import { createEntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
+import { isLoop } from '../../support/lane.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { startMs } from './generate.ts';
 import { clicksPerBatch, initOf, producer, rules, targets } from './lmdb-child.ts';
@@ -45,7 +46,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
   return opened;
 };
 
-const test = conformance('lmdb', { open, sequences: 40, operationsPerSequence: 120 });
+const test = conformance('lmdb', { open, sequences: isLoop ? 8 : 40, operationsPerSequence: 120 });
 
 const clock = () => startMs;
 const bot = createEntityRef('bot', '77', 1);
