@@ -2,24 +2,25 @@
  * The private listener: health, metrics, and the operator's operations.
  *
  * It is a second server with its own route table, so the public port cannot reach any of its operations.
- * Every route but `/livez`, `/readyz` and `/metrics` needs the operator token, checked in one place before
+ * Every route but `/livez`, `/readyz` and `/metrics` needs an operator's token, checked in one place before
  * the handler. It listens on loopback by default, and keeps answering while the public listener drains. Web
  * pages of other origins cannot read it: no reply has CORS headers, and `Host` is checked before anything
  * else.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
-import { DomainError } from '../engine/errors.ts';
 import { createHostScreen } from './auth/admin-hosts.ts';
+import { createOperatorGuard, type Operator } from './auth/operators.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from './facade.ts';
-import { createLimit, createLimiter, defaultLimits } from './limits/limiter.ts';
+import { createLimiter, defaultLimits } from './limits/limiter.ts';
+import { usualBodyLimits } from './request/body.ts';
 import { createDeadlines } from './request/deadlines.ts';
 import { dispatch } from './request/dispatch.ts';
-import type { DispatchContext, GuardedCall } from './request/dispatch-context.ts';
+import type { DispatchContext } from './request/dispatch-context.ts';
 import { sameOriginOnly } from './response/cors.ts';
 import type { AnyRoute, App } from './route.ts';
 import { buildHealthRoutes } from './routes/admin/health.ts';
+import { buildStoreRoutes, importBytesMax, type StoreAccess } from './routes/admin/stores.ts';
 import { adminOperations } from './routes/admin/table.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { createHttpServer } from './server/uws-server.ts';
@@ -30,44 +31,18 @@ export interface AdminOptions {
   readonly app: App;
   readonly metrics: Metrics;
   readonly logger: RequestLogger;
-  /** With `''` every operation that needs a token is rejected. */
-  readonly operatorToken: string;
+  /** Whose tokens are accepted; without any, every operation that needs a token is rejected. */
+  readonly operators: readonly Operator[];
   /** Names accepted in `Host`, besides `localhost` and IP addresses. */
   readonly hosts: readonly string[];
   /** Whether the public listener drains, or is about to. */
   readonly isDraining: () => boolean;
   /** Lists current warnings for `/readyz`: guarantees that are weaker than they should be. */
   readonly listWarnings?: () => readonly string[];
+  /** The whole stores of the node; without it there are no routes about them. */
+  readonly stores?: StoreAccess;
   readonly routes?: readonly AnyRoute[];
 }
-
-const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
-
-/** Compares digests in constant time, so that timing reveals nothing about the token. */
-const isOperator = (authorization: string, token: string): boolean => {
-  if (token === '') return false;
-  const presented = authorization.replace(/^(Bearer|Operator) /i, '');
-  return timingSafeEqual(hash('sha256', presented, 'buffer'), hash('sha256', token, 'buffer'));
-};
-
-/** Per client address. A correct token is never counted, so this cannot lock the operator out. */
-const wrongTokens = { requests: 10, seconds: 60, burst: 10 };
-
-/**
- * Creates a guard that throws `token_missing`, `token_invalid` or, after too many wrong tokens,
- * `rate_limited`, unless the route is open or the request carries the operator token.
- */
-const createOperatorGuard = (token: string): ((route: AnyRoute, call: GuardedCall) => void) => {
-  const countWrong = createLimit('wrong_tokens', wrongTokens);
-  return (route, call) => {
-    if (openRoutes.has(route.name)) return;
-    const { authorization } = call.exchange.headers;
-    if (authorization === '') throw new DomainError('token_missing', 'This needs the operator token.');
-    if (isOperator(authorization, token)) return;
-    countWrong(call.clientAddress, call.startedMs);
-    throw new DomainError('token_invalid', 'This is not the operator token.');
-  };
-};
 
 const noSessions: SessionCache = {
   find: () => null,
@@ -79,6 +54,10 @@ const noSessions: SessionCache = {
 };
 const noPermissions: PermissionSource = { findAccess: async () => null };
 
+/** Only the lines of an import may be longer than other bodies. */
+const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
+  route.bodyLimits === undefined ? { ...route, bodyLimits: { ...usualBodyLimits, bytesMax } } : route;
+
 /** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
@@ -88,7 +67,8 @@ export const createAdmin = (options: AdminOptions): Facade => {
       listWarnings: options.listWarnings ?? (() => []),
     }),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
-  ];
+    ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
+  ].map((route) => withBodyLimit(route, options.app.settings.bodyBytesMax));
   const deadlines = createDeadlines(options.app.clock, defaultDeadlines);
   const screenHost = createHostScreen(options.hosts);
   const context: DispatchContext = {
@@ -102,12 +82,12 @@ export const createAdmin = (options: AdminOptions): Facade => {
     meters: { recordAnswer: () => {} },
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),
-    bodyBytesMax: options.app.settings.bodyBytesMax,
+    bodyBytesMax: Math.max(options.app.settings.bodyBytesMax, importBytesMax),
     isDraining: () => false,
     isLeaving: () => false,
     cors: sameOriginOnly,
     checkHost: ({ headers }) => screenHost(headers.host),
-    guard: createOperatorGuard(options.operatorToken),
+    guard: createOperatorGuard(options.operators),
   };
   const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),

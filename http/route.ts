@@ -20,6 +20,7 @@ import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
+import type { NodeStatus } from './telemetry/node-status.ts';
 
 /** The parts of the node that handlers use. */
 export interface App {
@@ -35,6 +36,8 @@ export interface App {
   readonly voteLogWaiters: VoteLogWaiters;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
+  /** The live nodes of the fleet as of their last heartbeats, this one included. */
+  readonly listNodes: () => readonly NodeStatus[];
 }
 
 /** Settings of the facade that handlers read. */
@@ -160,6 +163,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly bodyText: string;
   /** `null` on public routes. */
   readonly caller: Caller | null;
+  /** The name of the operator at the private listener, `''` at the public one. */
+  readonly operator: string;
   /** Canonical client address (docs/behaviour.md, "Client address"). */
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
@@ -177,11 +182,11 @@ export interface Reply {
   /** For a reply object that is reused: caches the ETag of its text, `''` until it is computed. */
   readonly tag?: { etag: string };
   /**
-   * Already serialised JSON in chunks, for replies of unbounded length. The server pulls the next chunk only
-   * when the socket has room, and stops pulling (`return()`) when the client disconnects. An error in the
-   * middle closes the connection, so that a client never takes half a reply for a whole one.
+   * Already serialised JSON, or bytes, in chunks, for replies of unbounded length. The server pulls the next
+   * chunk only when the socket has room, and stops pulling (`return()`) when the client disconnects. An error
+   * in the middle closes the connection, so that a client never takes half a reply for a whole one.
    */
-  readonly stream?: AsyncIterable<string>;
+  readonly stream?: AsyncIterable<string | Uint8Array>;
   /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;

@@ -42,8 +42,13 @@ export const assertPortsFree = async ({
 };
 
 /** A URL without user, password and options, which may be secret. */
-const hideSecrets = (address: string): string =>
-  address.replace(/^(\w+:\/\/)(?:.*@)?([^?]*?)\/?(\?.*)?$/, '$1$2');
+const hideSecrets = (address: string): string => {
+  const [scheme = '', rest = ''] = address.split('://');
+  const optionsAt = rest.search(/\?\w+=/);
+  const place = optionsAt === -1 ? rest : rest.slice(0, optionsAt);
+  const host = place.slice(place.lastIndexOf('@') + 1);
+  return `${scheme}://${host.endsWith('/') ? host.slice(0, -1) : host}`;
+};
 
 /** Where the data is, as pairs of a name and a place for the start message: never with a password. */
 export const describeStores = (

@@ -23,7 +23,7 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** Call it once per process: the `App` holds caches. */
 export const createApp = (
-  { catalogue, sessions }: Pick<ClusterContext, 'catalogue' | 'sessions'>,
+  { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
   { engine, push, login, metrics }: Pick<App, 'engine' | 'push' | 'login'> & { readonly metrics: Metrics },
 ): PublicApp => {
@@ -44,6 +44,7 @@ export const createApp = (
     meters: metrics.directory,
     voteLogWaiters: createVoteLogWaiters({ clock: systemClock, readHeads: catalogue.voteLog.heads }),
     settings: config,
+    listNodes,
   };
 };
 

@@ -11,8 +11,14 @@
 import type { Engine } from '../engine/engine.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';
 import type { SharedRates } from '../http/limits/limiter.ts';
+import type { NodeFigures, NodeStatus } from '../http/telemetry/node-status.ts';
 import { type Catalogue, createCatalogue } from '../storage/catalogue/catalogue.ts';
-import { createHeartbeats, type Heartbeats, heartbeatEveryMs } from '../storage/nodes/heartbeats.ts';
+import {
+  createHeartbeats,
+  type Heartbeats,
+  heartbeatEveryMs,
+  type LiveNode,
+} from '../storage/nodes/heartbeats.ts';
 import type { Pubsub } from '../storage/nodes/pubsub.ts';
 import { createRates } from '../storage/nodes/rates.ts';
 import { mirrorSessions } from '../storage/nodes/sessions.ts';
@@ -30,6 +36,8 @@ export interface JoiningNode {
   readonly engine: Engine;
   /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
   readonly onNodes: (names: readonly string[]) => void;
+  readonly version: string;
+  readonly readFigures: () => NodeFigures;
 }
 
 /** Closed by `close`, before the stores. */
@@ -43,6 +51,8 @@ export interface ClusterContext {
   readonly runs: ((steadyMs: number) => void) | undefined;
   /** Starts the heartbeat and the subscriptions. Called once the address for operators is known. */
   join(node: JoiningNode): void;
+  /** The live nodes as of their last heartbeats; before `join`, none. */
+  listNodes(): readonly NodeStatus[];
   /** Deletes the heartbeat and closes the connections. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
@@ -66,8 +76,34 @@ const openLocal = (stores: Stores): ClusterContext => {
     entriesMax: sessionsCachedMax,
     freshMs: sessionFreshMs,
   });
-  return { catalogue, sessions, rates: undefined, runs: undefined, join: () => {}, close: async () => {} };
+  let nodes: () => readonly NodeStatus[] = () => [];
+  return {
+    catalogue,
+    sessions,
+    rates: undefined,
+    runs: undefined,
+    join: ({ name, version, readFigures }) => {
+      nodes = () => [{ node: name, version, figures: readFigures() }];
+    },
+    listNodes: () => nodes(),
+    close: async () => {},
+  };
 };
+
+const noFigures: NodeFigures = {
+  uptime_s: 0,
+  requests_per_s: 0,
+  hot_store_ms: null,
+  sql_ms: null,
+  backlog_entities: 0,
+  outbox_votes: 0,
+  flush_lag_s: 0,
+};
+const toNodeStatus = ({ name, version, figures }: LiveNode): NodeStatus => ({
+  node: name,
+  version: version ?? '',
+  figures: { ...noFigures, ...figures },
+});
 
 interface SharedParts {
   readonly pubsub: Pubsub;
@@ -140,15 +176,19 @@ const openShared = async (
   mirror.invalidateCache(sessions);
   const catalogue = shareCatalogue(localCatalogue, { pubsub, sessions: mirror, onWarning });
   const cleanups: (() => Promise<void> | void)[] = [];
+  let joined: Heartbeats | null = null;
   return {
     catalogue,
     sessions,
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
-    join: ({ name, adminUrl, engine, onNodes }) => {
+    listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
+    join: ({ name, adminUrl, engine, onNodes, version, readFigures }) => {
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
-      const heartbeats = createHeartbeats({ commands: pubsub.commands, name, facts: { library, adminUrl } });
+      const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
+      const heartbeats = createHeartbeats({ commands: pubsub.commands, name, readFacts });
+      joined = heartbeats;
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
       const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
       sendHeartbeat().catch(onFailure);

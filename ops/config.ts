@@ -11,6 +11,7 @@ import { parseTrustedProxies } from '../http/server/client-address.ts';
 import { findNearest } from './cli/nearest.ts';
 import { type LogForm, selectLogForm } from './log.ts';
 import { listLoginMistakes } from './login-settings.ts';
+import { listOperatorMistakes } from './operators.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
 export type Config = Readonly<Settings>;
@@ -49,6 +50,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   mistakes.push(...listBadNetworks(settings.trustedProxies as readonly string[] | undefined));
   mistakes.push(...listContradictions(settings as Partial<Settings>));
   mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
+  mistakes.push(...listOperatorMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   settings.databaseUrl = addPassword(settings.databaseUrl as string, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
@@ -129,7 +131,9 @@ const parse = (given: string, schema: SettingSchema): unknown => {
 const explainSetting = (variable: string, given: string, schema: SettingSchema): string => {
   const shown = given.length > 60 ? `${given.slice(0, 60)}…` : given;
   const example = `${variable}=${schema.example}`;
-  const value = /_(TOKEN|SECRET)$/.test(variable) ? 'something else (not shown)' : `"${maskPassword(shown)}"`;
+  const value = /_(TOKENS?|SECRET)$/.test(variable)
+    ? 'something else (not shown)'
+    : `"${maskPassword(shown)}"`;
   return `${variable} is ${value} but must be ${describeAllowed(schema)}, for example ${example}`;
 };
 

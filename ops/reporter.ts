@@ -20,11 +20,13 @@ export interface Reporter {
 }
 
 export const createReporter = (form: LogForm, logger: Logger): Reporter =>
-  form === 'json' ? createJsonReporter(logger) : createTextReporter();
+  form === 'json' ? createJsonReporter(logger) : createTextReporter(process.stdout);
 
-/** For the time before the settings are known to be valid. */
+/** For the time before the settings are known to be valid: its text goes to standard error. */
 export const createEarlyReporter = (form: LogForm): Reporter =>
-  createReporter(form, createLogger({ level: 'info', form }));
+  form === 'json'
+    ? createJsonReporter(createLogger({ level: 'info', form }))
+    : createTextReporter(process.stderr);
 
 const createJsonReporter = (logger: Logger): Reporter => ({
   reportNote: (note) => logger.warn(note),
@@ -40,8 +42,8 @@ const createJsonReporter = (logger: Logger): Reporter => ({
   reportFailure: (reason) => logger.fatal(reason),
 });
 
-const createTextReporter = (): Reporter => ({
-  reportNote: (note) => void process.stdout.write(`${note}\n`),
+const createTextReporter = (notes: NodeJS.WritableStream): Reporter => ({
+  reportNote: (note) => void notes.write(`${note}\n`),
   reportReady: (welcome) =>
     void process.stdout.write(formatWelcome({ ...welcome, isTerminal: process.stdout.isTTY === true })),
   reportDraining: () =>

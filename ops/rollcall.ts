@@ -22,11 +22,13 @@ import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
 import { routes } from '../http/routes/table.ts';
+import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { migrate } from '../storage/sql/migrate.ts';
+import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { assertPortsFree, type ServerAddresses, toAddresses } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
@@ -38,11 +40,14 @@ import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from '.
 import { createJobs } from './jobs/jobs.ts';
 import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
+import { createLoss, type LossReport } from './loss.ts';
 import { readOperatorToken } from './operator-token.ts';
+import { listOperators } from './operators.ts';
 import { openPush } from './push.ts';
 import { createStop, type Stoppable } from './stop.ts';
+import { createStoreAccess } from './store-access.ts';
 import { startInterval } from './timers.ts';
-import { readVersion } from './version.ts';
+import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
 
 export interface StartInput extends Hooks {
@@ -117,29 +122,6 @@ const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
     ? new Error([error.message, ...warnings].join('\n'), { cause: error })
     : error;
 
-interface LossReport {
-  /** Why the node lost its database; `''` while it has not. */
-  reason: string;
-  readonly reported: Promise<string>;
-  report(reason: string): void;
-}
-
-const createLoss = (): LossReport => {
-  let resolve: (reason: string) => void;
-  const reported = new Promise<string>((fulfil) => {
-    resolve = fulfil;
-  });
-  const loss: LossReport = {
-    reason: '',
-    reported,
-    report: (reason) => {
-      loss.reason = reason;
-      resolve(reason);
-    },
-  };
-  return loss;
-};
-
 /** The shards that this node flushes; `null` means all. */
 interface FlushAssignment {
   shards: readonly Shard[] | null;
@@ -164,7 +146,9 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { sql } = stores;
   const { loss, clusterContext, logger } = options;
   await assertPortsFree(config);
-  const metrics = createMetrics(routeNames, readVersion());
+  const version = readVersion();
+  const figures = watchFigures(createMetrics(routeNames, version), systemClock);
+  const { metrics } = figures;
   const watches = await openWatches(stores, { metrics, logger });
   await migrate(sql);
   const node = createNodeName(stores, config);
@@ -186,7 +170,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     app,
     metrics,
     logger,
-    operatorToken,
+    operators: listOperators(config, operatorToken),
+    stores: createStoreAccess(stores, app.catalogue, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
     isDraining: () => state.draining || loss.reason !== '',
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
@@ -199,20 +184,16 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const asExpected = url === expected.url && adminUrl === expected.adminUrl;
   const demo = asExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
   const cancelTimers = startTimers({ stores, membership, watches, logger });
-  const jobs = createJobs({
-    engine,
-    catalogue: app.catalogue,
-    push,
-    clock: systemClock,
-    meters: metrics.jobs,
-    node,
-    log: (message, details) => logger.error(details, message),
-  });
+  const log = (message: string, details: object): void => logger.error(details, message);
+  const { catalogue } = app;
+  const jobs = createJobs({ engine, catalogue, push, clock: systemClock, meters: metrics.jobs, node, log });
   jobs.start();
+  buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
+  const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
   const onNodes = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
-  clusterContext.join({ name: node, adminUrl, engine, onNodes });
+  clusterContext.join({ ...self, engine, onNodes });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
   const { voteLogWaiters } = app;
   const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };

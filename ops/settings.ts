@@ -57,6 +57,13 @@ const settingsSchema = Type.Object({
     expected: '32 to 256 letters, digits or _ . ~ -, or nothing',
     example: 'd0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1',
   }),
+  adminTokens: Type.Array(
+    Type.String({
+      pattern: '^[a-z0-9][a-z0-9._-]{0,31}:[A-Za-z0-9_.~-]{32,256}(:read)?$',
+      expected: 'name:token or name:token:read, separated by commas',
+    }),
+    { default: [], maxItems: 64, example: 'robin:d0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1:read' },
+  ),
   adminHosts: Type.Array(
     Type.String({
       pattern: '^[A-Za-z0-9_.-]{1,253}$',

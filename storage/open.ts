@@ -9,6 +9,7 @@
 import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
+import type { CopySource } from './backup/live.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis/store.ts';
@@ -55,6 +56,8 @@ export interface Stores extends Pool {
    * from. Called at the end of a start.
    */
   protect(): void;
+  /** How to copy embedded stores that are in use, `null` for servers. */
+  readonly copySource: CopySource | null;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
   /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
@@ -107,6 +110,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       reflush: false,
       markReflushed: () => {},
       protect: () => {},
+      copySource: null,
       notes: warnings,
       listWarnings: () => {
         const lastError = server.getLastError();
@@ -165,6 +169,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         reflush: restored && holdsDirectory,
         markReflushed: ledger.markCaughtUp,
         protect: ledger.protect,
+        copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
         notes,
         listWarnings: () => [ledger.getLastError()].filter((warning) => warning !== null),
         isSqlUp: () => ledger.getLastError() === null,

@@ -30,7 +30,7 @@ export const checkSessionBody = (body: SessionBody): void => {
 const parsePermLimits = (ids: readonly string[]): readonly Permission[] =>
   parsePermissionIds('/perm_limits', ids);
 
-const toSession = (row: SessionRow): Session => ({
+export const toSession = (row: SessionRow): Session => ({
   created_at: toTimestamp(row.created_at),
   expiry: toTimestamp(row.expiry),
   id: row.id,

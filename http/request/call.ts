@@ -39,6 +39,8 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   bodyFault: BodyFault | null = null;
   bodyDone = false;
   caller: Caller | null = null;
+  /** The name of the operator at the private listener, `''` at the public one. */
+  operator = '';
   /** The checks of token, kind, ban and path user have passed. */
   admitted = false;
   /** The handler was called: a change may take effect. */

@@ -25,6 +25,8 @@ export interface GuardedCall {
   readonly clientAddress: string;
   /** Monotonic time, ms. */
   readonly startedMs: number;
+  /** The guard writes the name of the operator here. */
+  operator: string;
 }
 
 export interface DispatchContext {

@@ -4,8 +4,9 @@
  */
 import { type Static, Type } from 'typebox';
 import { slug } from '../request/patterns.ts';
-import { Flag, Text, Timestamp, UserId, Uuid } from './common.ts';
+import { Flag, Text, TextList, Timestamp, UserId, Uuid } from './common.ts';
 import { buildLine, buildProse, buildTags } from './fields.ts';
+import { buildList } from './operator-lists.ts';
 
 const Slug = Type.String({
   pattern: slug,
@@ -39,17 +40,16 @@ export const TierBody = Type.Object({
   cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Value of one vote, in hundredths.' }),
 });
 export type TierBody = Static<typeof TierBody>;
-export const TierList = Type.Object({
-  tiers: Type.Array(
-    Type.Object({
-      id: Text,
-      target_type: Text,
-      position: Type.Number(),
-      votes: Type.Number(),
-      cents: Type.Number(),
-    }),
-  ),
-});
+export const TierList = buildList(
+  'tiers',
+  Type.Object({
+    id: Text,
+    target_type: Text,
+    position: Type.Number(),
+    votes: Type.Number(),
+    cents: Type.Number(),
+  }),
+);
 
 export const BenefitBody = Type.Object({
   name: buildLine(1, 100, 'Faster votes'),
@@ -90,11 +90,18 @@ export const CouponBody = Type.Object({
   target_types: targetTypes,
 });
 export type CouponBody = Static<typeof CouponBody>;
-export const CouponList = Type.Object({
-  coupons: Type.Array(
-    Type.Object({ id: Text, code: Text, cents: Text, public: Flag, usable: Flag, created_at: Timestamp }),
-  ),
-});
+export const ItemList = buildList(
+  'items',
+  Type.Object({ id: Text, name: Text, cents: Text, duration: Type.Integer(), benefits: TextList }),
+);
+export const BenefitList = buildList(
+  'benefits',
+  Type.Object({ id: Text, name: Text, target_types: TextList }),
+);
+export const CouponList = buildList(
+  'coupons',
+  Type.Object({ id: Text, code: Text, cents: Text, public: Flag, usable: Flag, created_at: Timestamp }),
+);
 
 export const BlogPostBody = Type.Object({
   title: buildLine(1, 200, 'Welcome'),
@@ -105,9 +112,10 @@ export const BlogPostBody = Type.Object({
   draft: optional(Flag),
 });
 export type BlogPostBody = Static<typeof BlogPostBody>;
-export const BlogPostList = Type.Object({
-  posts: Type.Array(Type.Object({ slug: Text, title: Text, draft: Flag, created_at: Timestamp })),
-});
+export const BlogPostList = buildList(
+  'posts',
+  Type.Object({ slug: Text, title: Text, draft: Flag, created_at: Timestamp }),
+);
 
 const QuestionBody = Type.Object({
   id: Slug,
@@ -116,6 +124,10 @@ const QuestionBody = Type.Object({
   placeholder: optional(buildLine(0, 300, 'I want to join because …')),
   short: optional(Flag),
 });
+export const PositionList = buildList(
+  'positions',
+  Type.Object({ id: Text, name: Text, closed: Flag, hidden: Flag, questions: Type.Integer() }),
+);
 export const PositionBody = Type.Object({
   name: buildLine(1, 100, 'Staff'),
   ordinal: optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Position in the list.' })),
@@ -144,16 +156,14 @@ export const ReviewBody = Type.Object({
   feedback: optional(buildProse(0, 4_000, 'Welcome aboard.')),
 });
 export type ReviewBody = Static<typeof ReviewBody>;
-export const OperatorApplications = Type.Object({
-  count: Type.Integer(),
-  applications: Type.Array(
-    Type.Object({
-      app_id: Text,
-      user_id: Text,
-      position: Text,
-      state: Text,
-      created_at: Timestamp,
-      answers: Type.Record(Type.String(), Type.String()),
-    }),
-  ),
-});
+export const OperatorApplications = buildList(
+  'applications',
+  Type.Object({
+    app_id: Text,
+    user_id: Text,
+    position: Text,
+    state: Text,
+    created_at: Timestamp,
+    answers: Type.Record(Type.String(), Type.String()),
+  }),
+);

@@ -20,6 +20,7 @@ import {
   Uuid,
 } from './common.ts';
 import { buildLine, buildProse, buildTags } from './fields.ts';
+import { buildList } from './operator-lists.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 
@@ -37,9 +38,6 @@ export const OperatorTeamParams = Type.Object({
 });
 export const OperatorTeamLookupParams = Type.Object({ id: TeamIdOrVanity });
 export const OperatorPackParams = Type.Object({ url: PackUrl });
-export const PageOnlyQuery = Type.Object({
-  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
-});
 
 export const OperatorUser = Type.Object({
   id: Text,
@@ -52,13 +50,7 @@ export const OperatorUser = Type.Object({
   vote_banned: Flag,
   created_at: Timestamp,
 });
-export const Users = Type.Object({ users: Type.Array(OperatorUser) });
-export const UsersQuery = Type.Object({
-  ban: Type.Optional(
-    Type.Enum(['banned', 'vote_banned'], { description: 'Only users with this ban: banned or vote_banned.' }),
-  ),
-  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
-});
+export const Users = buildList('users', OperatorUser);
 export const UserBody = Type.Object({
   username: Type.Optional(buildLine(1, 64, 'robin')),
   display_name: Type.Optional(buildLine(1, 64, 'Robin')),
@@ -117,26 +109,29 @@ export const AddBotBody = Type.Object({
 });
 export type AddBotBody = Static<typeof AddBotBody>;
 export const ClaimBody = Type.Object({ user_id: UserId });
-export const BotsQuery = Type.Object({
-  type: Type.Optional(
-    Type.Enum(['pending', 'approved', 'certified', 'denied'], {
-      description: 'pending, approved, certified or denied; pending if absent.',
-    }),
-  ),
-  page: Type.Optional(Type.String({ description: 'Page number, from 1.' })),
+export const OperatorBot = Type.Object({
+  bot_id: Text,
+  client_id: Text,
+  name: Text,
+  type: Text,
+  owner: Text,
+  vanity: Text,
+  short: Text,
+  tags: TextList,
+  nsfw: Flag,
+  vote_banned: Flag,
+  premium_until: toNullable(Timestamp),
+  claimed_by: Text,
+  approval_note: Text,
+  cert_reason: Text,
+  votes: Sum,
+  clicks: Sum,
+  servers: Sum,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  tokens: Type.Integer(),
 });
-export const BotSummaries = Type.Object({
-  bots: Type.Array(
-    Type.Object({
-      bot_id: Text,
-      name: Text,
-      type: Text,
-      owner: Text,
-      claimed_by: Text,
-      created_at: Timestamp,
-    }),
-  ),
-});
+export type OperatorBot = Static<typeof OperatorBot>;
 const ListedBots = Type.Array(Type.Object({ bot_id: Text, name: Text, type: Text }));
 const ListedServers = Type.Array(Type.Object({ server_id: Text, name: Text, type: Text, state: Text }));
 export const OperatorTeam = Type.Object({
@@ -222,47 +217,48 @@ export const ResetAllBody = Type.Object({
 });
 export type ResetAllBody = Static<typeof ResetAllBody>;
 
-export const AuditList = Type.Object({
-  entries: Type.Array(
-    Type.Object({
-      id: Type.Integer(),
-      asked_at: Timestamp,
-      operation: Text,
-      target: Text,
-      outcome: Text,
-      took_ms: toNullable(Type.Integer()),
-      details: Type.Record(Type.String(), Type.Unknown()),
-    }),
-  ),
-});
+export const AuditList = buildList(
+  'entries',
+
+  Type.Object({
+    id: Type.Integer(),
+    asked_at: Timestamp,
+    operator: Text,
+    operation: Text,
+    target: Text,
+    outcome: Text,
+    took_ms: toNullable(Type.Integer()),
+    details: Type.Record(Type.String(), Type.Unknown()),
+  }),
+);
 export const ReservedNameParams = Type.Object({
   word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: '2 to 32 characters.' }),
 });
-export const ReservedNameList = Type.Object({ words: TextList });
+export const ReservedNameList = buildList('words', Text);
 
-export const JobRunList = Type.Object({
-  runs: Type.Array(
-    Type.Object({
-      job: Text,
-      due_at: Timestamp,
-      node: Text,
-      attempts: Type.Integer(),
-      started_at: Timestamp,
-      finished_at: toNullable(Timestamp),
-      error: Text,
-    }),
-  ),
-});
-export const DeadLetterList = Type.Object({
-  dead_letters: Type.Array(
-    Type.Object({
-      id: Type.Integer(),
-      created_at: Timestamp,
-      newest_at: Timestamp,
-      refusals: Type.Integer(),
-      source: Text,
-      reason: Text,
-      body: Type.Unknown(),
-    }),
-  ),
-});
+export const JobRunList = buildList(
+  'runs',
+
+  Type.Object({
+    job: Text,
+    due_at: Timestamp,
+    node: Text,
+    attempts: Type.Integer(),
+    started_at: Timestamp,
+    finished_at: toNullable(Timestamp),
+    error: Text,
+  }),
+);
+export const DeadLetterList = buildList(
+  'dead_letters',
+
+  Type.Object({
+    id: Type.Integer(),
+    created_at: Timestamp,
+    newest_at: Timestamp,
+    refusals: Type.Integer(),
+    source: Text,
+    reason: Text,
+    body: Type.Unknown(),
+  }),
+);

@@ -24,7 +24,7 @@ export interface WireReply {
   /** Header lines after `X-Request-Id`, each beginning with CR LF; all values are checked. */
   readonly headers: string;
   readonly body: string | Uint8Array | null;
-  readonly stream?: AsyncIterable<string>;
+  readonly stream?: AsyncIterable<string | Uint8Array>;
   /** Closes the connection after the response. */
   readonly close: boolean;
 }

@@ -8,7 +8,7 @@
 /** Where the chunks go. None of these is called after `abort`. */
 export interface StreamTarget {
   /** False when the socket's buffer is full. */
-  write(chunk: string): boolean;
+  write(chunk: string | Uint8Array): boolean;
   /** Runs `task` when the socket has room again. */
   onWritable(task: () => void): void;
   end(): void;
@@ -38,14 +38,14 @@ export const awaitFirstChunk = async (chunks: AsyncGenerator<string>): Promise<A
   continueFrom(await chunks.next(), chunks);
 
 /** Starts to stream. Owns the iteration until it ends, fails, or `abort` is called. */
-export const pump = (chunks: AsyncIterable<string>, target: StreamTarget): StreamSink => {
+export const pump = (chunks: AsyncIterable<string | Uint8Array>, target: StreamTarget): StreamSink => {
   let aborted = false;
   let wake = (): void => {};
   target.onWritable(() => wake());
   const run = async (): Promise<void> => {
     for await (const chunk of chunks) {
       if (aborted) return; // Leaving the loop calls the iterator's return().
-      if (chunk === '' || target.write(chunk)) continue;
+      if (chunk.length === 0 || target.write(chunk)) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

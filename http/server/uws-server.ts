@@ -284,7 +284,7 @@ class UwsExchange implements Exchange {
     this.#response.endWithoutBody();
   }
 
-  #stream(chunks: AsyncIterable<string>): void {
+  #stream(chunks: AsyncIterable<string | Uint8Array>): void {
     const response = this.#response;
     let writable = (): void => {};
     response.onWritable(() => {

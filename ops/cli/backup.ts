@@ -2,25 +2,67 @@
  * `npm run ops -- backup DIR`: copies all data of SQL and, with embedded stores, of the hot store.
  *
  * Contains the order of the steps and the messages; storage/backup/ does the copying. The folder gets its
- * name when the copy is complete and verified. Embedded stores can be copied only while the server is
- * stopped; Redis and Postgres are backed up while nodes run.
+ * name when the copy is complete and verified. A node that runs on the embedded stores sends the copy itself;
+ * Redis and Postgres are backed up beside the nodes.
  */
-import { resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
-import { assertNewFolder } from '../../storage/backup/manifest.ts';
+import { assertNewFolder, writeBackup } from '../../storage/backup/manifest.ts';
 import { backupServers } from '../../storage/backup/servers.ts';
+import { listFolder } from '../../storage/embedded/copy.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
+import { createProgress } from './progress.ts';
+import { type RunningNode, runUnlessLocked } from './running-node.ts';
+
+export interface BackupArgs {
+  readonly directory: string;
+  readonly json: boolean;
+}
 
 /** Flushes, then writes the backup. Resolves to the exit code. */
-export const runBackup = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
+export const runBackup = async (config: Config, terminal: Terminal, args: BackupArgs): Promise<number> => {
+  const { directory } = args;
   assertNewFolder(directory);
-  if (config.databaseUrl === '') await backupEmbedded(config, terminal, directory);
-  else await backupShared(config, terminal, directory);
-  terminal.out.write(`The backup is in ${directory}. It contains secrets: keep it private.\n`);
+  const startedMs = systemClock.monotonicMs();
+  const watch = watchSize(terminal, directory);
+  try {
+    if (config.databaseUrl === '') await backupEmbedded(config, terminal, directory);
+    else await backupShared(config, terminal, directory);
+  } finally {
+    watch.stop();
+  }
+  const bytes = measureFolder(directory);
+  const milliseconds = Math.round(systemClock.monotonicMs() - startedMs);
+  const cost = `${formatMegabytes(bytes)} MB in ${(milliseconds / 1_000).toFixed(1)} s`;
+  const text = `The backup is in ${directory}: ${cost}. It contains secrets: keep it private.\n`;
+  terminal.out.write(args.json ? `${JSON.stringify({ directory, bytes, milliseconds })}\n` : text);
   return 0;
+};
+
+const formatMegabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+
+const measureFolder = (folder: string): number =>
+  listFolder(folder).files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+
+const watchEveryMs = 500;
+
+/** Shows how much of the backup is written, until it is stopped. */
+const watchSize = (terminal: Terminal, directory: string): { stop(): void } => {
+  const progress = createProgress(terminal.err, `Backing up to ${directory}`, 'MB');
+  const draft = `${resolve(directory)}.unfinished`;
+  const timer = setInterval(() => {
+    if (existsSync(draft)) progress.update(Math.round(measureFolder(draft) / 1_000_000), 0);
+  }, watchEveryMs);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      progress.stop();
+    },
+  };
 };
 
 const formatNow = (): string => new Date(systemClock.nowMs()).toISOString();
@@ -38,9 +80,21 @@ const backupEmbedded = async (config: Config, terminal: Terminal, directory: str
   const { dataDir } = config;
   if (!hasDirectory(dataDir))
     throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
-  await runWithStores(config, terminal, async (stores) => {
-    await assertDirectory(stores);
-    await flushToSql(stores);
+  const node = await runUnlessLocked(config, () =>
+    runWithStores(config, terminal, async (stores) => {
+      await assertDirectory(stores);
+      await flushToSql(stores);
+    }),
+  );
+  if (node === null) await backupFolder(dataDir, directory, formatNow());
+  else await backupRunning(node, directory);
+};
+
+/** The node copies both stores; what is not flushed is in the copy of the hot store. */
+const backupRunning = async (node: RunningNode, directory: string): Promise<void> => {
+  await writeBackup(directory, async (draft) => {
+    const { hot, sql } = await node.copy('all', draft, () => {});
+    if (hot === undefined) throw new CommandError('The node has sent no copy of the hot store.');
+    return { format: 1, kind: 'embedded', takenAt: formatNow(), hot, sql };
   });
-  await backupFolder(dataDir, directory, formatNow());
 };

@@ -4,6 +4,8 @@
 import type { ProgressStream } from './progress.ts';
 
 export interface Terminal {
+  /** Where answers to questions, and the lines of `import -`, come from; absent if there is none. */
+  readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** For results only. */
   readonly out: ProgressStream;
   /** For progress, notes and errors. */

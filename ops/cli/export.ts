@@ -4,14 +4,34 @@
  * The file gets its name only when it is complete and synced. Only its owner can read it.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
+import { confirm } from './confirm.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
 
+export interface ExportArgs {
+  readonly path: string;
+  /** Prints the number of lines as JSON; only for a file. */
+  readonly json: boolean;
+  /** The operator has confirmed that an existing file is replaced. */
+  readonly isConfirmed: boolean;
+}
+
+/** Asks before an existing file is replaced. Throws `CommandError` unless the operator confirms it. */
+export const confirmTarget = async (terminal: Terminal, args: ExportArgs): Promise<void> => {
+  if (args.path === '-' || args.isConfirmed || !existsSync(args.path)) return;
+  await confirm(terminal, `${args.path} exists already: the export would replace it.`);
+};
+
 /** Writes to the file at `path`, or to standard output for `-`. Resolves to the exit code. */
-export const runExport = async (sql: Sql, terminal: Terminal, path: string): Promise<number> => {
+export const runExport = async (
+  sql: Sql,
+  terminal: Terminal,
+  { path, json }: Pick<ExportArgs, 'path' | 'json'>,
+): Promise<number> => {
   const total = await countLines(sql);
   const progress = createProgress(terminal.err, 'Exporting');
   const options = { onProgress: (done: number) => progress.update(done, total) };
@@ -19,6 +39,7 @@ export const runExport = async (sql: Sql, terminal: Terminal, path: string): Pro
   try {
     const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await writeFile(path, write);
     progress.stop();
+    if (json) terminal.out.write(`${JSON.stringify({ file: path, lines })}\n`);
     terminal.err.write(`${formatCounted(lines, 'line')} exported\n`);
     return 0;
   } catch (error) {

@@ -1,48 +1,93 @@
 /**
- * `npm run ops -- import FILE`: imports a file of JSON lines into SQL, with progress and a summary.
+ * `npm run ops -- import FILE`: imports JSON lines into SQL or through a running node, with progress and a
+ * summary, or checks them without writing.
  */
-import { statSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCount, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
-import { createProgress } from './progress.ts';
+import { type ImportSource, runOnSource } from './import-source.ts';
+import { checkLines, type DryRun, importThroughNode } from './import-steps.ts';
+import { createProgress, type Progress } from './progress.ts';
+import type { RunningNode } from './running-node.ts';
 
 export interface ImportArgs {
+  /** A file of JSON lines, a compressed one (`.gz`), or `-` for standard input. */
   readonly path: string;
   readonly skipBad: boolean;
+  readonly json: boolean;
 }
+/** Where the records go. */
+export type ImportTarget =
+  | { readonly kind: 'sql'; readonly sql: Sql }
+  | { readonly kind: 'node'; readonly node: RunningNode };
 
 const linesShownMax = 10;
 
-/** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
-export const runImport = async (sql: Sql, terminal: Terminal, args: ImportArgs): Promise<number> => {
-  const { path, skipBad } = args;
-  assertFile(path);
-  const progress = createProgress(terminal.err, `Importing ${basename(path)}`);
-  try {
-    const report = await importFile(sql, path, {
-      skipBad,
-      signal: terminal.signal,
-      onProgress: ({ linesDone, linesTotal }) => progress.update(linesDone, linesTotal),
-    });
-    progress.stop();
-    terminal.out.write(describeReport(report));
-    return report.interrupted ? interruptedExitCode : 0;
-  } catch (error) {
-    progress.stop();
-    throw error instanceof ImportStopped ? new CommandError(describeStop(error, path)) : error;
+const importInto = (
+  target: ImportTarget,
+  source: ImportSource,
+  { progress, terminal, skipBad }: { progress: Progress; terminal: Terminal; skipBad: boolean },
+): Promise<ImportReport> => {
+  const { signal } = terminal;
+  if (target.kind === 'node') {
+    return importThroughNode(target.node, { ...source, skipBad }, { progress, signal });
   }
+  return importFile(target.sql, source.path, {
+    skipBad,
+    signal,
+    onProgress: ({ linesDone, linesTotal }) => progress.update(linesDone, linesTotal),
+  });
 };
 
-const assertFile = (path: string): void => {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new CommandError(`There is no file ${path}. Check the path.`);
-  if (!stats.isFile()) throw new CommandError(`${path} is not a file.`);
+/** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
+export const runImport = (target: ImportTarget, terminal: Terminal, args: ImportArgs): Promise<number> =>
+  runOnSource(args.path, terminal, async (source) => {
+    const progress = createProgress(terminal.err, `Importing ${basename(source.title)}`);
+    try {
+      const report = await importInto(target, source, { progress, terminal, skipBad: args.skipBad });
+      progress.stop();
+      if (report.rejectedFile !== '') report.rejectedFile = source.rejectedPath;
+      const isResumable = target.kind === 'sql';
+      terminal.out.write(args.json ? `${JSON.stringify(report)}\n` : describeReport(report, isResumable));
+      return report.interrupted ? interruptedExitCode : 0;
+    } catch (error) {
+      progress.stop();
+      throw error instanceof ImportStopped ? new CommandError(describeStop(error, source.title)) : error;
+    }
+  });
+
+/** Checks the form of all lines and writes nothing. Resolves to the exit code: 1 when a line is bad. */
+export const runDryImport = (terminal: Terminal, args: ImportArgs): Promise<number> =>
+  runOnSource(args.path, terminal, async ({ path, title }) => {
+    const progress = createProgress(terminal.err, `Checking ${basename(title)}`);
+    const result = await checkLines(path, progress);
+    progress.stop();
+    terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeDryRun(result));
+    return result.badLines.length === 0 ? 0 : 1;
+  });
+
+const describeDryRun = ({ lines, records, badLines }: DryRun): string => {
+  const kinds = kindNames.filter((kind) => records[kind] > 0);
+  const found = kinds.map((kind) => formatCounted(records[kind], kind)).join(', ') || 'no records';
+  return [
+    `${formatCounted(lines, 'line')}: ${found}`,
+    `bad lines: ${formatCount(badLines.length)}`,
+    ...describeBadLines(badLines),
+    'Nothing was written. Not checked: whether a record is there already, and whether what it names exists.',
+    '',
+  ].join('\n');
 };
 
-const describeReport = (report: ImportReport): string => {
+const describeBadLines = (badLines: readonly BadLine[]): string[] => {
+  const shown = badLines.slice(0, linesShownMax).map(({ line, reason }) => `  line ${line}: ${reason}`);
+  const more = badLines.length - shown.length;
+  return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])];
+};
+
+const describeReport = (report: ImportReport, isResumable: boolean): string => {
   const added = kindNames.filter((kind) => report.added[kind] > 0);
   const seconds = report.milliseconds / 1000;
   const lines = report.linesDone - report.resumedAfter;
@@ -53,19 +98,22 @@ const describeReport = (report: ImportReport): string => {
     `added: ${added.map((kind) => formatCounted(report.added[kind], kind)).join(', ') || 'nothing'}`,
     ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
     ...(report.rejected > 0 ? [`rejected: ${formatCount(report.rejected)}, see ${report.rejectedFile}`] : []),
-    ...(report.interrupted ? ['interrupted: run the same command again to continue from here'] : []),
+    ...(report.interrupted
+      ? [
+          isResumable
+            ? 'interrupted: run the same command again to continue from here'
+            : 'interrupted: run the same command again; what is there already stays',
+        ]
+      : []),
   ];
   return `${parts.join('\n')}\n`;
 };
 
 const describeStop = ({ badLines, linesDone }: ImportStopped, path: string): string => {
-  const shown = badLines.slice(0, linesShownMax).map(({ line, reason }) => `  line ${line}: ${reason}`);
   const count = badLines.length;
-  const more = count - shown.length;
   return [
     `${path}: ${count === 1 ? 'a bad line' : `${count} bad lines`}; the import has stopped.`,
-    ...shown,
-    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...describeBadLines(badLines),
     `Lines up to ${formatCount(linesDone)} are in the store, later ones are not. Correct the file and`,
     'import it again: records that are already there do not change. Or use --skip-bad to skip bad lines.',
   ].join('\n');

@@ -4,9 +4,7 @@
  * Formats the result as text or JSON; storage/export/inspect.ts reads it.
  */
 import { type EntityKind, entityKinds, isEntityKind } from '../../engine/ids.ts';
-import type { HotStore } from '../../engine/ports.ts';
-import { type Fields, type Inspection, inspectEntity } from '../../storage/export/inspect.ts';
-import type { Sql } from '../../storage/sql/client.ts';
+import type { Fields, Inspection } from '../../storage/export/inspect.ts';
 import { CommandError, type Terminal } from './command.ts';
 
 export interface InspectArgs {
@@ -23,12 +21,12 @@ export const parseKind = (argument: string): EntityKind => {
 
 /** Resolves to the exit code: 1 when no store knows the entity. */
 export const runInspect = async (
-  stores: { readonly sql: Sql; readonly hot: HotStore },
+  inspect: (kind: EntityKind, id: string) => Promise<Inspection>,
   terminal: Terminal,
   args: InspectArgs,
 ): Promise<number> => {
   const { kind } = args;
-  const inspection = await inspectEntity(stores, kind, args.id);
+  const inspection = await inspect(kind, args.id);
   if (args.json) terminal.out.write(`${JSON.stringify(inspection, null, 2)}\n`);
   else terminal.out.write(formatTable(inspection));
   const isKnown = (inspection.catalogue ?? inspection.totals ?? inspection.hot) !== null;

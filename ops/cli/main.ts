@@ -1,7 +1,8 @@
 /**
  * `npm run ops -- COMMAND`: the operator's command line.
  *
- * Parses the arguments, opens the configured stores, runs one command, and closes the stores. Results go to
+ * Parses the arguments, opens the configured stores or finds the node that has them open, runs one command,
+ * and closes the stores. Results go to
  * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
  * interrupted (finished steps stay done, and the command can be repeated).
  */
@@ -9,6 +10,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
+import type { EntityKind } from '../../engine/ids.ts';
+import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
@@ -16,22 +19,31 @@ import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { runExport } from './export.ts';
-import { runImport } from './import.ts';
+import { confirmTarget, type ExportArgs, runExport } from './export.ts';
+import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { findNearest } from './nearest.ts';
 import { groups } from './operator/arguments.ts';
 import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
+import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
+import { type RunningNode, runOnCopy, runUnlessLocked } from './running-node.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
 interface ParsedArgs {
   readonly command: string;
   readonly operands: readonly string[];
-  readonly skipBad: boolean;
-  readonly json: boolean;
+  readonly options: ReadonlySet<string>;
   readonly help: boolean;
 }
+
+/** The options that a command takes. */
+const optionsOf: Readonly<Record<string, readonly string[]>> = {
+  import: ['skip-bad', 'dry-run', 'json'],
+  export: ['yes', 'json'],
+  inspect: ['json'],
+  backup: ['json'],
+};
 
 const operandCounts: Readonly<Record<string, number>> = {
   import: 1,
@@ -48,13 +60,16 @@ const parse = (argv: readonly string[]): ParsedArgs => {
       args: [...argv],
       allowPositionals: true,
       options: {
-        'skip-bad': { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
+        'skip-bad': { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+        yes: { type: 'boolean' },
+        json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    const { help, ...options } = values;
     const [command = '', ...operands] = positionals;
-    return { command, operands, skipBad: values['skip-bad'], json: values.json, help: values.help };
+    return { command, operands, options: new Set(Object.keys(options)), help };
   } catch (error) {
     const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
     throw new CommandError(`${reason}. See: npm run ops -- help`, 2);
@@ -62,7 +77,7 @@ const parse = (argv: readonly string[]): ParsedArgs => {
 };
 
 /** Throws `CommandError` for invalid arguments, before any store is opened. */
-const assertArgs = ({ command, operands, skipBad, json }: ParsedArgs): void => {
+const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
   const names = commandHelps.map(({ name }) => name);
   const help = commandHelps.find(({ name }) => name === command);
   if (help === undefined) {
@@ -72,24 +87,32 @@ const assertArgs = ({ command, operands, skipBad, json }: ParsedArgs): void => {
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
   const operandCount = operandCounts[command];
-  const misplaced = (skipBad && command !== 'import') || (json && command !== 'inspect');
+  const misplaced = [...options].some((option) => !optionsOf[command]?.includes(option));
   if ((operandCount !== undefined && operands.length !== operandCount) || misplaced) {
     throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
 };
 
-/** Opens the stores for one task and closes them after it. Tests pass stores of their own. */
+/** What a command works on: open stores, or the node that has them open. */
+export type Workplace = { readonly stores: Pick<Stores, 'sql' | 'hot'> } | { readonly node: RunningNode };
+
+/** Finds where a command works, and closes what was opened. Tests pass stores of their own. */
 export type RunWithStores = (
   terminal: Terminal,
   args: Pick<ParsedArgs, 'command'>,
-  task: (stores: Pick<Stores, 'sql' | 'hot'>) => Promise<number>,
+  task: (workplace: Workplace) => Promise<number>,
 ) => Promise<number>;
 
 /** Commands that open and close the stores themselves, since they copy or replace them. */
 const maintenanceCommands: Readonly<
-  Record<string, (config: Config, terminal: Terminal, operand: string) => Promise<number>>
-> = { backup: runBackup, restore: runRestore, reflush: runReflush };
+  Record<string, (config: Config, terminal: Terminal, args: ParsedArgs) => Promise<number>>
+> = {
+  backup: (config, terminal, { operands: [directory = ''], options }) =>
+    runBackup(config, terminal, { directory, json: options.has('json') }),
+  restore: (config, terminal, { operands: [directory = ''] }) => runRestore(config, terminal, directory),
+  reflush: runReflush,
+};
 
 /** Runs one command line. Resolves to the exit code; writes errors to `terminal.err` and never rejects. */
 export const runCommandLine = async (
@@ -113,9 +136,11 @@ export const runCommandLine = async (
     assertArgs(parsed);
     const runMaintenance = maintenanceCommands[parsed.command];
     if (runMaintenance !== undefined) {
-      return await runMaintenance(readConfig(), terminal, parsed.operands[0] ?? '');
+      return await runMaintenance(readConfig(), terminal, parsed);
     }
-    return await withStores(terminal, parsed, (stores) => run(parsed, stores, terminal));
+    if (parsed.options.has('dry-run')) return await runDryImport(terminal, toImportArgs(parsed));
+    if (parsed.command === 'export') await confirmTarget(terminal, toExportArgs(parsed));
+    return await withStores(terminal, parsed, (workplace) => run(parsed, workplace, terminal));
   } catch (error) {
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
@@ -128,6 +153,10 @@ const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; 
   const wantsHelp = argv[0] === 'help' || argv.some(isHelpOption);
   const args = argv.filter((argument) => !isHelpOption(argument)).slice(argv[0] === 'help' ? 1 : 0);
   if (!isOperatorGroup(args[0] ?? '')) return null;
+  // The one group with a single command that needs no second word.
+  if (args[0] === 'status' && (args[1] ?? '--').startsWith('--')) {
+    return { args: ['status', 'show', ...args.slice(1)], help: wantsHelp };
+  }
   return { args, help: wantsHelp || args.length === 1 };
 };
 
@@ -135,18 +164,50 @@ const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number
   const topic = command === 'help' ? operands[0] : command;
   const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
   if (topic !== undefined && topic !== '' && help === undefined && topic !== 'help') {
-    assertArgs({ command: topic, operands: [], skipBad: false, json: false, help: false });
+    assertArgs({ command: topic, operands: [], options: new Set(), help: false });
   }
   terminal.out.write(help ? formatCommandHelp(help) : formatUsage());
   return 0;
 };
 
-const run = (args: ParsedArgs, stores: Pick<Stores, 'sql' | 'hot'>, terminal: Terminal): Promise<number> => {
-  const [first = '', second = ''] = args.operands;
-  if (args.command === 'import')
-    return runImport(stores.sql, terminal, { path: first, skipBad: args.skipBad });
-  if (args.command === 'export') return runExport(stores.sql, terminal, first);
-  return runInspect(stores, terminal, { kind: parseKind(first), id: second, json: args.json });
+const toImportArgs = ({ operands: [path = ''], options }: ParsedArgs): ImportArgs => ({
+  path,
+  skipBad: options.has('skip-bad'),
+  json: options.has('json'),
+});
+const toExportArgs = ({ operands: [path = ''], options }: ParsedArgs): ExportArgs => ({
+  path,
+  json: options.has('json') && path !== '-',
+  isConfirmed: options.has('yes'),
+});
+
+const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promise<number> => {
+  if (args.command === 'import') {
+    const target: ImportTarget =
+      'node' in workplace
+        ? { kind: 'node', node: workplace.node }
+        : { kind: 'sql', sql: workplace.stores.sql };
+    return runImport(target, terminal, toImportArgs(args));
+  }
+  if (args.command === 'export') return exportFrom(workplace, terminal, toExportArgs(args));
+  const [first = '', id = ''] = args.operands;
+  const inspect =
+    'node' in workplace
+      ? workplace.node.inspect
+      : (kind: EntityKind, key: string) => inspectEntity(workplace.stores, kind, key);
+  return runInspect(inspect, terminal, { kind: parseKind(first), id, json: args.options.has('json') });
+};
+
+/** A running node sends a copy of its SQL, so that the export is of one moment and does not hold it up. */
+const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs): Promise<number> => {
+  if (!('node' in workplace)) return runExport(workplace.stores.sql, terminal, args);
+  const progress = createProgress(terminal.err, 'Copying', 'MB');
+  const showBytes = (done: number, total: number): void =>
+    progress.update(Math.round(done / 1_000_000), Math.round(total / 1_000_000));
+  return runOnCopy(workplace.node, showBytes, (sql) => {
+    progress.stop();
+    return runExport(sql, terminal, args);
+  });
 };
 
 /** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */
@@ -164,11 +225,13 @@ const beginGenerations = async (stores: Stores): Promise<void> => {
   stores.markReflushed();
 };
 
-const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
+const runOnConfiguredStores = async (
+  config: Config,
+  terminal: Terminal,
+  { command, task }: { readonly command: string; readonly task: (stores: Stores) => Promise<number> },
+): Promise<number> => {
   const onWarning = (message: string, error: unknown): void =>
     void terminal.err.write(`${message}: ${error instanceof Error ? error.message : String(error)}\n`);
-  const config = readConfig();
-  assertDirectoryExists(config, command);
   const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
@@ -180,12 +243,22 @@ const runWithConfiguredStores: RunWithStores = async (terminal, { command }, tas
   }
 };
 
+const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
+  const config = readConfig();
+  assertDirectoryExists(config, command);
+  let code = 0;
+  const node = await runUnlessLocked(config, async () => {
+    code = await runOnConfiguredStores(config, terminal, { command, task: (stores) => task({ stores }) });
+  });
+  return node === null ? code : task({ node });
+};
+
 if (import.meta.main) {
   const stop = new AbortController();
   // The first signal lets the current step finish; the second exits at once, which the stores survive.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
   }
-  const { stdout: out, stderr: err } = process;
-  process.exitCode = await runCommandLine(process.argv.slice(2), { out, err, signal: stop.signal });
+  const { stdin: input, stdout: out, stderr: err } = process;
+  process.exitCode = await runCommandLine(process.argv.slice(2), { input, out, err, signal: stop.signal });
 }

@@ -34,12 +34,12 @@ const { SingleBar } = createRequire(import.meta.url)('cli-progress') as {
 
 const plainEveryMs = 2_000;
 
-/** `title` names the task: "Importing demo.jsonl". */
-export const createProgress = (stream: ProgressStream, title: string): Progress =>
-  stream.isTTY ? createBar(stream, title) : createPlainProgress(stream, title);
+/** `title` names the task: "Importing demo.jsonl"; `unit` what it counts. */
+export const createProgress = (stream: ProgressStream, title: string, unit = 'lines'): Progress =>
+  stream.isTTY ? createBar(stream, title, unit) : createPlainProgress(stream, title, unit);
 
-const createBar = (stream: ProgressStream, title: string): Progress => {
-  const format = `${title}  {bar}  {percentage} %  {value} of {total} lines  {eta_formatted} left`;
+const createBar = (stream: ProgressStream, title: string, unit: string): Progress => {
+  const format = `${title}  {bar}  {percentage} %  {value} of {total} ${unit}  {eta_formatted} left`;
   const single = new SingleBar({ format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 50 });
   let started = false;
   return {
@@ -54,14 +54,14 @@ const createBar = (stream: ProgressStream, title: string): Progress => {
   };
 };
 
-const createPlainProgress = (stream: ProgressStream, title: string): Progress => {
+const createPlainProgress = (stream: ProgressStream, title: string, unit: string): Progress => {
   let writtenMs = performance.now();
   return {
     update(done, total) {
       const nowMs = performance.now();
       if (nowMs - writtenMs < plainEveryMs) return;
       writtenMs = nowMs;
-      const share = total > 0 ? ` of ${total} lines (${Math.floor((100 * done) / total)} %)` : ' lines';
+      const share = total > 0 ? ` of ${total} ${unit} (${Math.floor((100 * done) / total)} %)` : ` ${unit}`;
       stream.write(`${title}: ${done}${share}\n`);
     },
     stop() {},

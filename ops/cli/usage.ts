@@ -13,24 +13,29 @@ export interface CommandHelp {
 export const commandHelps: readonly CommandHelp[] = [
   {
     name: 'import',
-    usage: 'import FILE [--skip-bad]',
+    usage: 'import FILE|- [--skip-bad] [--dry-run] [--json]',
     summary: 'add users, listings, votes, sessions, shop, blog and so on from JSON lines',
     details: [
       'docs/import-format.md explains the format. Importing a file twice changes nothing. To continue an',
-      'interrupted import, run the same command again.',
+      'interrupted import, run the same command again. FILE may be compressed (.gz); - is standard input.',
       '',
       '  --skip-bad   write bad lines with their reasons to FILE.rejected and continue. Without it, the',
       '               import stops at the first bad line and writes nothing of its batch.',
+      '  --dry-run    check the form of all lines and write nothing',
+      '  --json       print the result as one JSON object',
     ],
   },
   {
     name: 'export',
-    usage: 'export FILE|-',
+    usage: 'export FILE|- [--yes] [--json]',
     summary: 'write the whole directory as JSON lines, to a file or to standard output',
     details: [
       'The result can be imported. It contains the hashes of tokens, not the tokens. Keep it private: it',
       'also contains bans, staff notes and applications. It does not contain push subscriptions, reminders',
-      'and redeemed credits. An existing FILE is replaced when the export is complete.',
+      'and redeemed credits. FILE appears when the export is complete.',
+      '',
+      '  --yes    replace an existing FILE without asking',
+      '  --json   print the number of lines as JSON',
     ],
   },
   {
@@ -45,12 +50,14 @@ export const commandHelps: readonly CommandHelp[] = [
   },
   {
     name: 'backup',
-    usage: 'backup DIR',
+    usage: 'backup DIR [--json]',
     summary: 'copy all data into a new folder, verified and synced',
     details: [
-      'Embedded stores: stop the server first; both are copied. Redis and Postgres: nodes may run; the',
+      'Nodes may run. Embedded stores: the node copies both as of one moment. Redis and Postgres: the',
       'counters of Redis are flushed to Postgres, then pg_dump copies Postgres. DIR must not exist; it',
       'appears when the backup is complete.',
+      '',
+      '  --json   print the size and the time as JSON',
     ],
   },
   {
@@ -79,9 +86,11 @@ export const commandHelps: readonly CommandHelp[] = [
 
 /** Where the commands find the stores and the node. */
 const closing = [
-  'Commands of the first list open the configured stores (see config.example). Embedded stores (DATA_DIR)',
-  'belong to one process at a time: stop the server first. Commands of the second list need a running node.',
-  'They find it by ADMIN_HOST and ADMIN_PORT, its token by ADMIN_TOKEN or in DATA_DIR. --json prints JSON.',
+  'Commands of the first list open the configured stores (see config.example), or work through the node',
+  'that has the embedded stores (DATA_DIR) open. Commands of the second list need a running node. They find',
+  'it by ADMIN_HOST and ADMIN_PORT, its token by ADMIN_TOKEN or in DATA_DIR. --json prints JSON; --dry-run',
+  'says what a command would do; --yes confirms it. Exit codes: 0 done, 1 failed or refused, 2 not',
+  'understood or not confirmed, 130 interrupted.',
 ];
 
 /** The help text that lists all commands. */

@@ -99,6 +99,13 @@ const readAgeMs = (path: string): number => {
   }
 };
 
+/** The content of this process' lock file. Two processes never have the same. */
+export const describeOwner = (): string => JSON.stringify(describeSelf());
+
+/** The content of the lock file of a folder, `''` if there is none. */
+export const readLockOwner = (directory: string): string =>
+  readOr('', () => readFileSync(join(directory, 'lock'), 'utf8'));
+
 /** Whether the owner runs; `null` if unknown, because its pid belongs to another host or namespace. */
 const isAlive = (owner: LockOwner): boolean | null => {
   const me = describeSelf();
@@ -173,7 +180,7 @@ export const lockDataDirectory = async (directory: string): Promise<DataLock> =>
   makeDataFolder(directory);
   const path = join(directory, 'lock');
   const draft = join(directory, `lock.${process.pid}.${process.hrtime.bigint()}`);
-  const ownText = JSON.stringify(describeSelf());
+  const ownText = describeOwner();
   writeFileSync(draft, ownText, { mode: 0o600 });
   try {
     for (let attempt = 0; attempt < 3; attempt++) {

@@ -17,7 +17,7 @@ import type { Pool, Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { guardSql } from '../sql/guard.ts';
-import { syncFolder } from './copy.ts';
+import { type PackContents, syncFolder } from './copy.ts';
 import { readBootId } from './lock.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
 import { readAll } from './read-all.ts';
@@ -49,6 +49,10 @@ export interface LedgerStore extends Pool {
   readonly notes: readonly string[];
   /** Records that all totals are certain to be written again: the next opening is not `restored`. */
   markCaughtUp(): void;
+  /**
+   * Packs the database into a new file, not synced. Statements wait until both this and `meanwhile` are done.
+   */
+  packInto(file: string, meanwhile: () => Promise<void>): Promise<PackContents>;
   /** Takes a durable snapshot; statements wait while files are copied. Resolves to its name. */
   takeSnapshot(): Promise<string>;
   /** Takes a snapshot in the background, unless one exists that the hot store can continue from. */
@@ -285,6 +289,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
       state.older = false;
       writeFolderState(paths, state);
     },
+    packInto: (file, meanwhile) => packQuiesced(embedded, file, meanwhile),
     takeSnapshot: snapshot,
     protect: () => {
       if (damage.isLasting() || isProtected(paths.snapshots)) return;
@@ -296,6 +301,19 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
       return closing;
     },
   };
+};
+
+/** A transaction occupies the only connection, so no other statement runs until it ends. */
+const packQuiesced = async (
+  { sql, packInto }: EmbeddedSql,
+  file: string,
+  meanwhile: () => Promise<void>,
+): Promise<PackContents> => {
+  await sql`checkpoint`;
+  return sql.begin('read only', async () => {
+    const [contents] = await Promise.all([packInto(file), meanwhile()]);
+    return contents;
+  }) as Promise<PackContents>;
 };
 
 /** Returns a function that takes a snapshot; calls wait for one another. */

@@ -15,6 +15,9 @@ export interface NodeFacts {
   readonly library: string;
   /** URL of its listener for operators. */
   readonly adminUrl: string;
+  /** Its version of the program, and what it measures; nodes of earlier versions send neither. */
+  readonly version?: string;
+  readonly figures?: Readonly<Record<string, number | null>>;
 }
 export interface LiveNode extends NodeFacts {
   readonly name: string;
@@ -38,7 +41,8 @@ export interface HeartbeatOptions {
   readonly commands: RedisCommands;
   /** Unique among all nodes. */
   readonly name: string;
-  readonly facts: NodeFacts;
+  /** Called for each heartbeat. */
+  readonly readFacts: () => NodeFacts;
 }
 
 /** With the next heartbeat after it, others take over the work of a dead node within 10 s. */
@@ -75,11 +79,19 @@ const readNodes = (pairs: readonly string[]): readonly LiveNode[] => {
 };
 
 /** Creates the client side; sends nothing yet. */
-export const createHeartbeats = ({ commands, name, facts }: HeartbeatOptions): Heartbeats => {
-  let liveNodes: readonly LiveNode[] = [{ ...facts, name }];
+export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions): Heartbeats => {
+  let liveNodes: readonly LiveNode[] = [{ ...readFacts(), name }];
   return {
     sendHeartbeat: async () => {
-      const args = [heartbeatScript, 2, seenKey, factsKey, name, JSON.stringify(facts), heartbeatLifeMs];
+      const args = [
+        heartbeatScript,
+        2,
+        seenKey,
+        factsKey,
+        name,
+        JSON.stringify(readFacts()),
+        heartbeatLifeMs,
+      ];
       liveNodes = readNodes((await commands.send('EVAL', args)) as string[]);
       return liveNodes;
     },

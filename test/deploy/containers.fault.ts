@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
-import { type Containers, findPodman, openContainers, project } from './containers.ts';
+import { type Containers, findPodman, limits, openContainers, project } from './containers.ts';
 
 const test = createSuiteNeeding('containers', findPodman);
 const readDeployed = (path: string): string => readFileSync(join(project, 'ops/deploy', path), 'utf8');
@@ -55,7 +55,16 @@ const waitForAnswer = async (
 
 test('the image starts a node with a read-only root, and drains it', async () => {
   const { podman, bases } = containers;
-  podman('run', '--detach', '--name=node', '--read-only', '--network=none', '--volume=/data', 'rollcall');
+  podman(
+    'run',
+    '--detach',
+    '--name=node',
+    '--read-only',
+    '--network=none',
+    '--volume=/data',
+    ...limits,
+    'rollcall',
+  );
   const answer = await waitForAnswer(podman, 'node', '/rollcall');
   assert.match(answer, /^200 200 \d+\.\d+\.\d+ [0-9a-f]{12}$/);
   assert.match(podman('exec', 'node', 'rollcall', 'ops', 'jobs', 'list'), 'monthly_reset');
@@ -102,9 +111,10 @@ test('systemd starts the unit with its settings file, and stops it', async () =>
     '--name=unit',
     '--systemd=always',
     '--network=none',
+    ...limits,
     ...rights,
     'unit',
-    '/sbin/init',
+    '/lib/systemd/systemd',
   );
   const answer = await waitForAnswer(podman, 'unit', '/opt/rollcall');
   assert.match(answer, /^200 200 /);

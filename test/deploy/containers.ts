@@ -26,6 +26,9 @@ export interface Image {
   /** Arguments of the build, as `NAME=value`. */
   readonly args?: readonly string[];
 }
+/** Limits that the machine grants in any case: the defaults of podman may be above its own. */
+export const limits = ['--ulimit=nofile=4096:4096', '--ulimit=nproc=4096:4096'];
+
 export interface Containers {
   /** Where the base images come from: `the registry`, or what stands in. */
   readonly bases: string;
@@ -55,13 +58,17 @@ const run = (command: string, args: readonly string[], seconds = 900): string =>
 };
 
 /** Throws when this machine has no podman and cannot install it. */
-export const findPodman = (): void => needProgram('podman');
+export const findPodman = (): void => {
+  needProgram('podman');
+  // Unlike crun it also runs on machines with both versions of cgroups.
+  needProgram('runc');
+};
 
 export const openContainers = (): Containers => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-containers-'));
   const places = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run')];
   const podman = (...args: readonly string[]): string =>
-    run('podman', [...places, '--cgroup-manager=cgroupfs', ...args]);
+    run('podman', [...places, '--cgroup-manager=cgroupfs', '--runtime=runc', ...args]);
   const build: Containers['build'] = ({ tag, dockerfile, context, args = [] }) => {
     const file = join(folder, 'Dockerfile');
     writeFileSync(file, dockerfile);

@@ -345,7 +345,7 @@ test('a drain refuses new work, answers what is in flight, and empties the backl
 });
 
 test('health says what is wrong', async () => {
-  assert.equal(world.engine.readHealth(), { ready: true, notes: [] });
+  assert.equal(world.engine.readHealth(), { ready: true, hotStoreUp: true, notes: [] });
   await activate();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
@@ -353,7 +353,8 @@ test('health says what is wrong', async () => {
 
   await world.until(errorOf(voteOn(world, 'u')));
 
-  assert.equal(world.engine.readHealth(), { ready: false, notes: ['the hot store does not answer'] });
+  const notes = ['the hot store does not answer'];
+  assert.equal(world.engine.readHealth(), { ready: false, hotStoreUp: false, notes });
 });
 
 test.run();

@@ -49,9 +49,13 @@ const createWorld = async (): Promise<World> => {
 test('a server that does not answer makes the node not ready, with the message of the store', async () => {
   const { engine, pulse } = await createWorld();
   pulse.away = ['Redis has not answered for 4 s'];
-  assert.equal(engine.readHealth(), { ready: false, notes: ['Redis has not answered for 4 s'] });
+  assert.equal(engine.readHealth(), {
+    ready: false,
+    hotStoreUp: false,
+    notes: ['Redis has not answered for 4 s'],
+  });
   pulse.away = [];
-  assert.equal(engine.readHealth(), { ready: true, notes: [] });
+  assert.equal(engine.readHealth(), { ready: true, hotStoreUp: true, notes: [] });
 });
 
 test('a refusal is over when the store has answered since: no traffic has to come first', async () => {

@@ -42,7 +42,7 @@ const admin = createAdmin({
   app,
   metrics,
   logger: silentLogger,
-  operatorToken: 'op-token',
+  operators: [{ name: 'admin', token: 'op-token', readOnly: false }],
   hosts: ['Node1.example.org'],
   isDraining: () => state.draining,
   routes: [secretRoute],

@@ -62,6 +62,22 @@ test('a ban at one node applies at the other, and so does its end', async () => 
   await waitUntil('free at the other node', async () => (await readStatus(1)) === 200);
 });
 
+test('each node shows both, with the version and the figures of their heartbeats', async () => {
+  const readNodes = async (node: number): Promise<Record<string, unknown>[]> => {
+    const response = await fetch(`${fleet.nodes[node]?.adminUrl}/nodes`, {
+      headers: { authorization: `Operator ${operatorToken}` },
+    });
+    return ((await response.json()) as { nodes: Record<string, unknown>[] }).nodes;
+  };
+  await waitUntil('two nodes at both', async () => {
+    const lists = [await readNodes(0), await readNodes(1)];
+    return lists.every((nodes) => nodes.length === 2);
+  });
+  for (const row of await readNodes(1)) {
+    assert.equal([String(row.version).slice(0, 5), typeof row.requests_per_s], ['0.1.0', 'number']);
+  }
+});
+
 test('a bot denied at one node accepts no votes at the other, an approved one does', async () => {
   const bot = fleet.directory.bots[3] ?? '';
   const [first = '', ...others] = fleet.directory.users.slice(5);

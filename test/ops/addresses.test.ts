@@ -28,7 +28,7 @@ test('embedded stores are described by their folder', () => {
 
 test('shared stores are described by their addresses, without secrets, and by the other live nodes', () => {
   const config = {
-    redisUrl: ['redis://user:secret@a:6379', 'rediss://b:6380/?password=secret'],
+    redisUrl: ['redis://user:secret@a:6379', 'rediss://b:6380/?password=sec@ret'],
     databaseUrl: 'postgres://rollcall:secret@db:5432/rollcall?password=secret',
     dataDir: './data',
   };

@@ -66,13 +66,13 @@ test('a password in PGPASSWORD completes DATABASE_URL, in any characters, and ne
   const read = (DATABASE_URL: string): string =>
     readConfig({
       DATABASE_URL,
-      REDIS_URL: 'redis://a',
+      REDIS_URL: DATABASE_URL === '' ? '' : 'redis://a',
       PGPASSWORD: 'a@b/c?%20#',
     }).databaseUrl;
 
   assert.is(decodeURIComponent(new URL(read('postgres://rollcall@db:5432/x')).password), 'a@b/c?%20#');
   assert.is(read('postgres://rollcall:own@db:5432/x'), 'postgres://rollcall:own@db:5432/x');
-  assert.is(read('postgres://rollcall@a,b/x'), 'postgres://rollcall@a,b/x');
+  assert.is(read('postgres://rollcall@a:1,b:2/x'), 'postgres://rollcall@a:1,b:2/x');
   assert.is(read(''), '');
 });
 
@@ -150,6 +150,24 @@ test('a mistyped operator token is not repeated', () => {
 
   assert.match(mistake ?? '', /ADMIN_TOKEN is something else/);
   assert.not.match(mistake ?? '', /too-short-secret/);
+});
+
+test('ADMIN_TOKENS: a mistyped, repeated or taken entry is refused, and no token is repeated', () => {
+  const [one, other] = ['a'.repeat(32), 'b'.repeat(32)];
+  for (const [environment, expected] of [
+    [{ ADMIN_TOKENS: 'robin:too-short' }, /ADMIN_TOKENS is something else/],
+    [{ ADMIN_TOKENS: `robin:${one}:write` }, /ADMIN_TOKENS is something else/],
+    [{ ADMIN_TOKENS: `robin:${one},robin:${other}` }, /the name robin is there twice/],
+    [{ ADMIN_TOKENS: `admin:${one}` }, /the name admin belongs to ADMIN_TOKEN/],
+    [{ ADMIN_TOKENS: `robin:${one},wren:${one}:read` }, /robin and wren have the same token/],
+    [{ ADMIN_TOKENS: `robin:${one}`, ADMIN_TOKEN: one }, /admin and robin have the same token/],
+  ] as const) {
+    const mistakes = listMistakes(environment);
+    assert.match(mistakes.join(), expected);
+    assert.is(mistakes.length, 1);
+    assert.not.match(mistakes.join(), /aaaa|bbbb|too-short/);
+  }
+  assert.equal(listMistakes({ ADMIN_TOKENS: `robin:${one},wren:${other}:read` }), []);
 });
 
 test('a password in a mistyped address is not repeated', () => {
@@ -243,6 +261,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     bot_meta: { requests: 4, seconds: 60, burst: 4 },
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
+    vote_log: defaultLimits.vote_log,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });

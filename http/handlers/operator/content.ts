@@ -4,7 +4,7 @@
 import { DomainError } from '../../../engine/errors.ts';
 import type { ShopOutcome } from '../../../storage/catalogue/content/shop.ts';
 import { createValidationError } from '../../response/validation-error.ts';
-import { type App, type Reply, replyMessage, replyOk } from '../../route.ts';
+import { type App, type Reply, replyMessage } from '../../route.ts';
 import type {
   BenefitBody,
   BlogPostBody,
@@ -13,6 +13,7 @@ import type {
   TierBody,
 } from '../../schema/operator-content.ts';
 import { createNotFoundError, toTimestamp } from '../convert.ts';
+import { replyWhole } from './lists.ts';
 
 const createFullError = (noun: string): DomainError =>
   new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
@@ -51,13 +52,14 @@ export const replyRemoved = (removed: boolean, noun: string, id: string): Reply 
 
 export const listTiers = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.credits.tiers(null);
-  return replyOk({
-    tiers: rows.map(({ created_at: _, ...row }) => ({
+  return replyWhole(
+    'tiers',
+    rows.map(({ created_at: _, ...row }) => ({
       ...row,
       votes: Number(row.votes),
       cents: Number(row.cents),
     })),
-  });
+  );
 };
 
 export const putTier = async (app: App, id: string, body: TierBody): Promise<Reply> => {
@@ -110,10 +112,33 @@ export const putCoupon = async (app: App, id: string, body: CouponBody): Promise
   return toShopReply(await app.catalogue.operator.shop.putCoupon(fields), { noun: 'coupon', id }, 'written');
 };
 
+export const listBenefits = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.shop.benefits();
+  return replyWhole(
+    'benefits',
+    rows.map(({ id, name, target_types }) => ({ id, name, target_types })),
+  );
+};
+
+export const listItems = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.shop.items();
+  return replyWhole(
+    'items',
+    rows.map(({ id, name, cents, duration_hours: duration, benefits }) => ({
+      id,
+      name,
+      cents,
+      duration,
+      benefits,
+    })),
+  );
+};
+
 export const listCoupons = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.operator.shop.coupons();
-  return replyOk({
-    coupons: rows.map(({ id, code, cents, public: isPublic, usable, created_at }) => ({
+  return replyWhole(
+    'coupons',
+    rows.map(({ id, code, cents, public: isPublic, usable, created_at }) => ({
       id,
       code,
       cents,
@@ -121,19 +146,20 @@ export const listCoupons = async (app: App): Promise<Reply> => {
       usable,
       created_at: toTimestamp(created_at),
     })),
-  });
+  );
 };
 
 export const listPosts = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.operator.blog.posts();
-  return replyOk({
-    posts: rows.map(({ slug, title, draft, created_at }) => ({
+  return replyWhole(
+    'posts',
+    rows.map(({ slug, title, draft, created_at }) => ({
       slug,
       title,
       draft,
       created_at: toTimestamp(created_at),
     })),
-  });
+  );
 };
 
 export const putPost = async (app: App, slug: string, body: BlogPostBody): Promise<Reply> => {

@@ -1,5 +1,6 @@
 /**
- * Shows a team or a pack to operators: its owners, its members' permissions, and what it contains. Read only.
+ * Shows a bot, a team or a pack to operators: its owners, its members' permissions, and what it contains.
+ * Read only.
  *
  * It uses the same catalogue functions as the public routes. The votes come from the engine; the votes of the
  * contained bots and servers are on their own pages.
@@ -9,8 +10,14 @@ import type { PackPage, PackRow } from '../../../storage/catalogue/packs/packs.t
 import type { IndexBotRow, IndexServerRow } from '../../../storage/catalogue/shared/index-rows.ts';
 import type { MemberRow } from '../../../storage/catalogue/teams/teams.ts';
 import { type App, type Reply, replyOk } from '../../route.ts';
-import type { OperatorPack, OperatorTeam } from '../../schema/operator.ts';
-import { computeVotes, createNotFoundError, toTimestamp } from '../convert.ts';
+import type { OperatorBot, OperatorPack, OperatorTeam } from '../../schema/operator.ts';
+import {
+  computeVotes,
+  createNotFoundError,
+  toExactInteger,
+  toTimestamp,
+  toTimestampOrNull,
+} from '../convert.ts';
 
 const toMember = ({ user_id, person, data_holder, permissions }: MemberRow) => ({
   user_id,
@@ -29,6 +36,36 @@ const toListedServer = ({ server_id, name, type, state }: IndexServerRow) => ({
   type,
   state,
 });
+
+/** Shows a bot, found by id or vanity code. Rejects with `not_found`. */
+export const showBotDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
+  const bot = await app.catalogue.bots.find(idOrVanity);
+  if (bot === null) throw createNotFoundError('bot');
+  const { state } = await app.engine.read('bot', bot.id);
+  const reply: OperatorBot = {
+    bot_id: bot.id,
+    client_id: bot.client_id,
+    name: bot.person?.username ?? bot.id,
+    type: bot.type,
+    owner: bot.owner_id ?? `team ${bot.team_id}`,
+    vanity: bot.vanity,
+    short: bot.short,
+    tags: [...bot.tags],
+    nsfw: bot.nsfw,
+    vote_banned: bot.vote_banned,
+    premium_until: toTimestampOrNull(bot.premium_until),
+    claimed_by: bot.claimed_by,
+    approval_note: bot.approval_note,
+    cert_reason: bot.cert_reason,
+    votes: computeVotes(state),
+    clicks: state.clicks,
+    servers: toExactInteger(state.servers),
+    created_at: toTimestamp(bot.created_at),
+    updated_at: toTimestamp(bot.updated_at),
+    tokens: (await app.catalogue.sessions.list({ kind: 'bot', id: bot.id })).length,
+  };
+  return replyOk(reply);
+};
 
 /** Shows a team, found by id or vanity code. Rejects with `not_found`. */
 export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Reply> => {

@@ -3,13 +3,13 @@
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import type { ListingType, Review, ReviewedKind } from '../../../storage/catalogue/bots/listing-edits.ts';
+import type { Review, ReviewedKind } from '../../../storage/catalogue/bots/listing-edits.ts';
 import { createValidationError } from '../../response/validation-error.ts';
-import { type App, type Caller, type Reply, replyMessage, replyOk } from '../../route.ts';
+import { type App, type Caller, type Reply, replyMessage } from '../../route.ts';
 import type { BotBody } from '../../schema/bot-edits.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from '../../schema/operator.ts';
 import { createBot } from '../bot-edits.ts';
-import { createNotFoundError, toTimestamp } from '../convert.ts';
+import { createNotFoundError } from '../convert.ts';
 import { notifyAfterCommit } from '../notify-after-commit.ts';
 import { deletePack } from '../pack-edits.ts';
 import { deleteTeam } from '../team-edits.ts';
@@ -82,11 +82,6 @@ export const claimBot = async (app: App, id: string, userId: string): Promise<Re
     { kind: 'bot', id, exists },
     userId === '' ? 'is no longer claimed' : `is claimed by ${userId}`,
   );
-};
-
-export const showBotsOfType = async (app: App, type: ListingType, page: number): Promise<Reply> => {
-  const rows = await app.catalogue.operator.listings.listBots(type, page);
-  return replyOk({ bots: rows.map((row) => ({ ...row, created_at: toTimestamp(row.created_at) })) });
 };
 
 /** Adds a server (`pending`), or replaces all its fields except the type. */

@@ -11,6 +11,8 @@ import { createValidationError } from '../../response/validation-error.ts';
 import { type App, type Reply, replyCreated, replyMessage, replyOk } from '../../route.ts';
 import type { TokenBody, UserBody } from '../../schema/operator.ts';
 import { createNotFoundError, toTimestamp } from '../convert.ts';
+import { toSession } from '../sessions.ts';
+import { replyWhole } from './lists.ts';
 
 const toOperatorUser = (row: UserRow) => ({ ...row, created_at: toTimestamp(row.created_at) });
 
@@ -18,11 +20,6 @@ export const showUser = async (app: App, id: string): Promise<Reply> => {
   const row = await app.catalogue.operator.people.find(id);
   if (row === null) throw createNotFoundError('user');
   return replyOk(toOperatorUser(row));
-};
-
-export const showUsers = async (app: App, page: number, ban: BanKind | null): Promise<Reply> => {
-  const rows = await app.catalogue.operator.people.page(page, ban);
-  return replyOk({ users: rows.map(toOperatorUser) });
 };
 
 /** Creates or changes a user; absent fields keep their value. *Ledger* when it resolves. */
@@ -49,8 +46,18 @@ export const setBan = async (
   const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
   app.sessions.forget(...sessions);
+  if (stranger && !value) throw createNotFoundError('user');
   const message = `User ${id} ${banPhrases[ban][value ? 0 : 1]}.`;
   return replyMessage(stranger ? `${message} The id was unknown before: check that it is right.` : message);
+};
+
+/** Lists the sessions of a target without their tokens. */
+export const showTokens = async (
+  app: App,
+  target: { readonly kind: TokenKind; readonly id: string },
+): Promise<Reply> => {
+  const rows = await app.catalogue.sessions.list(target);
+  return replyWhole('sessions', rows.map(toSession));
 };
 
 const thirtyDaysSeconds = 30 * 86_400;

@@ -5,9 +5,10 @@ import { DomainError } from '../../../engine/errors.ts';
 import { foldVanityCode } from '../../../engine/rules/vanity.ts';
 import type { AppState } from '../../../storage/catalogue/content/applications.ts';
 import { createValidationError } from '../../response/validation-error.ts';
-import { type App, type Reply, replyMessage, replyOk } from '../../route.ts';
+import { type App, type Reply, replyMessage } from '../../route.ts';
 import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
 import { createNotFoundError, toTimestamp } from '../convert.ts';
+import { replyPage, replyWhole } from './lists.ts';
 
 export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.positions.put({
@@ -38,17 +39,15 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
 
 export const showApplicationsByState = async (app: App, state: AppState, page: number): Promise<Reply> => {
   const { count, rows } = await app.catalogue.operator.applications.page(state, page);
-  return replyOk({
-    count,
-    applications: rows.map((row) => ({
-      app_id: row.app_id,
-      user_id: row.user_id,
-      position: row.position,
-      state: row.state,
-      created_at: toTimestamp(row.created_at),
-      answers: row.answers,
-    })),
-  });
+  const applications = rows.map((row) => ({
+    app_id: row.app_id,
+    user_id: row.user_id,
+    position: row.position,
+    state: row.state,
+    created_at: toTimestamp(row.created_at),
+    answers: row.answers,
+  }));
+  return replyPage('applications', { rows: applications, total: count, totalIs: 'exact' }, page);
 };
 
 export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
@@ -81,16 +80,31 @@ export const removeReservedName = async (app: App, name: string): Promise<Reply>
 };
 
 export const showAudit = async (app: App, page: number): Promise<Reply> => {
-  const rows = await app.catalogue.operator.audit.page(page);
-  return replyOk({
-    entries: rows.map((row) => ({
-      id: row.id,
-      asked_at: toTimestamp(row.asked_at),
-      operation: row.operation,
-      target: row.target,
-      outcome: row.outcome,
-      took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
-      details: row.details,
+  const list = await app.catalogue.operator.audit.page(page);
+  const rows = list.rows.map((row) => ({
+    id: row.id,
+    asked_at: toTimestamp(row.asked_at),
+    operator: row.operator,
+    operation: row.operation,
+    target: row.target,
+    outcome: row.outcome,
+    took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
+    details: row.details,
+  }));
+  return replyPage('entries', { ...list, rows }, page);
+};
+
+/** Lists all positions, also hidden ones, in their order. */
+export const showPositions = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.positions.listAll();
+  return replyWhole(
+    'positions',
+    rows.map(({ id, name, closed, hidden, questions }) => ({
+      id,
+      name,
+      closed,
+      hidden,
+      questions: questions.length,
     })),
-  });
+  );
 };

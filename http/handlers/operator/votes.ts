@@ -21,7 +21,7 @@ export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   return replyMessage(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };
 
-const parseResetTime = (app: App, { before }: ResetBody): number => {
+export const parseResetTime = (app: App, { before }: ResetBody): number => {
   const nowMs = app.clock.nowMs();
   const atMs = before === undefined ? nowMs : parseTimestamp('/before', before).getTime();
   if (atMs <= nowMs) return atMs;

@@ -3,7 +3,9 @@
  * replaces the whole object; the operator chooses its id.
  */
 import {
+  listBenefits,
   listCoupons,
+  listItems,
   listPosts,
   listTiers,
   putBenefit,
@@ -14,15 +16,19 @@ import {
   replyRemoved,
   toShopReply,
 } from '../../handlers/operator/content.ts';
+import { previewRowRemoval } from '../../handlers/operator/previews.ts';
+import type { App } from '../../route.ts';
 import { NoParams } from '../../schema/common.ts';
 import { Done } from '../../schema/operator.ts';
 import {
   BenefitBody,
+  BenefitList,
   BlogPostBody,
   BlogPostList,
   CouponBody,
   CouponList,
   ItemBody,
+  ItemList,
   SlugParams,
   TierBody,
   TierList,
@@ -59,8 +65,35 @@ const tierOperations = [
     method: 'DELETE',
     path: '/tiers/{id}',
     summary: 'Deletes a credit tier.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'tier',
+        params.id,
+        app.catalogue.credits.tiers(null).then((rows) => rows.map(({ id }) => ({ id, title: '' }))),
+      ),
     handle: async (app, { params }) =>
       replyRemoved(await app.catalogue.operator.tiers.remove(params.id), 'tier', params.id),
+  }),
+];
+
+const shopLists = [
+  defineOperation({
+    ...lists,
+    command: 'benefits list',
+    name: 'listAllBenefits',
+    path: '/shop-benefits',
+    summary: 'Lists all benefits.',
+    replies: { 200: BenefitList },
+    handle: (app) => listBenefits(app),
+  }),
+  defineOperation({
+    ...lists,
+    command: 'items list',
+    name: 'listAllItems',
+    path: '/shop-items',
+    summary: 'Lists all items of the shop.',
+    replies: { 200: ItemList },
+    handle: (app) => listItems(app),
   }),
 ];
 
@@ -106,12 +139,30 @@ const shopWrites = [
   }),
 ];
 
+const toTitledRow = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, title: name });
+
 const shopNouns = [
-  { noun: 'benefit', remove: 'removeBenefit', summary: 'Deletes a benefit; refused while an item gives it.' },
-  { noun: 'item', remove: 'removeItem', summary: 'Deletes an item; refused while a coupon applies to it.' },
-  { noun: 'coupon', remove: 'removeCoupon', summary: 'Deletes a coupon.' },
+  {
+    noun: 'benefit',
+    remove: 'removeBenefit',
+    summary: 'Deletes a benefit; refused while an item gives it.',
+    listRows: async (app: App) => (await app.catalogue.operator.shop.benefits()).map(toTitledRow),
+  },
+  {
+    noun: 'item',
+    remove: 'removeItem',
+    summary: 'Deletes an item; refused while a coupon applies to it.',
+    listRows: async (app: App) => (await app.catalogue.operator.shop.items()).map(toTitledRow),
+  },
+  {
+    noun: 'coupon',
+    remove: 'removeCoupon',
+    summary: 'Deletes a coupon.',
+    listRows: async (app: App) =>
+      (await app.catalogue.operator.shop.coupons()).map(({ id, code }) => ({ id, title: code })),
+  },
 ] as const;
-const shopDeletions = shopNouns.map(({ noun, remove, summary }) =>
+const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
   defineOperation({
     ...base,
     command: `${noun}s delete`,
@@ -119,6 +170,7 @@ const shopDeletions = shopNouns.map(({ noun, remove, summary }) =>
     method: 'DELETE',
     path: `/shop/${noun}s/{id}`,
     summary,
+    preview: (app, { params }) => previewRowRemoval(noun, params.id, listRows(app)),
     handle: async (app, { params }) =>
       toShopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
   }),
@@ -151,6 +203,14 @@ const blogOperations = [
     method: 'DELETE',
     path: '/blog/{id}',
     summary: 'Deletes a post or draft.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'post',
+        params.id,
+        app.catalogue.operator.blog
+          .posts()
+          .then((rows) => rows.map(({ slug: id, title }) => ({ id, title }))),
+      ),
     handle: async (app, { params }) =>
       replyRemoved(await app.catalogue.operator.blog.remove(params.id), 'post', params.id),
   }),
@@ -158,6 +218,7 @@ const blogOperations = [
 
 export const contentOperations: readonly AdminOperation[] = [
   ...tierOperations,
+  ...shopLists,
   ...shopWrites,
   ...shopDeletions,
   ...blogOperations,

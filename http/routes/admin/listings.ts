@@ -2,7 +2,7 @@
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
 
-import { showPackDetails, showTeamDetails } from '../../handlers/operator/details.ts';
+import { showBotDetails, showPackDetails, showTeamDetails } from '../../handlers/operator/details.ts';
 import {
   addBot,
   claimBot,
@@ -13,20 +13,19 @@ import {
   reviewListing,
   setPremium,
   setVoteBan,
-  showBotsOfType,
 } from '../../handlers/operator/listings.ts';
-import { parsePage } from '../../handlers/request-values.ts';
+import { showBots, showPacks, showServers, showTeams } from '../../handlers/operator/lists.ts';
+import { previewRemoval, previewVoteBan } from '../../handlers/operator/previews.ts';
 import { checkBotAddresses } from '../../schema/bot-edits.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
   AddBotBody,
-  BotSummaries,
-  BotsQuery,
   ClaimBody,
   Done,
   ListingParams,
   NewBotParams,
   NoteBody,
+  OperatorBot,
   OperatorBotParams,
   OperatorPack,
   OperatorPackParams,
@@ -38,6 +37,15 @@ import {
   ReasonBody,
   ServerBody,
 } from '../../schema/operator.ts';
+import {
+  BotList,
+  ListBotsQuery,
+  ListServersQuery,
+  PackList,
+  SearchQuery,
+  ServerList,
+  TeamList,
+} from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
 const verdicts = [
@@ -104,6 +112,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
     handle: (app, { params }) => removeListing(app, { kind, id: params.id }),
   }),
 ]);
@@ -117,6 +126,7 @@ const voteBanOperations = [
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
   }),
   defineOperation({
@@ -132,6 +142,17 @@ const voteBanOperations = [
 ];
 
 const teamOperations = [
+  defineOperation({
+    command: 'teams list',
+    name: 'listTeams',
+    method: 'GET',
+    path: '/teams',
+    summary: 'Lists teams by id, 50 per page; a search also finds names.',
+    params: NoParams,
+    query: SearchQuery,
+    replies: { 200: TeamList },
+    handle: (app, { query }) => showTeams(app, query),
+  }),
   defineOperation({
     command: 'teams show',
     name: 'showTeam',
@@ -151,11 +172,23 @@ const teamOperations = [
       'Deletes a team; refused while it owns bots or servers. Its votes become void; its tokens are revoked.',
     params: OperatorTeamParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewRemoval(app, { kind: 'team', id: params.id }),
     handle: (app, { params }) => removeTeam(app, params.id),
   }),
 ];
 
 const packOperations = [
+  defineOperation({
+    command: 'packs list',
+    name: 'listPacks',
+    method: 'GET',
+    path: '/packs',
+    summary: 'Lists packs by url, 50 per page; a search also finds names.',
+    params: NoParams,
+    query: SearchQuery,
+    replies: { 200: PackList },
+    handle: (app, { query }) => showPacks(app, query),
+  }),
   defineOperation({
     command: 'packs show',
     name: 'showPack',
@@ -174,6 +207,7 @@ const packOperations = [
     summary: 'Deletes a pack, but not the bots and servers in it. Its votes become void.',
     params: OperatorPackParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewRemoval(app, { kind: 'pack', id: params.url }),
     handle: (app, { params }) => removePack(app, params.url),
   }),
 ];
@@ -184,11 +218,21 @@ export const listingOperations: readonly AdminOperation[] = [
     name: 'listBotsOfType',
     method: 'GET',
     path: '/bots',
-    summary: 'Lists the bots of one type, oldest first; without a type, those that wait for a review.',
+    summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     params: NoParams,
-    query: BotsQuery,
-    replies: { 200: BotSummaries },
-    handle: (app, { query }) => showBotsOfType(app, query.type ?? 'pending', parsePage(query)),
+    query: ListBotsQuery,
+    replies: { 200: BotList },
+    handle: (app, { query }) => showBots(app, query),
+  }),
+  defineOperation({
+    command: 'bots show',
+    name: 'showBot',
+    method: 'GET',
+    path: '/bots/{id}',
+    summary: 'Shows a bot: its owner, its review, its totals and its active tokens.',
+    params: OperatorBotParams,
+    replies: { 200: OperatorBot },
+    handle: (app, { params }) => showBotDetails(app, params.id),
   }),
   defineOperation({
     command: 'bots add',
@@ -224,6 +268,17 @@ export const listingOperations: readonly AdminOperation[] = [
     params: OperatorBotParams,
     replies: { 200: Done },
     handle: (app, { params }) => claimBot(app, params.id, ''),
+  }),
+  defineOperation({
+    command: 'servers list',
+    name: 'listServers',
+    method: 'GET',
+    path: '/servers',
+    summary: 'Lists servers by id, 50 per page; a search also finds names.',
+    params: NoParams,
+    query: ListServersQuery,
+    replies: { 200: ServerList },
+    handle: (app, { query }) => showServers(app, query),
   }),
   defineOperation({
     command: 'servers put',

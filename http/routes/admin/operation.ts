@@ -1,11 +1,12 @@
 /**
  * Defines an operation of the private listener: its route, and the command of the command line that calls it.
  *
- * All operations require the operator's token (http/admin.ts checks it). An operation that changes something
- * writes an audit record before it runs and completes the record afterwards. Used by the other files of this
- * folder.
+ * All operations require an operator's token (http/auth/operators.ts checks it). An operation that changes
+ * something writes an audit record before it runs and completes the record afterwards. One that is hard to
+ * undo has a preview: with `?dry_run=true` it changes nothing and says what it would do; the command line
+ * shows that and asks. Used by the other files of this folder.
  */
-import type { TObject, TSchema } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import { DomainError } from '../../../engine/errors.ts';
 import {
   type AnyRoute,
@@ -14,18 +15,35 @@ import {
   type Reply,
   type Route,
   type RouteRequest,
+  replyMessage,
 } from '../../route.ts';
 
 export interface AdminOperation {
   /** What an operator types, such as `bots approve`; the path parameters follow in their order. */
   readonly command: string;
   readonly route: AnyRoute;
+  /** It has a preview: the command line asks before it sends the request. */
+  readonly isPreviewed: boolean;
 }
+
+/** Describes in one or two sentences what a request would do. Rejects as the operation itself would. */
+export type Preview<Request> = (app: App, request: Request) => Promise<string>;
 
 type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
   Route<P, Q, B>,
   'auth' | 'caching' | 'errors' | 'section'
-> & { readonly command: string; readonly errors?: Route['errors'] };
+> & {
+  readonly command: string;
+  readonly errors?: Route['errors'];
+  /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
+  readonly isAudited?: boolean;
+  readonly preview?: Preview<RouteRequest<P, Q, B>>;
+};
+
+/** The query of operations with a preview. */
+const DryRunQuery = Type.Object({
+  dry_run: Type.Optional(Type.Boolean({ description: 'Changes nothing; says what the command would do.' })),
+});
 
 const textCharactersMax = 500;
 const itemsMax = 20;
@@ -58,7 +76,8 @@ const runAudited = async (
 ): Promise<Reply> => {
   const { audit } = app.catalogue.operator;
   const details = { ...truncateFields(request.query), ...truncateFields(request.body as object | undefined) };
-  const id = await audit.begin({ operation, target: Object.values(request.params).join(' '), details });
+  const target = Object.values(request.params).join(' ');
+  const id = await audit.begin({ operator: request.operator, operation, target, details });
   try {
     const reply = await task();
     await audit.end(id, 'done');
@@ -69,24 +88,31 @@ const runAudited = async (
   }
 };
 
-/** Builds the route of an operation. Reads (GET) are not audited. */
+const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boolean }).dry_run === true;
+
+/** Builds the route of an operation. Reads (GET) and dry runs are not audited. */
 export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
   definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { command, ...routeFields } = definition;
+  const { command, preview, isAudited = definition.method !== 'GET', ...routeFields } = definition;
+  const run = (app: App, request: RouteRequest<P, Q, B>): Reply | Promise<Reply> =>
+    !isAudited
+      ? definition.handle(app, request)
+      : runAudited(app, command, {
+          request: request as unknown as AnyRequest,
+          task: () => definition.handle(app, request),
+        });
   const route: Route<P, Q, B> = {
     errors: [],
     ...routeFields,
+    ...(preview && { query: DryRunQuery as unknown as Q }),
     section: 'Operator',
     auth: { kind: 'public' },
     caching: 'no-store',
-    handle: (app, request) =>
-      definition.method === 'GET'
-        ? definition.handle(app, request)
-        : runAudited(app, command, {
-            request: request as unknown as AnyRequest,
-            task: () => definition.handle(app, request),
-          }),
+    handle: async (app, request) =>
+      preview !== undefined && isDryRun(request.query)
+        ? replyMessage(await preview(app, request))
+        : run(app, request),
   };
-  return { command, route: defineRoute(route) };
+  return { command, route: defineRoute(route), isPreviewed: preview !== undefined };
 };

@@ -1,9 +1,10 @@
 /**
  * Operations on users and tokens (docs/operating.md, "The operator's side").
  */
-import { issueToken, putUser, setBan, showUser, showUsers } from '../../handlers/operator/people.ts';
-import { parsePage } from '../../handlers/request-values.ts';
-import { revokeSession, showSessions } from '../../handlers/sessions.ts';
+import { showUsers } from '../../handlers/operator/lists.ts';
+import { issueToken, putUser, setBan, showTokens, showUser } from '../../handlers/operator/people.ts';
+import { previewBan, previewRevocation } from '../../handlers/operator/previews.ts';
+import { revokeSession } from '../../handlers/sessions.ts';
 import { NoParams } from '../../schema/common.ts';
 import {
   Done,
@@ -15,8 +16,8 @@ import {
   UserBody,
   UserParams,
   Users,
-  UsersQuery,
 } from '../../schema/operator.ts';
+import { UsersQuery } from '../../schema/operator-lists.ts';
 import { Sessions } from '../../schema/sessions.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
@@ -42,6 +43,7 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
     summary,
     params: UserParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewBan(app, params.id, ban),
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
   defineOperation({
@@ -62,11 +64,11 @@ export const peopleOperations: readonly AdminOperation[] = [
     name: 'listUsers',
     method: 'GET',
     path: '/users',
-    summary: 'Lists users, 50 per page.',
+    summary: 'Lists users by id, 50 per page; a search also finds names.',
     params: NoParams,
     query: UsersQuery,
     replies: { 200: Users },
-    handle: (app, { query }) => showUsers(app, parsePage(query), query.ban ?? null),
+    handle: (app, { query }) => showUsers(app, query),
   }),
   defineOperation({
     command: 'users show',
@@ -111,7 +113,7 @@ export const peopleOperations: readonly AdminOperation[] = [
     summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
     params: TokenParams,
     replies: { 200: Sessions },
-    handle: (app, { params }) => showSessions(app, { kind: params.target_type, id: params.target_id }),
+    handle: (app, { params }) => showTokens(app, { kind: params.target_type, id: params.target_id }),
   }),
   defineOperation({
     command: 'tokens revoke',
@@ -121,6 +123,8 @@ export const peopleOperations: readonly AdminOperation[] = [
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
     replies: { 200: Done },
+    preview: (app, { params }) =>
+      previewRevocation(app, { kind: params.target_type, id: params.target_id }, params.session_id),
     handle: (app, { params }) =>
       revokeSession(app, { kind: params.target_type, id: params.target_id }, params.session_id),
   }),

@@ -2,7 +2,10 @@
  * Operations on positions, applications, reserved words and the audit record (docs/operating.md, "The
  * operator's side").
  */
+import { foldVanityCode } from '../../../engine/rules/vanity.ts';
 import { replyRemoved } from '../../handlers/operator/content.ts';
+import { replyWhole } from '../../handlers/operator/lists.ts';
+import { previewRowRemoval } from '../../handlers/operator/previews.ts';
 import {
   addReservedName,
   putPosition,
@@ -10,27 +13,34 @@ import {
   reviewApplication,
   showApplicationsByState,
   showAudit,
+  showPositions,
 } from '../../handlers/operator/review.ts';
 import { parsePage } from '../../handlers/request-values.ts';
 import { NoParams } from '../../schema/common.ts';
-import {
-  AuditList,
-  Done,
-  PageOnlyQuery,
-  ReservedNameList,
-  ReservedNameParams,
-} from '../../schema/operator.ts';
+import { AuditList, Done, ReservedNameList, ReservedNameParams } from '../../schema/operator.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
   OperatorApplications,
   PositionBody,
+  PositionList,
   ReviewBody,
   SlugParams,
 } from '../../schema/operator-content.ts';
+import { PageOnlyQuery } from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
 const positionOperations = [
+  defineOperation({
+    command: 'positions list',
+    name: 'listAllPositions',
+    method: 'GET',
+    path: '/positions',
+    summary: 'Lists all positions, also hidden ones.',
+    params: NoParams,
+    replies: { 200: PositionList },
+    handle: (app) => showPositions(app),
+  }),
   defineOperation({
     command: 'positions put',
     name: 'putPosition',
@@ -48,6 +58,14 @@ const positionOperations = [
     method: 'DELETE',
     path: '/positions/{id}',
     summary: 'Deletes a position; its applications remain.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'position',
+        params.id,
+        app.catalogue.operator.positions
+          .listAll()
+          .then((rows) => rows.map(({ id, name }) => ({ id, title: name }))),
+      ),
     params: SlugParams,
     replies: { 200: Done },
     handle: async (app, { params }) =>
@@ -87,10 +105,7 @@ const reservedNameOperations = [
       'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
     params: NoParams,
     replies: { 200: ReservedNameList },
-    handle: async (app) => ({
-      status: 200,
-      json: { words: await app.catalogue.operator.reservedNames.listAll() },
-    }),
+    handle: async (app) => replyWhole('words', await app.catalogue.operator.reservedNames.listAll()),
   }),
   defineOperation({
     command: 'words add',
@@ -108,6 +123,14 @@ const reservedNameOperations = [
     method: 'DELETE',
     path: '/words/{word}',
     summary: 'Removes a reserved word: it can become a vanity code.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'reserved word',
+        foldVanityCode(params.word),
+        app.catalogue.operator.reservedNames
+          .listAll()
+          .then((words) => words.map((id) => ({ id, title: '' }))),
+      ),
     params: ReservedNameParams,
     replies: { 200: Done },
     handle: (app, { params }) => removeReservedName(app, params.word),

@@ -5,6 +5,7 @@
 import { contentOperations } from './content.ts';
 import { failureOperations } from './failures.ts';
 import { listingOperations } from './listings.ts';
+import { nodeOperations } from './nodes.ts';
 import type { AdminOperation } from './operation.ts';
 import { peopleOperations } from './people.ts';
 import { reviewOperations } from './review.ts';
@@ -17,4 +18,5 @@ export const adminOperations: readonly AdminOperation[] = [
   ...contentOperations,
   ...reviewOperations,
   ...failureOperations,
+  ...nodeOperations,
 ];

@@ -2,6 +2,7 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
+import { previewReset, previewResetAll, previewVoid } from '../../handlers/operator/previews.ts';
 import { resetAll, resetListing, voidVote } from '../../handlers/operator/votes.ts';
 import { NoParams } from '../../schema/common.ts';
 import { Done, ListingParams, ResetAllBody, ResetBody, VoteParams } from '../../schema/operator.ts';
@@ -16,6 +17,7 @@ export const voteOperations: readonly AdminOperation[] = [
     summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
     replies: { 200: Done },
+    preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
   }),
   defineOperation({
@@ -27,6 +29,8 @@ export const voteOperations: readonly AdminOperation[] = [
     params: ListingParams,
     body: ResetBody,
     replies: { 200: Done },
+    preview: (app, { params, body }) =>
+      previewReset(app, { kind: params.target_type, id: params.target_id }, body),
     handle: (app, { params, body }) =>
       resetListing(app, { kind: params.target_type, id: params.target_id }, body),
   }),
@@ -40,6 +44,7 @@ export const voteOperations: readonly AdminOperation[] = [
     params: NoParams,
     body: ResetAllBody,
     replies: { 200: Done },
+    preview: (app, { body }) => previewResetAll(app, body),
     handle: (app, { body }) => resetAll(app, body),
   }),
 ];

@@ -24,6 +24,8 @@ export interface ParsedCommand {
   readonly bodyFile: string;
   /** Print the answer as JSON. */
   readonly json: boolean;
+  /** The operator has confirmed it already. */
+  readonly isConfirmed: boolean;
 }
 
 /** A field of the query or the body. */
@@ -160,7 +162,12 @@ const buildOptions = (operation: AdminOperation) => {
       ? ({ type: 'boolean' } as const)
       : ({ type: 'string', multiple: field.schema.type === 'array' } as const),
   ]);
-  return { ...Object.fromEntries(options), json: { type: 'boolean' }, file: { type: 'string' } } as const;
+  return {
+    ...Object.fromEntries(options),
+    ...(operation.isPreviewed && { yes: { type: 'boolean' } as const }),
+    json: { type: 'boolean' },
+    file: { type: 'string' },
+  } as const;
 };
 
 const buildPath = ({ route }: AdminOperation, parameters: readonly string[]): string =>
@@ -225,6 +232,7 @@ export const parseCommand = (argv: readonly string[]): ParsedCommand => {
     body: operation.route.body === undefined ? undefined : collectFields(operation, 'body', parsed.values),
     bodyFile: String(parsed.values.file ?? ''),
     json: parsed.values.json === true,
+    isConfirmed: !operation.isPreviewed || parsed.values.yes === true || parsed.values['dry-run'] === true,
   };
 };
 

@@ -2,18 +2,15 @@
  * `npm run ops -- bots approve 123`: sends a request to the private listener of a running node and prints
  * the answer.
  *
- * The address and the token come from the settings (ADMIN_HOST, ADMIN_PORT, ADMIN_TOKEN, or the token file
- * in DATA_DIR). Never opens a store: the node does the work, so that it updates caches and informs other
- * nodes.
+ * call.ts finds the address and the token. Never opens a store: the node does the work, so that it updates
+ * caches and informs other nodes.
  */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
-import { formatAddress } from '../../addresses.ts';
 import type { Config } from '../../config.ts';
-import { operatorTokenFile } from '../../operator-token.ts';
 import { CommandError, type Terminal } from '../command.ts';
+import { confirm } from '../confirm.ts';
 import {
   describeValue,
   findOperation,
@@ -29,29 +26,8 @@ import {
   parseCommand,
   toParameterName,
 } from './arguments.ts';
+import { findKey, getNodeUrl, type OperatorKey, type OperatorReply, readReply, sendRequest } from './call.ts';
 import { formatAnswer } from './table.ts';
-
-const answerMsMax = 30_000;
-
-interface OperatorKey {
-  readonly token: string;
-  /** The setting or the file it was read from. */
-  readonly source: string;
-}
-
-const findKey = (config: Config): OperatorKey => {
-  if (config.adminToken !== '') return { token: config.adminToken, source: 'ADMIN_TOKEN' };
-  const path = resolve(config.dataDir, operatorTokenFile);
-  try {
-    return { token: readFileSync(path, 'utf8').trim(), source: path };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandError(
-      `The operator's token is not in ${path} (${code}). ` +
-        "Set DATA_DIR to the node's data folder, or set ADMIN_TOKEN.",
-    );
-  }
-};
 
 const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   if (bodyFile === '') return body === undefined ? undefined : JSON.stringify(body);
@@ -64,50 +40,14 @@ const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   }
 };
 
-interface OperatorReply {
-  readonly status: number;
-  readonly answer: Readonly<Record<string, unknown>>;
-}
-
-/** Throws when the answer is not from Rollcall: its errors are JSON with a `message`. */
-const readReply = async (response: Response, url: string): Promise<OperatorReply> => {
-  const answer: unknown = await response.json().catch(() => null);
-  const isObject = typeof answer === 'object' && answer !== null;
-  if (isObject && (response.ok || 'message' in answer)) {
-    return { status: response.status, answer: answer as OperatorReply['answer'] };
-  }
-  throw new CommandError(
-    `The server at ${url} is not an operator's listener (HTTP ${response.status}). Check ADMIN_PORT.`,
-  );
-};
-
-const createNoAnswerError = (error: Error, url: string): CommandError => {
-  if (error.name === 'TimeoutError') {
-    const reason = `${url} did not answer within ${answerMsMax / 1_000} s`;
-    return new CommandError(`${reason}. It may have done the work: check with "audit list".`);
-  }
-  const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message;
-  return new CommandError(
-    `No node answers at ${url} (${reason}). Start it, or set ADMIN_HOST and ADMIN_PORT to its address.`,
-  );
-};
-
 const sendCommand = async (
   command: ParsedCommand,
   config: Config,
-  { token }: OperatorKey,
+  key: OperatorKey,
 ): Promise<OperatorReply> => {
-  const url = formatAddress(config.adminHost, config.adminPort);
-  const body = readBody(command);
-  const response = await fetch(`${url}${command.path}`, {
-    method: command.operation.route.method,
-    headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
-    signal: AbortSignal.timeout(answerMsMax),
-    ...(body === undefined ? {} : { body }),
-  }).catch((error: Error) => {
-    throw createNoAnswerError(error, url);
-  });
-  return readReply(response, url);
+  const { method } = command.operation.route;
+  const response = await sendRequest(config, key, { method, path: command.path, body: readBody(command) });
+  return readReply(response, getNodeUrl(config));
 };
 
 /** Turns the JSON pointer of an error (`/short`) into what the operator types (`--short`). */
@@ -135,7 +75,10 @@ const describeRefusal = (
   return `${[String(answer.message), ...lines].join('\n')}\n`;
 };
 
-/** Runs one operator's command. Resolves to the exit code. Rejects with `CommandError`. */
+/**
+ * Runs one operator's command. A command that is hard to undo is first described by the node and confirmed by
+ * the operator. Resolves to the exit code. Rejects with `CommandError`.
+ */
 export const runOperation = async (
   argv: readonly string[],
   terminal: Terminal,
@@ -143,7 +86,10 @@ export const runOperation = async (
 ): Promise<number> => {
   const command = parseCommand(argv);
   const key = findKey(config);
-  const reply = await sendCommand(command, config, key);
+  const preview = command.isConfirmed ? null : await sendCommand(toDryRun(command), config, key);
+  if (preview?.status === 200) await confirm(terminal, String(preview.answer.message));
+  const reply =
+    preview === null || preview.status === 200 ? await sendCommand(command, config, key) : preview;
   const { status, answer } = reply;
   if (command.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
   if (status < 300) {
@@ -151,8 +97,13 @@ export const runOperation = async (
     return 0;
   }
   terminal.err.write(describeRefusal(command, reply, key));
-  return 1;
+  return status === 400 ? 2 : 1;
 };
+
+const toDryRun = (command: ParsedCommand): ParsedCommand => ({
+  ...command,
+  path: `${command.path}?dry_run=true`,
+});
 
 /** The help text of a group of commands, or of one command. */
 export const formatOperationHelp = (args: readonly string[]): string => {
@@ -174,6 +125,7 @@ export const formatOperationHelp = (args: readonly string[]): string => {
   const help = [...listParameters(operation), ...options];
   if (operation.route.body !== undefined)
     help.push({ syntax: '--file FILE', description: describeBodyFile(operation) });
+  if (operation.isPreviewed) help.push({ syntax: '--yes', description: 'Does not ask for confirmation.' });
   help.push({ syntax: '--json', description: 'Prints the answer as JSON.' });
   const width = Math.max(...help.map(({ syntax }) => syntax.length));
   const lines = help.map(({ syntax, description }) => `  ${syntax.padEnd(width)}   ${description}`.trimEnd());

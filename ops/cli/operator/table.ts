@@ -5,6 +5,7 @@
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
  * with `…`; `--json` prints it whole.
  */
+import { formatCount } from '../command.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;
 const lineCharactersMax = 110;
@@ -89,14 +90,32 @@ const formatObject = (fields: TableRow): string => {
   return [...lines, ...tables].join('');
 };
 
+interface ListLength {
+  readonly total: number;
+  readonly total_is: 'exact' | 'about' | 'at_least';
+  readonly next_page: number | null;
+}
+
+const isList = (answer: TableRow): boolean => 'total' in answer && 'next_page' in answer;
+
+/** The line below a list: how many rows there are, and how to get the next page. */
+const formatLength = ({ total, total_is, next_page }: ListLength, shown: number): string => {
+  if (total_is === 'exact' && total === shown) return `\n${formatCount(total)} in total.\n`;
+  const prefix = { exact: '', about: 'about ', at_least: 'at least ' }[total_is];
+  const next = next_page === null ? '' : ` Next page: --page ${next_page}`;
+  return `\n${shown} of ${prefix}${formatCount(total)}.${next}\n`;
+};
+
+const formatRows = (list: readonly unknown[]): string =>
+  isRows(list) ? formatTable(list) : list.map((item) => `${formatValue(item)}\n`).join('') || 'None.\n';
+
 /** Returns the text for the operator. `answer` is the body of a successful reply. */
 export const formatAnswer = (answer: TableRow): string => {
   if (typeof answer.message === 'string') return `${answer.message}\n`;
-  const values = Object.values(answer);
-  const list: readonly unknown[] | undefined = values.find((value) => Array.isArray(value));
-  if (list === undefined || !values.every((value) => Array.isArray(value) || typeof value === 'number')) {
+  const list: readonly unknown[] | undefined = Object.values(answer).find((value) => Array.isArray(value));
+  if (list === undefined || Object.keys(answer).length > 1 + (isList(answer) ? 3 : 0)) {
     return formatObject(answer);
   }
-  if (isRows(list)) return formatTable(list);
-  return list.map((item) => `${formatValue(item)}\n`).join('') || 'None.\n';
+  const length = isList(answer) ? formatLength(answer as unknown as ListLength, list.length) : '';
+  return formatRows(list) + (list.length === 0 && answer.total === 0 ? '' : length);
 };

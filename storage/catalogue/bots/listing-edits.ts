@@ -42,15 +42,6 @@ export interface ServerFields {
   readonly totalMembers: number;
   readonly onlineMembers: number;
 }
-export interface BotSummary {
-  readonly bot_id: string;
-  readonly name: string;
-  readonly type: ListingType;
-  readonly owner: string;
-  readonly claimed_by: string;
-  readonly created_at: Date;
-}
-
 /** Each change resolves to whether the listing exists; ledger when it resolves. */
 export interface ListingEdits {
   review(kind: ReviewedKind, id: string, review: Review): Promise<boolean>;
@@ -65,11 +56,8 @@ export interface ListingEdits {
   putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
   /** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
   remove(kind: ReviewedKind, id: string): Promise<boolean>;
-  /** Bots of a type, oldest first, so the longest wait for a review comes first. Pages count from 1. */
-  listBots(type: ListingType, page: number): Promise<readonly BotSummary[]>;
 }
 
-const botsPerPage = 50;
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 
@@ -171,15 +159,4 @@ export const createListingEdits = (sql: Sql): ListingEdits => ({
         sql.begin((transaction) => (kind === 'bot' ? removeBot : removeServer)(transaction, id)),
       ),
     ) as Promise<boolean>,
-  listBots: (type, page) =>
-    asStorage(
-      'listings.bots',
-      () => sql<BotSummary[]>`
-        select bots.bot_id, coalesce(users.username, bots.bot_id) as name, bots.type,
-          case when bots.last_claimed > now() - interval '1 hour' then bots.claimed_by else '' end
-            as claimed_by,
-          coalesce(bots.owner_id, 'team ' || bots.team_id) as owner, bots.created_at
-        from bots left join users on users.id = bots.bot_id where bots.type = ${type}
-        order by bots.created_at, bots.bot_id limit ${botsPerPage} offset ${(page - 1) * botsPerPage}`,
-    ),
 });

@@ -77,7 +77,7 @@ export interface Applications {
 export const createApplications = (sql: Sql, snapshots: Snapshots): Applications => ({
   listPositions: () =>
     snapshots.get('positions', () =>
-      asStorage('applications.positions', async () => ({ rows: await readPositions(sql) })),
+      asStorage('applications.positions', async () => ({ rows: await listPositions(sql) })),
     ),
   listOfUser: (userId) => asStorage('applications.ofUser', () => readAppsOf(sql, userId)),
   send: (request) =>
@@ -91,7 +91,8 @@ const appsOfUserMax = 200;
 /** Applications in one page of the operator's list. */
 export const appsPerPage = 50;
 
-const readPositions = (sql: Queryable): Promise<readonly PositionRow[]> =>
+/** Lists all positions in their order, also hidden ones. */
+export const listPositions = (sql: Queryable): Promise<readonly PositionRow[]> =>
   sql<PositionRow[]>`
     select id, name, info, tags, questions, closed, hidden, cooldown_hours
     from app_positions order by ordinal, id limit ${positionsMax}`;

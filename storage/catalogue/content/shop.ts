@@ -98,10 +98,10 @@ const selectRows = <Row extends object>(sql: Queryable, table: ShopTable, where 
   ${where} order by rows.created_at, rows.id`;
 
 const readBenefits = async (sql: Queryable): Promise<ShopList<BenefitRow>> => ({
-  rows: await selectRows<BenefitRow>(sql, 'shop_benefits'),
+  rows: await listBenefits(sql),
 });
 const readItems = async (sql: Queryable): Promise<ShopList<ItemRow>> => ({
-  rows: await selectRows<ItemRow>(sql, 'shop_items'),
+  rows: await listItems(sql),
 });
 const readCoupons = async (sql: Queryable): Promise<ShopList<CouponRow>> => ({
   rows: await selectRows<CouponRow>(
@@ -111,6 +111,14 @@ const readCoupons = async (sql: Queryable): Promise<ShopList<CouponRow>> => ({
       and (rows.expiry_hours = 0 or rows.created_at + make_interval(hours => rows.expiry_hours) > now())`,
   ),
 });
+
+/** Lists all benefits for the operator. */
+export const listBenefits = async (sql: Queryable): Promise<readonly BenefitRow[]> =>
+  selectRows<BenefitRow>(sql, 'shop_benefits');
+
+/** Lists all items for the operator. */
+export const listItems = async (sql: Queryable): Promise<readonly ItemRow[]> =>
+  selectRows<ItemRow>(sql, 'shop_items');
 
 /** Lists all coupons for the operator. */
 export const listCoupons = async (sql: Queryable): Promise<readonly CouponRow[]> =>

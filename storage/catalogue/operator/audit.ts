@@ -7,8 +7,11 @@
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { type ListPage, readPage } from './pages.ts';
 
 export interface AuditRequest {
+  /** The name of the operator; `''` in records of versions that did not store it. */
+  readonly operator: string;
   /** As an operator types it, such as `bots approve`. */
   readonly operation: string;
   /** What it changes, for display, such as `bot 123`. */
@@ -28,17 +31,16 @@ export interface Audit {
   begin(request: AuditRequest): Promise<number>;
   end(id: number, outcome: string): Promise<void>;
   /** Newest first; pages count from 1. */
-  page(page: number): Promise<readonly AuditEntry[]>;
+  page(page: number): Promise<ListPage<AuditEntry>>;
 }
 
-const auditPerPage = 50;
-
 export const createAudit = (sql: Sql): Audit => ({
-  begin: ({ operation, target, details }) =>
+  begin: ({ operator, operation, target, details }) =>
     asStorage('audit.begin', async () => {
       const [row] = await sql<{ id: number }[]>`
-        insert into audit (operation, target, details)
-        values (${operation}, ${target}, ${sql.json(details as Parameters<Sql['json']>[0])}) returning id`;
+        insert into audit (operator, operation, target, details)
+        values (${operator}, ${operation}, ${target}, ${sql.json(details as Parameters<Sql['json']>[0])})
+        returning id`;
       return (row as { id: number }).id;
     }),
   end: (id, outcome) =>
@@ -46,10 +48,10 @@ export const createAudit = (sql: Sql): Audit => ({
       await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
     }),
   page: (page) =>
-    asStorage(
-      'audit.page',
-      () => sql<AuditEntry[]>`
-        select id, asked_at, operation, target, details, outcome, ended_at from audit
-        order by id desc limit ${auditPerPage} offset ${(page - 1) * auditPerPage}`,
-    ),
+    asStorage('audit.page', () => {
+      const select = sql`
+        select id, asked_at, operator, operation, target, details, outcome, ended_at from audit
+        order by id desc`;
+      return readPage(sql, { select, table: 'audit' }, page);
+    }),
 });

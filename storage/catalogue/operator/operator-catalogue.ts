@@ -15,7 +15,9 @@ import {
   type AppState,
   deletePosition,
   listApplications,
+  listPositions,
   type PositionFields,
+  type PositionRow,
   reviewApplication,
   upsertPosition,
 } from '../content/applications.ts';
@@ -23,13 +25,17 @@ import { deletePost, listAllPosts, type PostFields, type PostRow, upsertPost } f
 import { createReservedNames, type ReservedNames } from '../content/reserved-names.ts';
 import {
   type BenefitFields,
+  type BenefitRow,
   type CouponFields,
   type CouponRow,
   deleteBenefit,
   deleteCoupon,
   deleteItem,
   type ItemFields,
+  type ItemRow,
+  listBenefits,
   listCoupons,
+  listItems,
   type ShopOutcome,
   upsertBenefit,
   upsertCoupon,
@@ -38,7 +44,9 @@ import {
 import { createPeopleEdits, type PeopleEdits } from '../people/people-edits.ts';
 import { deleteTier, type TierRow, upsertTier } from '../votes/credits.ts';
 import { type Audit, createAudit } from './audit.ts';
+import { createDirectoryLists, type DirectoryLists } from './directory-lists.ts';
 import { createFailures, type Failures } from './failures.ts';
+import { createPreviews, type Previews } from './previews.ts';
 
 /** Every change is ledger when it resolves. */
 export interface OperatorCatalogue {
@@ -47,6 +55,8 @@ export interface OperatorCatalogue {
   readonly listings: ListingEdits;
   readonly reservedNames: ReservedNames;
   readonly failures: Failures;
+  readonly lists: DirectoryLists;
+  readonly previews: Previews;
   readonly votes: {
     /** The caller flushes before, and delivers the adjustment afterwards. */
     voidOne(itag: string): Promise<VoidOutcome>;
@@ -67,6 +77,8 @@ export interface OperatorCatalogue {
     removeBenefit(id: string): Promise<ShopOutcome>;
     removeItem(id: string): Promise<ShopOutcome>;
     removeCoupon(id: string): Promise<ShopOutcome>;
+    benefits(): Promise<readonly BenefitRow[]>;
+    items(): Promise<readonly ItemRow[]>;
     /** All coupons, also those that are not public. */
     coupons(): Promise<readonly CouponRow[]>;
   };
@@ -77,6 +89,8 @@ export interface OperatorCatalogue {
     remove(slug: string): Promise<boolean>;
   };
   readonly positions: {
+    /** All positions, also hidden ones. */
+    listAll(): Promise<readonly PositionRow[]>;
     put(fields: PositionFields): ReturnType<typeof upsertPosition>;
     remove(id: string): Promise<boolean>;
   };
@@ -99,6 +113,8 @@ const createShopCatalogue = (sql: Sql): OperatorCatalogue['shop'] => ({
   removeBenefit: (id) => asStorage('shop.removeBenefit', () => deleteBenefit(sql, id)),
   removeItem: (id) => asStorage('shop.removeItem', () => deleteItem(sql, id)),
   removeCoupon: (id) => asStorage('shop.removeCoupon', () => deleteCoupon(sql, id)),
+  benefits: () => asStorage('shop.benefits', () => listBenefits(sql)),
+  items: () => asStorage('shop.items', () => listItems(sql)),
   coupons: () => asStorage('shop.coupons', () => listCoupons(sql)),
 });
 
@@ -119,6 +135,8 @@ export const createOperatorCatalogue = (sql: Sql): OperatorCatalogue => ({
   listings: createListingEdits(sql),
   reservedNames: createReservedNames(sql),
   failures: createFailures(sql),
+  lists: createDirectoryLists(sql),
+  previews: createPreviews(sql),
   votes: createVotesCatalogue(sql),
   tiers: {
     put: (tier) => asStorage('tiers.put', () => upsertTier(sql, tier)),
@@ -131,6 +149,7 @@ export const createOperatorCatalogue = (sql: Sql): OperatorCatalogue => ({
     remove: (slug) => deletePost(sql, slug),
   },
   positions: {
+    listAll: () => asStorage('applications.allPositions', () => listPositions(sql)),
     put: (fields) => upsertPosition(sql, fields),
     remove: (id) => deletePosition(sql, id),
   },

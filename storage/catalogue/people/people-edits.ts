@@ -1,6 +1,6 @@
 /**
- * People as the operator sees and edits them. An edit of an unknown user creates the user, with the id as
- * name.
+ * People as the operator sees and edits them. An edit of an unknown user, but not the end of a ban,
+ * creates the user, with the id as name.
  *
  * Bans are read with every session: after an edit the caller drops the cached sessions (`around` of the
  * mirror, `forget` of a node's cache). Called by catalogue.ts.
@@ -32,8 +32,6 @@ export type BanKind = 'banned' | 'vote_banned';
 
 export interface PeopleEdits {
   find(id: string): Promise<UserRow | null>;
-  /** Lists users by id: all, or those with this ban. Pages count from 1. */
-  page(page: number, ban: BanKind | null): Promise<readonly UserRow[]>;
   /** Creates or changes a user. Ledger when it resolves. */
   put(id: string, change: UserChange): Promise<void>;
   /**
@@ -42,13 +40,11 @@ export interface PeopleEdits {
   setBan(id: string, ban: BanKind, value: boolean): Promise<BanOutcome>;
 }
 export interface BanOutcome {
-  /** The id was unknown before. */
+  /** The id was unknown before: a ban has created the user, the end of a ban has changed nothing. */
   readonly stranger: boolean;
   /** Ids of the sessions that ended or whose `banned` or `voteBanned` may have changed. */
   readonly sessions: readonly string[];
 }
-
-const usersPerPage = 50;
 
 const buildUserColumns = (sql: Queryable) =>
   sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;
@@ -59,13 +55,6 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
       const [row] = await sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`;
       return row ?? null;
     }),
-  page: (page, ban) =>
-    asStorage(
-      'people.page',
-      () => sql<UserRow[]>`
-        select ${buildUserColumns(sql)} from users ${ban === null ? sql`` : sql`where ${sql(ban)}`}
-        order by id limit ${usersPerPage} offset ${(page - 1) * usersPerPage}`,
-    ),
   put: (id, change) =>
     asStorage('people.put', () =>
       sql.begin(async (transaction) => {
@@ -81,8 +70,9 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
   setBan: (id, ban, value) =>
     asStorage('people.setBan', () =>
       sql.begin(async (transaction) => {
-        const stranger = await insertMissingPerson(transaction, id);
-        await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
+        const created = value && (await insertMissingPerson(transaction, id));
+        const changed = await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
+        const stranger = created || changed.count === 0;
         const affected = await transaction<{ id: string }[]>`
           select id from sessions where ${buildAffectedByBan(transaction, id)}`;
         if (ban === 'banned' && value) {

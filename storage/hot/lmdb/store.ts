@@ -34,6 +34,11 @@ export interface LmdbOptions {
   readonly voteWaitMaxMs?: number;
 }
 
+export interface LmdbStore extends HotStore {
+  /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
+  copyInto(folder: string): Promise<void>;
+}
+
 interface LmdbState {
   readonly writer: Writer;
   readonly clock: () => number;
@@ -179,7 +184,7 @@ const createReaders = (
 /**
  * Opens or creates the store. Rejects with a message for the operator when the folder holds another format.
  */
-export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => {
+export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
   const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30);
   const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
   const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
@@ -210,6 +215,7 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<HotStore> => 
       const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
       await runQueued(writer, () => sweep(writer, nowMs, Math.max(0, oldestBucket)));
     },
+    copyInto: (folder) => tables.root.backup(folder, false),
     close: () => close(store),
   };
 };

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/routes/admin/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { askFrom } from '../from-address.ts';
-import { openOperated, operatorToken } from './world.ts';
+import { openOperated, operatorToken, readerToken } from './world.ts';
 
 const test = suite('the door of operations');
 const world = await openOperated();
@@ -96,6 +96,21 @@ test('a failed change stays open in the record: its outcome is unknown', async (
 
   assert.is(status, 500);
   assert.equal([operation, outcome, took_ms], ['words add', 'asked', null]);
+});
+
+test('the record names the operator of each change', async () => {
+  await world.operate('PUT', '/words/heron');
+  assert.is((await newest()).operator, 'admin');
+});
+
+test('a token that may only read is refused every change with 403, and nothing is recorded', async () => {
+  const { id } = await newest();
+  for (const { route } of adminOperations.filter(({ route }) => route.method !== 'GET')) {
+    const { status, json } = await world.operate(route.method, sampleOf(route.path), {}, readerToken);
+    assert.equal([status, json.context.code], [403, 'forbidden'], route.name);
+  }
+  assert.is((await world.operate('GET', '/users', undefined, readerToken)).status, 200);
+  assert.is((await newest()).id, id);
 });
 
 test('reads are not recorded', async () => {

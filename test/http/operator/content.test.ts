@@ -114,9 +114,9 @@ test('positions put: users can apply; applications review: decides once, with fe
     body: { position: 'artist', answers: { why: 'I draw owls.' } },
   });
   assert.ok(sent.status < 300, sent.text);
-  const { applications, count } = (await operate('GET /applications')).json;
+  const { applications, total } = (await operate('GET /applications')).json;
   const [{ app_id: id, answers }] = applications;
-  assert.equal([count, answers], [1, { why: 'I draw owls.' }]);
+  assert.equal([total, answers], [1, { why: 'I draw owls.' }]);
 
   await done(`POST /applications/${id}/review`, { state: 'approved', feedback: 'Welcome.' });
   const [reviewed] = await apps();
@@ -126,7 +126,7 @@ test('positions put: users can apply; applications review: decides once, with fe
     'already_exists',
   ]);
   assert.equal((await operate('GET /applications')).json.applications, []);
-  assert.is((await operate('GET /applications?state=approved')).json.count, 1);
+  assert.is((await operate('GET /applications?state=approved')).json.total, 1);
   assert.is((await operate('POST /applications/one/review', { state: 'denied' })).status, 400);
 });
 
@@ -134,7 +134,7 @@ test('positions put → 400 without questions; delete: gone, its applications st
   assert.is((await operate('PUT /positions/none', { name: 'None', questions: [] })).status, 400);
   assert.is((await operate('PUT /positions/None', { name: 'None', questions: [question] })).status, 400);
   await done('DELETE /positions/artist');
-  assert.is((await operate('GET /applications?state=approved')).json.count, 1);
+  assert.is((await operate('GET /applications?state=approved')).json.total, 1);
   assert.equal(await refused('DELETE /positions/artist'), [404, 'not_found']);
 });
 

@@ -70,6 +70,11 @@ test('users ban: an unknown id is reported, and the ban holds once that user exi
   assert.is((await world.ask('GET', '/users/stranger/reminders', { token })).status, 403);
 });
 
+test('users unban: an unknown id is 404 and creates no user', async () => {
+  assert.is((await operate('DELETE /users/phantom/ban')).status, 404);
+  assert.is((await operate('GET /users/phantom')).status, 404);
+});
+
 test('users vote-ban: the user can do everything but vote; unvote-ban: can vote', async () => {
   await done('PUT /users/ben/vote-ban');
   const refused = await world.vote('ben', 'bots/bot1');

@@ -9,6 +9,7 @@ import { type Asked, type AskOptions, openWorld, type World } from '../routes/wo
 import { silentLogger } from '../silent-logger.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';
+export const readerToken = 'reader-of-this-test-reader-of-this-test';
 
 export interface OperatedWorld extends World {
   readonly adminPort: number;
@@ -45,7 +46,10 @@ export const openOperated = async (): Promise<OperatedWorld> => {
     metrics: createMetrics([], version),
     // One test makes an operation fail; what fails elsewhere is seen by its status.
     logger: silentLogger,
-    operatorToken,
+    operators: [
+      { name: 'admin', token: operatorToken, readOnly: false },
+      { name: 'reader', token: readerToken, readOnly: true },
+    ],
     hosts: [],
     isDraining: () => false,
   });

@@ -18,6 +18,8 @@ test.before(async () => {
   for (const user of ['robin', ...users]) await addUser(sql, user);
   for (const bot of ['bot1', 'bot2', 'bot3', 'bot4', 'bot5']) await addBot(sql, bot);
   await addPack(sql, 'pack1');
+  await vote('ann', 'packs/pack1', false);
+  await world.engine.waitForFlush('pack', 'pack1');
 });
 test.after(() => world.close());
 
@@ -71,12 +73,12 @@ test('a client that continues from `next` meets every vote once', async () => {
 test('with `wait` the reply comes with the next vote', async () => {
   const { head } = (await read('packs/pack1')).json;
   const waiting = read('packs/PACK1', `?after=${head}&wait=20`);
-  await vote('ann', 'packs/pack1');
+  await vote('ben', 'packs/pack1');
   // A flush carries the vote to SQL, as it does each second.
   await world.engine.waitForFlush('pack', 'pack1');
   const reply = await waiting;
 
-  assert.equal(authorsOf(reply), ['ann']);
+  assert.equal(authorsOf(reply), ['ben']);
 });
 
 test('with `wait` and no vote the reply is empty after that time, and its cursor goes on', async () => {

@@ -179,7 +179,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const login = options.login ?? null;
   const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, voteLogWaiters, settings };
+  const app: App = { ...parts, meters, voteLogWaiters, settings, listNodes: () => [] };
   const facade = createFacade({
     app,
     routes,

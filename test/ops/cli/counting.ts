@@ -5,6 +5,7 @@
  */
 import { PassThrough } from 'node:stream';
 import * as assert from 'uvu/assert';
+import { runBackup } from '../../../ops/cli/backup.ts';
 import type { Terminal } from '../../../ops/cli/command.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import type { Stores } from '../../../storage/open.ts';
@@ -56,6 +57,9 @@ export interface Ran {
   readonly err: string;
 }
 type Command = (config: Config, terminal: Terminal, operand: string) => Promise<number>;
+
+export const takeBackup: Command = (config, terminal, directory) =>
+  runBackup(config, terminal, { directory, json: false });
 
 /** Runs one command with these settings. A failure goes to `err`, as on the command line. */
 export const run = async (

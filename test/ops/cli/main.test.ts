@@ -40,7 +40,7 @@ const run = async (line: string, signal = new AbortController().signal): Promise
     { out, err, signal },
     (_terminal, _args, task) => {
       opened = true;
-      return task(stores);
+      return task({ stores });
     },
   );
   return { code, opened, ...texts };

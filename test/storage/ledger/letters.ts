@@ -22,7 +22,7 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     for (let times = 0; times < 2; times++)
       await ledger.writeDeadLetter({ vote: vote(sick, 751), reason: 'vote' });
 
-    const letters = await createFailures(sql).listDeadLetters(1);
+    const { rows: letters } = await createFailures(sql).listDeadLetters(1);
 
     assert.equal(
       letters.map(({ source, reason, refusals }) => ({ source, reason, refusals })),
@@ -46,7 +46,7 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     }
     await ledger.writeDeadLetter({ entity: dirty(ref, 1, { version: 1 }), reason: 'now' });
 
-    const letters = await createFailures(sql).listDeadLetters(1);
+    const { rows: letters } = await createFailures(sql).listDeadLetters(1);
 
     assert.equal(letters.map(({ reason }) => reason).sort(), ['as it was', 'as it was', 'now']);
     await sql`delete from dead_letters`;

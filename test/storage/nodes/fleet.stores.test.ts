@@ -73,11 +73,11 @@ test('a lost connection is reported once, and restored automatically', async () 
 
 test('active nodes see each other and their versions; stopped or silent nodes are removed', async () => {
   const facts = { library: 'v1', adminUrl: 'http://a' };
-  const first = createHeartbeats({ commands: one.commands, name: 'first', facts });
+  const first = createHeartbeats({ commands: one.commands, name: 'first', readFacts: () => facts });
   const second = createHeartbeats({
     commands: other.commands,
     name: 'second',
-    facts: { ...facts, library: 'v2' },
+    readFacts: () => ({ ...facts, library: 'v2' }),
   });
   await first.sendHeartbeat();
 

@@ -10,17 +10,17 @@ import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toShard } from '../../../engine/ids.ts';
-import { runBackup } from '../../../ops/cli/backup.ts';
 import { runExport } from '../../../ops/cli/export.ts';
 import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { start } from '../../../ops/rollcall.ts';
+import { inspectEntity } from '../../../storage/export/inspect.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
-import { count, directory, inSql, run, shown, sizes, vote } from '../../ops/cli/counting.ts';
+import { count, directory, inSql, run, shown, sizes, takeBackup, vote } from '../../ops/cli/counting.ts';
 import { fillDirectory } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
@@ -99,7 +99,7 @@ test('a backup of a running node has all its counts, also those that were not fl
   const slow = { ...original, FLUSH_INTERVAL_MS: '60000' };
   atBackup = await onNode(slow, async (url) => {
     await count(url, 1, '18446744073709551001');
-    const { code, err } = await run(runBackup, original, backup);
+    const { code, err } = await run(takeBackup, original, backup);
     assert.equal([code, err], [0, '']);
     totals = await onStores(original, inSql);
   });
@@ -217,17 +217,23 @@ test('import, export and inspect work on the servers', async () => {
   const settings = await createDatabase('commands');
   const file = join(folder, 'out.jsonl');
   const exported = await run(
-    (_, terminal) => onStores(original, ({ sql }) => runExport(sql, terminal, file)),
+    (_, terminal) => onStores(original, ({ sql }) => runExport(sql, terminal, { path: file, json: false })),
     original,
   );
   const imported = await onStores(settings, async ({ sql }) => {
     await migrate(sql);
-    return run((_, terminal) => runImport(sql, terminal, { path: file, skipBad: false }), settings);
+    const args = { path: file, skipBad: false, json: false };
+    return run((_, terminal) => runImport({ kind: 'sql', sql }, terminal, args), settings);
   });
   await onNode(settings, (url) => count(url, 3, '5'));
   const inspected = await onStores(settings, (stores) =>
     run(
-      (_, terminal) => runInspect(stores, terminal, { kind: 'bot', id: directory.bots[0] ?? '', json: true }),
+      (_, terminal) =>
+        runInspect((kind, id) => inspectEntity(stores, kind, id), terminal, {
+          kind: 'bot',
+          id: directory.bots[0] ?? '',
+          json: true,
+        }),
       settings,
     ),
   );

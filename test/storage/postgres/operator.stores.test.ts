@@ -158,11 +158,11 @@ test('concurrent audit entries are all stored, each with its own outcome', async
   const { audit } = catalogue.operator;
   const ids = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      audit.begin({ operation: 'users ban', target: `user ${index}`, details: {} }),
+      audit.begin({ operator: 'admin', operation: 'users ban', target: `user ${index}`, details: {} }),
     ),
   );
   await Promise.all(ids.map((id, index) => audit.end(id, index % 2 === 0 ? 'done' : 'not_found')));
-  const entries = await audit.page(1);
+  const { rows: entries } = await audit.page(1);
 
   assert.is(new Set(ids).size, 20);
   assert.is(entries.filter(({ outcome }) => outcome === 'done').length, 10);

@@ -32,6 +32,8 @@ const released: Readonly<Record<string, string>> = {
   '011.do.counted-dead-letters.sql': '02908981768b54910f3ca54d1daa948486f97cbadf33fd32b723112be567a5b8',
   '012.do.lineage.sql': 'f7684f8672ad3882243ae8c9fc3b9ea9454743b17438db5c8399efbb1c41fbd7',
   '015.do.vote-log.sql': 'c5f05f5885a4994b00255c313f6517079d6a21663b09848e7a67e46dfd6bebb8',
+  '016.do.named-operators.sql': '29e833aedbab75324b33db8a229298cd7b36c856c8bcdf360f6b251cf0cc571a',
+  '017.do.search-indexes.sql': 'cfee3d2c1e0cd6552570836ed984031d1942172ef1799bc4adfffae2adfd772a',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);

@@ -1,0 +1,129 @@
+/**
+ * Routes about the whole stores of a node: inspect, copy and import (docs/operating.md, "Back-up and
+ * restore"). The command line calls them while a node uses the embedded stores, which it then cannot open.
+ *
+ * A copy and an import run one at a time. The operator's token is checked as for all operations.
+ */
+import { Type } from 'typebox';
+import type { EntityKind } from '../../../engine/ids.ts';
+import { usualBodyLimits } from '../../request/body.ts';
+import { type AnyRoute, type Reply, replyMessage, replyOk } from '../../route.ts';
+import { NoParams } from '../../schema/common.ts';
+import { Done } from '../../schema/operator.ts';
+import {
+  CopyBody,
+  ImportBody,
+  ImportedLines,
+  ImportLinesBody,
+  InspectParams,
+  importLinesMax,
+  StoresOwner,
+} from '../../schema/stores.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
+
+export interface StoreAccess {
+  /** Identifies the process that owns the data folder. */
+  readonly owner: string;
+  inspect(kind: EntityKind, id: string): Promise<object>;
+  /** Streams a copy, see storage/backup/live.ts; `null` for stores that other programs can copy. */
+  readonly sendCopy: ((parts: 'all' | 'sql') => AsyncIterable<string | Uint8Array>) | null;
+  /**
+   * Imports all lines, or, when one is bad, none; ledger when it resolves. Rejects with `overloaded` while
+   * another call runs.
+   */
+  importLines(lines: readonly string[]): Promise<ImportedLines>;
+  /** After the last lines: counts lists, and expires what the node has cached. */
+  endImport(): Promise<void>;
+}
+
+/** One line of the largest size (2 MiB) with every character escaped, or many short ones. */
+export const importBytesMax = 8 * 1024 * 1024;
+const importLimits = {
+  ...usualBodyLimits,
+  bytesMax: importBytesMax,
+  valuesMax: importLinesMax + 10,
+};
+const base = { params: NoParams, replies: { 200: Done } } as const;
+
+const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
+  if (sendCopy === null) return replyMessage('The stores of this node are servers: copy them with `backup`.');
+  return { status: 200, stream: sendCopy(parts), headers: { 'Content-Type': 'application/octet-stream' } };
+};
+
+const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
+  defineOperation({
+    ...base,
+    command: 'stores owner',
+    name: 'showStoresOwner',
+    method: 'GET',
+    path: '/stores/owner',
+    summary: 'Identifies the process that owns the data folder.',
+    replies: { 200: StoresOwner },
+    handle: () => replyOk({ owner: access.owner }),
+  }),
+  defineOperation({
+    command: 'stores inspect',
+    name: 'inspectEntity',
+    method: 'GET',
+    path: '/stores/inspect/{target_type}/{target_id}',
+    summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
+    params: InspectParams,
+    replies: { 200: Type.Unknown() },
+    handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
+  }),
+  defineOperation({
+    ...base,
+    command: 'stores copy',
+    name: 'copyStores',
+    method: 'POST',
+    path: '/stores/copy',
+    summary: 'Streams a copy of the embedded stores, both as of one moment, or of SQL alone.',
+    body: CopyBody,
+    replies: { 200: Type.Unknown() },
+    handle: (_app, { body }) => replyCopy(access, body.parts),
+  }),
+];
+
+const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
+  defineOperation({
+    ...base,
+    command: 'stores import',
+    name: 'beginImport',
+    method: 'POST',
+    path: '/stores/import',
+    summary: 'Records that an import begins.',
+    body: ImportBody,
+    handle: () => replyMessage('The import begins.'),
+  }),
+  defineOperation({
+    ...base,
+    command: 'stores import-lines',
+    name: 'importLines',
+    method: 'POST',
+    path: '/stores/import/lines',
+    summary: 'Imports lines: all of them, or none when one is bad.',
+    isAudited: false,
+    callsOutbound: true,
+    bodyLimits: importLimits,
+    body: ImportLinesBody,
+    replies: { 200: ImportedLines },
+    handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
+  }),
+  defineOperation({
+    ...base,
+    command: 'stores end-import',
+    name: 'endImport',
+    method: 'POST',
+    path: '/stores/import/end',
+    summary: 'Ends an import: counts lists and expires caches.',
+    isAudited: false,
+    callsOutbound: true,
+    handle: async () => {
+      await access.endImport();
+      return replyMessage('The import has ended.');
+    },
+  }),
+];
+
+export const buildStoreRoutes = (access: StoreAccess): readonly AnyRoute[] =>
+  [...buildReads(access), ...buildImports(access)].map(({ route }) => route);

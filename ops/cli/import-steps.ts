@@ -1,0 +1,136 @@
+/**
+ * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
+ * Used by import.ts.
+ */
+import { importLinesMax } from '../../http/schema/stores.ts';
+import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
+import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
+import { type KindName, kindNames } from '../../storage/import/kinds.ts';
+import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
+import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
+import type { Progress } from './progress.ts';
+import type { RunningNode } from './running-node.ts';
+
+type Counts = Record<KindName, number>;
+const createCounts = (): Counts => Object.fromEntries(kindNames.map((kind) => [kind, 0])) as Counts;
+
+export interface DryRun {
+  readonly lines: number;
+  readonly records: Counts;
+  readonly badLines: readonly BadLine[];
+}
+
+/** Checks the form of every line; opens no store and writes nothing. */
+export const checkLines = async (path: string, progress: Progress): Promise<DryRun> => {
+  const { lines } = await measureFile(path);
+  const records = createCounts();
+  const badLines: BadLine[] = [];
+  for await (const batch of splitBatches(readFileLines(path, 0))) {
+    for (const { record } of batch.records) records[record.kind]++;
+    badLines.push(...batch.badLines);
+    progress.update(batch.lastLine, lines);
+  }
+  return { lines, records, badLines };
+};
+
+/** Characters of one request; a single longer line makes a request of its own. */
+const chunkCharactersMax = 1_000_000;
+
+/** Groups lines so that one request takes the node a few milliseconds. */
+async function* splitChunks(path: string): AsyncGenerator<SourceLine[]> {
+  let chunk: SourceLine[] = [];
+  let characters = 0;
+  for await (const group of readFileLines(path, 0)) {
+    for (const line of group) {
+      if (chunk.length > 0 && characters + line.text.length > chunkCharactersMax) {
+        yield chunk;
+        chunk = [];
+        characters = 0;
+      }
+      chunk.push(line);
+      characters += line.text.length;
+      if (chunk.length < importLinesMax) continue;
+      yield chunk;
+      chunk = [];
+      characters = 0;
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+interface NodeImport {
+  readonly node: RunningNode;
+  readonly report: ImportReport;
+  /** `null`: the import stops at the first bad line. */
+  readonly rejects: Rejects | null;
+}
+
+const toBadLine = ({ number, text, fault }: SourceLine): BadLine => ({ line: number, text, reason: fault });
+
+/** Sends the good lines, and those again without the ones that the node finds bad. */
+const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise<void> => {
+  const { node, report, rejects } = run;
+  const reject = (badLines: readonly BadLine[]): void => {
+    if (badLines.length === 0) return;
+    if (rejects === null) throw new ImportStopped(badLines, report.linesDone);
+    rejects.add(badLines);
+    report.rejected += badLines.length;
+    report.rejectedFile = rejects.path;
+  };
+  reject(chunk.filter(({ fault }) => fault !== '').map(toBadLine));
+  let open = chunk.filter(({ fault }) => fault === '');
+  while (open.length > 0) {
+    const sent = open;
+    const { added, skipped, bad } = await node.importLines(sent.map(({ text }) => text));
+    const reasons = new Map(bad.map(({ line, reason }) => [sent[line - 1]?.number, reason]));
+    reject(
+      sent.flatMap((line) => {
+        const fault = reasons.get(line.number);
+        return fault === undefined ? [] : [toBadLine({ ...line, fault })];
+      }),
+    );
+    if (bad.length === 0) {
+      for (const kind of kindNames) report.added[kind] += added[kind] ?? 0;
+      report.skipped += skipped;
+    }
+    open = bad.length === 0 ? [] : sent.filter(({ number }) => !reasons.has(number));
+  }
+  report.linesDone = chunk.at(-1)?.number ?? report.linesDone;
+};
+
+/**
+ * Imports a file through a running node. It is not resumable: a repeated import sends the whole file, and
+ * what is there already stays. Rejects with `ImportStopped` at bad lines.
+ */
+export const importThroughNode = async (
+  node: RunningNode,
+  source: { readonly path: string; readonly title: string; readonly skipBad: boolean },
+  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<ImportReport> => {
+  const startedMs = performance.now();
+  const { lines } = await measureFile(source.path);
+  const report: ImportReport = {
+    added: createCounts(),
+    skipped: 0,
+    rejected: 0,
+    rejectedFile: '',
+    resumedAfter: 0,
+    linesDone: 0,
+    interrupted: false,
+    milliseconds: 0,
+  };
+  const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
+  await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
+  try {
+    for await (const chunk of splitChunks(source.path)) {
+      report.interrupted = signal.aborted;
+      if (report.interrupted) break;
+      await sendChunk({ node, report, rejects }, chunk);
+      progress.update(report.linesDone, lines);
+    }
+  } finally {
+    await node.endImport();
+  }
+  report.milliseconds = performance.now() - startedMs;
+  return report;
+};

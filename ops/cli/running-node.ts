@@ -1,0 +1,123 @@
+/**
+ * Lets commands work on embedded stores that a running node uses: through its private listener.
+ *
+ * The lock of the data folder says that a process owns it; the node proves that it is that process before
+ * anything is read or written. Used by main.ts and backup.ts.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EntityKind } from '../../engine/ids.ts';
+import type { ImportedLines } from '../../http/schema/stores.ts';
+import { type CopyParts, receiveCopy, type StoreCopy } from '../../storage/backup/live.ts';
+import { unpack } from '../../storage/embedded/copy.ts';
+import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';
+import { openEmbeddedSql } from '../../storage/embedded/pglite.ts';
+import type { Inspection } from '../../storage/export/inspect.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import type { Config } from '../config.ts';
+import { CommandError } from './command.ts';
+import { findKey, getNodeUrl, type NodeRequest, readReply, sendRequest } from './operator/call.ts';
+
+export interface RunningNode {
+  inspect(kind: EntityKind, id: string): Promise<Inspection>;
+  /** Writes a copy of the stores into `folder`; `onBytes` gets the bytes so far and in all. */
+  copy(parts: CopyParts, folder: string, onBytes: (done: number, total: number) => void): Promise<StoreCopy>;
+  /** Records that an import of the file begins. */
+  beginImport(file: string): Promise<void>;
+  /** Imports all lines, or none when one is bad. */
+  importLines(lines: readonly string[]): Promise<ImportedLines>;
+  endImport(): Promise<void>;
+}
+
+const createClient = (config: Config) => {
+  const key = findKey(config);
+  const send = (request: NodeRequest): Promise<Response> => sendRequest(config, key, request);
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
+    const { status, answer } = await readReply(await send(request), getNodeUrl(config));
+    if (status < 300) return answer;
+    throw new CommandError(`The node refuses: ${String(answer.message)}`);
+  };
+  return { send, call };
+};
+
+const throwRefusal = async (response: Response, url: string): Promise<never> => {
+  const { answer } = await readReply(response, url);
+  throw new CommandError(`The node refuses: ${String(answer.message)}`);
+};
+
+/**
+ * Finds the node that owns the data folder. Resolves to `null` when no process has locked the folder. Throws
+ * `CommandError` when the node does not answer, or when another one does.
+ */
+export const findRunningNode = async (config: Config): Promise<RunningNode | null> => {
+  const owner = readLockOwner(config.dataDir);
+  if (owner === '') return null;
+  const { send, call } = createClient(config);
+  const url = getNodeUrl(config);
+  const found = (await call('GET', '/stores/owner')) as { readonly owner: string };
+  if (found.owner !== owner)
+    throw new CommandError(
+      `The node at ${url} does not use ${config.dataDir}. Set DATA_DIR, or ADMIN_HOST and ADMIN_PORT.`,
+    );
+  return {
+    inspect: async (kind, id) =>
+      (await call('GET', `/stores/inspect/${kind}/${encodeURIComponent(id)}`)) as Inspection,
+    copy: async (parts, folder, onBytes) => {
+      const body = JSON.stringify({ parts });
+      const response = await send({ method: 'POST', path: '/stores/copy', body });
+      if (!response.ok || response.body === null) return throwRefusal(response, url);
+      return receiveCopy(response.body as AsyncIterable<Uint8Array>, folder, onBytes);
+    },
+    beginImport: async (file) => void (await call('POST', '/stores/import', { file })),
+    importLines: async (lines) =>
+      (await call('POST', '/stores/import/lines', { lines })) as unknown as ImportedLines,
+    endImport: async () => void (await call('POST', '/stores/import/end')),
+  };
+};
+
+/**
+ * Runs a task that opens the embedded stores. Resolves to `null`, or, when a running node has them, to that
+ * node; then nothing was done.
+ */
+export const runUnlessLocked = async (
+  config: Config,
+  task: () => Promise<unknown>,
+): Promise<RunningNode | null> => {
+  try {
+    await task();
+    return null;
+  } catch (error) {
+    if (!(error instanceof DataLocked)) throw error;
+    const node = await findRunningNode(config).catch((reason: Error) => {
+      throw new CommandError(
+        `${error.message}\nThe command did not find a node to work through: ${reason.message}`,
+      );
+    });
+    if (node === null) throw error;
+    return node;
+  }
+};
+
+/** Runs a task on a copy of the SQL of a running node, in a folder that is removed after it. */
+export const runOnCopy = async <Result>(
+  node: RunningNode,
+  onBytes: (done: number, total: number) => void,
+  task: (sql: Sql) => Promise<Result>,
+): Promise<Result> => {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-copy-'));
+  try {
+    const copy = await node.copy('sql', folder, onBytes);
+    await unpack(join(folder, 'sql.pack'), copy.sql, join(folder, 'sql'));
+    await rm(join(folder, 'sql.pack'));
+    const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
+    try {
+      return await task(embedded.sql);
+    } finally {
+      await embedded.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,27 @@
+/**
+ * Reports that this process has lost its database and cannot continue. Used by the composition root.
+ */
+
+export interface LossReport {
+  /** Why the node lost its database; `''` while it has not. */
+  reason: string;
+  readonly reported: Promise<string>;
+  report(reason: string): void;
+}
+
+/** Creates a report of nothing lost so far. */
+export const createLoss = (): LossReport => {
+  let resolve: (reason: string) => void;
+  const reported = new Promise<string>((fulfil) => {
+    resolve = fulfil;
+  });
+  const loss: LossReport = {
+    reason: '',
+    reported,
+    report: (reason) => {
+      loss.reason = reason;
+      resolve(reason);
+    },
+  };
+  return loss;
+};

@@ -1,0 +1,44 @@
+/**
+ * The operators that the settings name: ADMIN_TOKEN, or the token in the data folder, belongs to the operator
+ * `admin`; ADMIN_TOKENS names others. Pure. Used by config.ts and by the composition root.
+ */
+import type { Operator } from '../http/auth/operators.ts';
+import type { Settings } from './settings.ts';
+
+const adminName = 'admin';
+
+const parseOperator = (text: string): Operator => {
+  const [name = '', token = '', right] = text.split(':');
+  return { name, token, readOnly: right === 'read' };
+};
+
+/** `adminToken` is the token of the operator `admin`. */
+export const listOperators = (
+  { adminTokens }: Pick<Settings, 'adminTokens'>,
+  adminToken: string,
+): readonly Operator[] => [
+  { name: adminName, token: adminToken, readOnly: false },
+  ...adminTokens.map(parseOperator),
+];
+
+const findRepeated = (values: readonly string[]): string | undefined =>
+  values.find((value, index) => value !== '' && values.indexOf(value) !== index);
+
+/** Mistakes in ADMIN_TOKENS that its pattern cannot find. The messages contain no token. */
+export const listOperatorMistakes = ({ adminTokens, adminToken }: Partial<Settings>): readonly string[] => {
+  if (adminTokens === undefined || adminToken === undefined) return [];
+  const operators = listOperators({ adminTokens }, adminToken);
+  const repeatedName = findRepeated(operators.map(({ name }) => name));
+  const repeatedToken = findRepeated(operators.map(({ token }) => token));
+  const owners = operators.filter(({ token }) => token === repeatedToken).map(({ name }) => name);
+  return [
+    ...(repeatedName === adminName
+      ? ['ADMIN_TOKENS: the name admin belongs to ADMIN_TOKEN; choose another name']
+      : repeatedName === undefined
+        ? []
+        : [`ADMIN_TOKENS: the name ${repeatedName} is there twice; each token needs a name of its own`]),
+    ...(repeatedToken === undefined
+      ? []
+      : [`ADMIN_TOKENS: ${owners.join(' and ')} have the same token; each needs one of its own`]),
+  ];
+};

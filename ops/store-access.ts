@@ -1,0 +1,55 @@
+/**
+ * What the private listener may do with the whole stores of its node: inspect, copy, import.
+ *
+ * Joins storage to the routes of http/routes/admin/stores.ts. An import adds rows beside the node's own work,
+ * one small batch at a time. Called by the composition root.
+ */
+import { DomainError } from '../engine/errors.ts';
+import type { StoreAccess } from '../http/routes/admin/stores.ts';
+import { createCopySender } from '../storage/backup/live.ts';
+import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import { recountLists } from '../storage/catalogue/lists/list-segments.ts';
+import { describeOwner } from '../storage/embedded/lock.ts';
+import { inspectEntity } from '../storage/export/inspect.ts';
+import { ImportStopped, importLines } from '../storage/import/import.ts';
+import type { Stores } from '../storage/open.ts';
+
+export const createStoreAccess = (
+  stores: Pick<Stores, 'sql' | 'hot' | 'copySource'>,
+  catalogue: Catalogue,
+  dataDir: string,
+): StoreAccess => {
+  const { sql, copySource } = stores;
+  let importing = false;
+  const runImport = async (lines: readonly string[]) => {
+    try {
+      const { added, skipped } = await importLines(sql, lines, { batchLines: lines.length });
+      return { added, skipped, bad: [] };
+    } catch (error) {
+      if (!(error instanceof ImportStopped)) throw error;
+      const bad = error.badLines.map(({ line, reason }) => ({ line, reason }));
+      return { added: {}, skipped: 0, bad };
+    }
+  };
+  return {
+    owner: describeOwner(),
+    inspect: (kind, id) => inspectEntity(stores, kind, id),
+    sendCopy: copySource === null ? null : createCopySender(copySource, dataDir),
+    importLines: async (lines) => {
+      if (importing) {
+        const message = 'Another import is in progress at this node. Try again when it has ended.';
+        throw new DomainError('overloaded', message, { outcome: 'not_applied' }, 1);
+      }
+      importing = true;
+      try {
+        return await runImport(lines);
+      } finally {
+        importing = false;
+      }
+    },
+    endImport: async () => {
+      await recountLists(sql);
+      for (const profiles of [catalogue.bots, catalogue.servers, catalogue.teams]) profiles.invalidateAll();
+    },
+  };
+};

@@ -1,0 +1,60 @@
+/**
+ * Pages of the operator's lists: the rows, the number of all rows, and whether that number is exact.
+ *
+ * Counting stops at `countedMax`, so that a page of a list costs the same whatever its length; beyond it the
+ * planner's estimate, or "at least", says enough. Called by the other files of this folder.
+ */
+import type { Queryable, Sql } from '../../sql/client.ts';
+
+/** How exact `total` is. */
+export type TotalIs = 'exact' | 'about' | 'at_least';
+export interface ListPage<Row> {
+  readonly rows: readonly Row[];
+  readonly total: number;
+  readonly totalIs: TotalIs;
+}
+
+export const rowsPerPage = 50;
+export const countedMax = 10_000;
+
+/** Limits a statement to one page; pages count from 1. */
+export const buildPage = (sql: Queryable, page: number) =>
+  sql`limit ${rowsPerPage} offset ${(page - 1) * rowsPerPage}`;
+
+/** A part of a statement. */
+export type StatementPart = ReturnType<typeof buildPage>;
+
+export interface ListSource {
+  /** The statement that reads the rows in their order, without a limit. */
+  readonly select: StatementPart;
+  readonly table: string;
+  /** The condition of the statement, if it has one. */
+  readonly where?: StatementPart | undefined;
+}
+
+const readTotal = async (
+  sql: Sql,
+  { table, where }: ListSource,
+): Promise<Pick<ListPage<unknown>, 'total' | 'totalIs'>> => {
+  const [row] = await sql<{ counted: number; estimated: number }[]>`
+    select count(*) as counted,
+      (select reltuples::bigint from pg_class where oid = ${table}::regclass) as estimated
+    from (select from ${sql(table)} ${where ?? sql``} limit ${countedMax + 1}) as counted_rows`;
+  const { counted, estimated } = row ?? { counted: 0, estimated: 0 };
+  if (counted <= countedMax) return { total: counted, totalIs: 'exact' };
+  if (where !== undefined) return { total: countedMax, totalIs: 'at_least' };
+  return { total: Math.max(estimated, counted), totalIs: 'about' };
+};
+
+/** Reads a page of a list and its total. */
+export const readPage = async <Row extends object>(
+  sql: Sql,
+  source: ListSource,
+  page: number,
+): Promise<ListPage<Row>> => {
+  const [rows, total] = await Promise.all([
+    sql<Row[]>`${source.select} ${buildPage(sql, page)}`,
+    readTotal(sql, source),
+  ]);
+  return { rows: rows as readonly Row[], ...total };
+};

@@ -1,0 +1,79 @@
+/**
+ * What an operator is shown before an operation that is hard to undo: names and counts.
+ *
+ * Read only. Counts are those in SQL, so they may be a flush old. Called by operator-catalogue.ts.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+
+export interface ListingSummary {
+  readonly name: string;
+  /** Upvotes and downvotes. */
+  readonly votes: number;
+  /** Sessions that are not expired. */
+  readonly tokens: number;
+}
+export interface UserSummary {
+  readonly username: string;
+  readonly tokens: number;
+}
+export interface VoteSummary {
+  readonly target_type: EntityKind;
+  readonly target_id: string;
+  readonly author: string;
+  readonly upvote: boolean;
+  readonly void: boolean;
+  readonly created_at: Date;
+}
+
+/** Each resolves to `null` when there is no such thing. */
+export interface Previews {
+  findListing(kind: EntityKind, id: string): Promise<ListingSummary | null>;
+  findUser(id: string): Promise<UserSummary | null>;
+  findVote(itag: string): Promise<VoteSummary | null>;
+  /** The listings that have votes, and their votes. */
+  countAllVotes(): Promise<{ readonly listings: number; readonly votes: number }>;
+}
+
+const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
+const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
+
+const buildName = (sql: Queryable, kind: EntityKind) =>
+  kind === 'bot'
+    ? sql`coalesce((select username from users where users.id = listing.bot_id), listing.bot_id)`
+    : sql`listing.name`;
+
+const buildTokens = (sql: Queryable, kind: string, id: string) => sql`
+  (select count(*) from sessions where target_type = ${kind} and target_id = ${id} and expiry > now())`;
+
+export const createPreviews = (sql: Sql): Previews => ({
+  findListing: (kind, id) =>
+    asStorage('previews.listing', async () => {
+      const [row] = await sql<ListingSummary[]>`
+        select ${buildName(sql, kind)} as name, upvotes + downvotes as votes,
+          ${buildTokens(sql, kind, id)} as tokens
+        from ${sql(tables[kind])} as listing join totals using (incarnation)
+        where listing.${sql(keys[kind])} = ${id}`;
+      return row ?? null;
+    }),
+  findUser: (id) =>
+    asStorage('previews.user', async () => {
+      const [row] = await sql<UserSummary[]>`
+        select username, ${buildTokens(sql, 'user', id)} as tokens from users where id = ${id}`;
+      return row ?? null;
+    }),
+  findVote: (itag) =>
+    asStorage('previews.vote', async () => {
+      const [row] = await sql<VoteSummary[]>`
+        select target_type, target_id, author, upvote, void, created_at from votes where itag = ${itag}`;
+      return row ?? null;
+    }),
+  countAllVotes: () =>
+    asStorage('previews.allVotes', async () => {
+      const [row] = await sql<{ listings: number; votes: number }[]>`
+        select count(*) as listings, coalesce(sum(upvotes + downvotes), 0)::bigint as votes from totals
+        where upvotes + downvotes > 0`;
+      return row ?? { listings: 0, votes: 0 };
+    }),
+});

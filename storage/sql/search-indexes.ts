@@ -1,0 +1,63 @@
+/**
+ * The indexes of names that the operator's searches use.
+ *
+ * In a large directory an index takes seconds, and an ordinary migration would block writers for that long.
+ * So a migration creates them only while their tables are small, and `buildSearchIndexes` creates the missing
+ * ones beside the running nodes, one node at a time. Until then a search reads its whole table. Called by the
+ * composition root after each start.
+ */
+import type { Sql } from './client.ts';
+import { toStorageError } from './errors.ts';
+
+const indexes = [
+  { name: 'users_search', table: 'users', column: 'username', key: 'id' },
+  { name: 'servers_search', table: 'servers', column: 'name', key: 'server_id' },
+  { name: 'teams_search', table: 'teams', column: 'name', key: 'id' },
+  { name: 'packs_search', table: 'packs', column: 'name', key: 'url' },
+] as const;
+
+/** The advisory lock of the node that builds; any number works. */
+const lockNumber = 722_501_002;
+
+/** Names of indexes that are missing, or were left invalid by an interrupted build. */
+const findMissing = async (sql: Pick<Sql, 'unsafe'>): Promise<ReadonlySet<string>> => {
+  const rows = await sql.unsafe<{ name: string }[]>(
+    `select name from unnest($1::text[]) as named(name) where not exists (
+      select from pg_index where indexrelid = to_regclass(name) and indisvalid)`,
+    [indexes.map(({ name }) => name) as unknown as string],
+  );
+  return new Set(rows.map(({ name }) => name));
+};
+
+/**
+ * Creates the missing indexes without blocking writers. Resolves to the number created; 0 if none is missing
+ * or another node creates them. Rejects with a `StorageError`; the next start then tries again.
+ */
+export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
+  try {
+    if ((await findMissing(sql)).size === 0) return 0;
+    // One session for all: the time-outs are set on it, and an index cannot be built in a transaction.
+    const session = await sql.reserve();
+    try {
+      const [lock] = await session<{ taken: boolean }[]>`
+        select pg_try_advisory_lock(${lockNumber}) as taken`;
+      if (lock?.taken !== true) return 0;
+      await session`
+        select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
+      const missing = await findMissing(session);
+      for (const { name, table, column, key } of indexes.filter((index) => missing.has(index.name))) {
+        await session.unsafe(`drop index concurrently if exists ${name}`);
+        const columns = `(lower(${column}) collate "C"), ${key}`;
+        await session.unsafe(`create index concurrently ${name} on ${table} (${columns})`);
+      }
+      return missing.size;
+    } finally {
+      await session`reset statement_timeout`;
+      await session`reset lock_timeout`;
+      await session`select pg_advisory_unlock_all()`;
+      session.release();
+    }
+  } catch (error) {
+    throw toStorageError('buildSearchIndexes', error);
+  }
+};
