@@ -18,6 +18,7 @@ const settings = {
   PUBLIC_URL: '',
   DEMO: 'off',
   LOG_LEVEL: 'warn',
+  LOG_FORMAT: 'text',
 };
 /** The settings in which the measured server differs from the defaults; the report names them. */
 export const changedSettings = { TRUSTED_PROXIES: '127.0.0.1' };
