@@ -76,7 +76,7 @@ export const createCommands = (core: CommandCore): Commands => ({
 const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Promise<EntityView> => {
   const { rechecking } = core.stalenessPoller;
   if (rechecking !== null) return rechecking.then(() => read(core, kind, id));
-  const live = core.registry.findLive(kind, id);
+  const live = core.registry.findCurrent(kind, id);
   if (live !== undefined) return readView(core, live);
   return core.registry.getOrActivate(kind, id).then((actor) => readView(core, actor));
 };

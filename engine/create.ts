@@ -16,7 +16,7 @@ import type { CommitRules, Item } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
-import type { Shard } from './ids.ts';
+import { type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { EngineMeters } from './meters.ts';
 import type { Clock, HotStore, Ledger } from './ports.ts';
@@ -40,6 +40,8 @@ export interface EngineParts {
   readonly shared?: boolean;
   /** The shards that this node flushes now, `null` for all (it is alone). Default: all. */
   readonly flushShards?: () => readonly Shard[] | null;
+  /** Called at each interval of the staleness poller: this process runs. */
+  readonly onPoll?: () => void;
   /** The ledger was restored from an older copy: sends it all totals again. */
   readonly reflush: boolean;
 }
@@ -70,11 +72,12 @@ export const createEngine = (parts: EngineParts): Engine => {
 
 const wireParts = (parts: EngineParts): WiredEngine => {
   const { hot, ledger, clock, meters, rules, newId } = parts;
-  const load = createLoader(hot, clock);
+  const load = createLoader(hot, clock, meters.recordLoads);
   const renew = (shards: readonly Shard[]): Promise<void> => renewGenerations(hot, ledger, shards);
   const outputGate = createOutputGate({
     ...parts,
-    adopt: (batch, reply, foreign) => adoptReply(registry, batch, { reply, foreign }),
+    adopt: (batch, reply, foreign) =>
+      adoptReply(registry, batch, { reply, foreign: foreign && !stalenessPoller.covers(batch.shard) }),
     recover: async (shards) => {
       for (const shard of shards) registry.discardShard(shard, new Set());
       await renew(shards);
@@ -93,9 +96,14 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     listShards: parts.flushShards ?? (() => null),
     onFlushed: (receipt) => adoptFlushed(registry, receipt),
     deliver: async () => {
+      if (!isDelivering(parts)) return 0;
       const delivery = toDeliveryParts(core);
-      await deliverEdits(delivery, clock.nowMs());
-      return deliverAdjustments(delivery);
+      const edits = deliverEdits(delivery, clock.nowMs());
+      const adjustments = deliverAdjustments(delivery);
+      // Neither may still run when the next round begins.
+      await Promise.allSettled([edits, adjustments]);
+      await edits;
+      return adjustments;
     },
     reconcile: () => renewUnpublished(hot, ledger),
   });
@@ -115,6 +123,11 @@ const wireParts = (parts: EngineParts): WiredEngine => {
   };
   return { parts, core, outputGate, flusher, stalenessPoller, phase: 'new' };
 };
+
+/** One node of a fleet delivers what the node that recorded it did not: the one that flushes this shard. */
+const deliveringShard = toShard(0);
+const isDelivering = ({ flushShards }: EngineParts): boolean =>
+  flushShards?.()?.includes(deliveringShard) ?? true;
 
 const phasesAfter: Readonly<Record<Phase, readonly Phase[]>> = {
   new: ['started', 'draining'],

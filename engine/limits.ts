@@ -10,10 +10,14 @@ export const limits = {
   pendingItemsMax: 20_000,
   /**
    * How long a call gathers if at least `gatherItemsPerMsMin` items arrive per millisecond; at a lower rate
-   * it is sent at the end of the tick.
+   * it is sent at the end of the tick. Calls that are full anyway, at `gatherItemsPerMsHigh`, wait less.
    */
-  gatherMs: 1,
-  gatherItemsPerMsMin: 8,
+  gatherMs: 3,
+  gatherItemsPerMsMin: 0.5,
+  gatherHighMs: 1,
+  gatherItemsPerMsHigh: 8,
+  /** The rate is an average over about this time; after as long without a call it counts as low. */
+  gatherAverageMs: 20,
   /** The same for a call without waiters. */
   gatherUnawaitedMs: 8,
   /** Items in one batch of one shard; the rest wait for the next batch. */
@@ -26,8 +30,8 @@ export const limits = {
   longPollDeadlineMs: 27_000,
   /** How often a drain checks whether all answers are sent. */
   drainPollMs: 5,
-  /** How often turns are checked for passed deadlines. */
-  deadlineSweepMs: 50,
+  /** How often deadlines are checked while anything waits. */
+  deadlineSweepMs: 200,
   /** Pause before a batch of unknown outcome is resent; doubles from the minimum to the maximum. */
   resendPauseMinMs: 10,
   resendPauseMaxMs: 500,

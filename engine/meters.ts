@@ -27,4 +27,6 @@ export interface EngineMeters {
   recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
   /** One poll of the versions of `shards` shards, of which other nodes had changed `moved`. */
   recordVersionPoll(shards: number, moved: number): void;
+  /** Entities read from the hot store in one call. */
+  recordLoads(entities: number): void;
 }

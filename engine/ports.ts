@@ -21,7 +21,7 @@ import type {
   ShardVersion,
 } from './entity/items.ts';
 import type { Facts, HotState, Totals } from './entity/state.ts';
-import type { EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
 export interface Clock {
@@ -108,6 +108,18 @@ export interface HotReader {
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
   /** The current version of each given shard; the staleness poller compares them. */
   readVersions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
+  /** What changed in each shard since a known version, in the order given. */
+  readChanges(known: readonly (ShardVersion & { readonly shard: Shard })[]): Promise<readonly ShardChanges[]>;
+}
+
+/** What changed in a shard since a known version. */
+export interface ShardChanges {
+  readonly now: ShardVersion;
+  /**
+   * The entities that changed, each with the version of its newest change. `null`: the store does not know,
+   * because that version is not part of its history, or is too long ago; then any entity may have changed.
+   */
+  readonly changed: ReadonlyMap<EntityAddress, number> | null;
 }
 
 /** The only way to change counted facts: `commit`, and what its callers must know about the store. */

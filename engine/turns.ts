@@ -231,7 +231,10 @@ const replaceOlderListing = async (
   return true;
 };
 
-/** Passes the states of a reply to the actors. `foreign`: other nodes also wrote to the shard. */
+/**
+ * Passes the states of a reply to the actors. `foreign`: other nodes also wrote to the shard, and no poll
+ * will find out what.
+ */
 export const adoptReply = (
   registry: Registry,
   batch: Batch,
@@ -244,9 +247,9 @@ export const adoptReply = (
     if (state !== null) assert(state.version <= reply.version, 'a state is not newer than its shard');
     const actor = registry.findAt(address);
     // The state belongs to the newest listing at the address, so an actor of an earlier one is discarded.
-    if (actor === undefined || actor.ref.incarnation < incarnation)
+    const isOlder = actor === undefined || actor.ref.incarnation < incarnation;
+    if (isOlder || state === null || actor.generation !== reply.generation)
       recordMissedState(registry, batch, { reply, index });
-    else if (state === null || actor.generation !== reply.generation) registry.discard(address);
     else if (actor.adopt(reply.generation, state)) registry.trackVotes(actor);
   }
   if (foreign) registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));

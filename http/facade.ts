@@ -61,7 +61,7 @@ export interface Facade {
 export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
   // Longer than the engine's own deadline, whose error says whether anything was counted.
-  workingMs: limits.requestDeadlineMs + 4 * limits.deadlineSweepMs,
+  workingMs: limits.requestDeadlineMs + 3 * limits.deadlineSweepMs,
   outboundMs: limits.outboundDeadlineMs,
   listeningMs: limits.longPollDeadlineMs,
   sweepMs: limits.deadlineSweepMs,

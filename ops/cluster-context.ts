@@ -36,6 +36,8 @@ export interface JoiningNode {
   readonly engine: Engine;
   readonly version: string;
   readonly readFigures: () => NodeFigures;
+  /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
+  readonly onNodes: (names: readonly string[]) => void;
 }
 
 /** Closed by `close`, before the stores. */
@@ -121,13 +123,25 @@ const subscribeToFactChanges = ({ pubsub, onWarning }: SharedParts, engine: Engi
   });
 };
 
-/** Writes the heartbeat of this node, and deletes Redis function libraries that no live node uses. */
-const createHeartbeatTask =
-  (heartbeats: Heartbeats, { stores }: SharedParts) =>
-  async (): Promise<void> => {
-    await heartbeats.sendHeartbeat();
+/**
+ * Writes the heartbeat of this node. When the versions in use change, deletes Redis function libraries that
+ * no live node uses.
+ */
+const createHeartbeatTask = (
+  heartbeats: Heartbeats,
+  { stores }: SharedParts,
+  onNodes: JoiningNode['onNodes'],
+): (() => Promise<void>) => {
+  let versions = '';
+  return async () => {
+    const nodes = await heartbeats.sendHeartbeat();
+    onNodes(nodes.map(({ name }) => name));
+    const used = [...heartbeats.listVersions()].sort().join(' ');
+    if (used === versions) return;
     await stores.libraries?.dropOthers(heartbeats.listVersions());
+    versions = used;
   };
+};
 
 /** The context of a node on Redis and Postgres. Its Redis clients connect in the background. */
 const openShared = async (
@@ -169,14 +183,14 @@ const openShared = async (
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
-    join: ({ name, adminUrl, engine, version, readFigures }) => {
+    join: ({ name, adminUrl, engine, version, readFigures, onNodes }) => {
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
       const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
       const heartbeats = createHeartbeats({ commands: pubsub.commands, name, readFacts });
       joined = heartbeats;
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
-      const sendHeartbeat = createHeartbeatTask(heartbeats, parts);
+      const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
       sendHeartbeat().catch(onFailure);
       subscribeToFactChanges(parts, engine);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });

@@ -82,9 +82,8 @@ export interface Running {
 
 const routeNames = routes.map(({ name }) => name);
 const heartbeatMs = 30_000;
-/** Shorter on shared stores, so that other nodes soon flush the shards of a node that has died. */
-const sharedHeartbeatMs = 2_000;
-const nodeAliveMs = 8_000;
+/** A node that has sent a heartbeat within this time is named at the start of another one. */
+const nodeAliveMs = 40_000;
 const sweepMs = 60_000;
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
@@ -123,9 +122,8 @@ const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
     ? new Error([error.message, ...warnings].join('\n'), { cause: error })
     : error;
 
-/** The name of this node, and the shards that it flushes; `null` means all. */
+/** The shards that this node flushes; `null` means all. */
 interface FlushAssignment {
-  readonly node: string;
   shards: readonly Shard[] | null;
 }
 
@@ -155,9 +153,9 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   await migrate(sql);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
-  const assignment: FlushAssignment = { node, shards: null };
+  // Until the first heartbeat this node flushes all shards, beside the others.
+  const assignment: FlushAssignment = { shards: null };
   const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
-  if (stores.shared) assignment.shards = assignShards(node, nodes);
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
   const push = await openPush(sql, config);
@@ -185,14 +183,17 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { url, adminUrl } = await listen(config, facade, admin);
   const asExpected = url === expected.url && adminUrl === expected.adminUrl;
   const demo = asExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, membership, assignment, watches, logger });
+  const cancelTimers = startTimers({ stores, membership, watches, logger });
   const log = (message: string, details: object): void => logger.error(details, message);
   const { catalogue } = app;
   const jobs = createJobs({ engine, catalogue, push, clock: systemClock, meters: metrics.jobs, node, log });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
-  clusterContext.join({ ...self, engine });
+  const onNodes = (names: readonly string[]): void => {
+    assignment.shards = assignShards(node, names);
+  };
+  clusterContext.join({ ...self, engine, onNodes });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
   const { voteLogWaiters } = app;
   const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
@@ -273,7 +274,7 @@ interface EngineContext {
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, membership, metrics, assignment }: StartOptions & EngineContext,
+  { hooks, clusterContext, membership, metrics, assignment }: StartOptions & EngineContext,
 ): Promise<Engine> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
@@ -292,6 +293,7 @@ const startEngine = async (
     reflush: stores.reflush,
     shared: stores.shared,
     flushShards: () => assignment.shards,
+    onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
   });
   await engine.start();
   stores.markReflushed();
@@ -301,27 +303,17 @@ const startEngine = async (
 const startTimers = (parts: {
   readonly stores: Stores;
   readonly membership: Membership;
-  readonly assignment: FlushAssignment;
   readonly watches: Watches;
   readonly logger: StartOptions['logger'];
 }): (() => void) => {
-  const { stores, membership, assignment, watches } = parts;
-  const sendHeartbeat = async (): Promise<void> => {
-    await membership.writeHeartbeat();
-    if (!stores.shared) return;
-    assignment.shards = assignShards(assignment.node, await membership.listNodes(nodeAliveMs));
-  };
+  const { stores, membership, watches } = parts;
   const logFailure = (task: string) => (error: Error) =>
     parts.logger.error({ error: error.message }, `${task} failed`);
   void watches.clock.measure();
   const cancels = [
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
     startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
-    startInterval(
-      stores.shared ? sharedHeartbeatMs : heartbeatMs,
-      sendHeartbeat,
-      logFailure('the heartbeat'),
-    ),
+    startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
     startInterval(
       sweepMs,
       () => stores.hot.sweep(systemClock.nowMs()),

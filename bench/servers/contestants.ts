@@ -54,7 +54,10 @@ export const startPeer = async (
 };
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
-const readBodySizes = async (url: string, { bots }: Directory): Promise<{ bot: number; index: number }> => {
+export const readBodySizes = async (
+  url: string,
+  { bots }: Directory,
+): Promise<{ bot: number; index: number }> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);

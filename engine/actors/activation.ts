@@ -32,9 +32,16 @@ export interface ActivationParts {
 export type Loader = (request: LoadRequest) => Promise<LoadReply>;
 
 /** Gathers requests until the end of the tick, then loads them in calls of at most `limits.loadBatchMax`. */
-export const createLoader = (hot: Pick<HotReader, 'load'>, clock: Clock): Loader =>
+export const createLoader = (
+  hot: Pick<HotReader, 'load'>,
+  clock: Clock,
+  onLoads: (entities: number) => void = () => {},
+): Loader =>
   createBatchLoader({
-    loadMany: (requests) => hot.load(requests),
+    loadMany: (requests) => {
+      onLoads(requests.length);
+      return hot.load(requests);
+    },
     keysMax: limits.loadBatchMax,
     batchesMax: Number.POSITIVE_INFINITY,
     schedule: (task) => clock.endOfTick(task),

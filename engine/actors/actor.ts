@@ -1,5 +1,6 @@
 /**
- * The actor of one entity: the live cache of its committed state, and its users' pending votes.
+ * The actor of one entity: the live cache of its committed state, and its users' pending votes. When another
+ * node has changed the entity, the state is stale; the actor keeps the reference that turns need.
  *
  * A class, because there are hundreds of thousands of actors with one object shape. It never decides
  * anything: the hot store does. Only a reply of the store replaces its committed state, which is never
@@ -21,6 +22,8 @@ export class Actor {
   private state: LazyState;
   private view: EntityView | null;
   private viewTick: number;
+  /** A state of a lower version is stale: another node has changed the entity since. */
+  private staleBelow: number;
   /** The number of its turns in the output gate; an actor with any is not passivated. */
   pendingTurns: number;
   /** Set by every use, cleared by the passivation clock. */
@@ -36,6 +39,7 @@ export class Actor {
     this.state = state;
     this.view = null;
     this.viewTick = 0;
+    this.staleBelow = 0;
     this.pendingTurns = 0;
     this.used = true;
     this.unflushed = false;
@@ -66,6 +70,30 @@ export class Actor {
     this.state = state;
     this.view = null;
     return true;
+  }
+
+  /** Whether the state may be shown. Turns need none: the store's reply brings it. */
+  isCurrent(): boolean {
+    return this.state.version >= this.staleBelow;
+  }
+
+  /** Another node changed the entity at this version. */
+  markStale(version: number): void {
+    if (version > this.staleBelow) this.staleBelow = version;
+  }
+
+  /** The same for an entity whose version did not change. */
+  markFlushStale(): void {
+    this.markStale(this.state.version + 1);
+  }
+
+  /** Adopts a state that was loaded after all changes below version `staleBelow`. */
+  reload(state: LazyState, staleBelow: number): void {
+    if (state.version >= this.state.version) {
+      this.state = state;
+      this.view = null;
+    }
+    this.staleBelow = staleBelow;
   }
 
   /** Records the flushed votes, which have no new version; returns whether the number changed. */

@@ -43,26 +43,33 @@ export interface RegistryParts {
 }
 
 export interface Registry {
-  /** The live actor, or `undefined`. Marks it used. */
+  /** The live actor, its state current or stale, or `undefined`. Marks it used. */
   findLive(kind: EntityKind, id: string): Actor | undefined;
+  /** The live actor if its state is current, or `undefined`. Marks it used. */
+  findCurrent(kind: EntityKind, id: string): Actor | undefined;
   /** The live actor, or `undefined`. Does not mark it used. */
   findAt(address: EntityAddress): Actor | undefined;
-  /** The live actor, activated if needed. Rejects with `not_found`, `overloaded` or the stores' errors. */
+  /**
+   * The actor with a current state, loaded if needed. Rejects with `not_found`, `overloaded` or the stores'
+   * errors.
+   */
   getOrActivate(kind: EntityKind, id: string): Promise<Actor>;
   /** Records the state in a reply for an entity without an actor: a running activation must not be older. */
   recordLatestState(address: EntityAddress, getLatest: () => LatestState): void;
   discard(address: EntityAddress): void;
   /** Discards all actors of a shard except those at the given addresses. */
   discardShard(shard: Shard, except: { has(address: EntityAddress): boolean }): void;
+  /** Another node changed the entity at this version: a state of a lower version is stale. */
+  markStale(address: EntityAddress, version: number): void;
   /** Shards with actors that are live or being activated. */
   listShards(): readonly Shard[];
   /** Tracks the actor if its new state has unflushed votes, otherwise stops tracking it. */
   trackVotes(actor: Actor): void;
   /**
-   * Discards tracked actors whose flushed votes did not change for `limits.unflushedPollsMax` calls: another
-   * node may have flushed them, and a flush changes no version.
+   * Marks tracked actors stale whose flushed votes did not change for `limits.unflushedPollsMax` calls:
+   * another node may have flushed them, and a flush changes no version.
    */
-  discardUnflushed(): void;
+  markUnflushedStale(): void;
   countActors(): number;
 }
 
@@ -72,6 +79,8 @@ interface Activation {
   waiters: number;
   /** Another node changed its shard meanwhile: its waiters get the actor, the registry does not keep it. */
   stale: boolean;
+  /** Another node changed the entity at this version meanwhile; 0: none did. */
+  staleBelow: number;
 }
 
 /** For how many polls the number of flushed votes has stayed the same. */
@@ -107,6 +116,10 @@ export const createRegistry = (parts: RegistryParts): Registry => {
   };
   return {
     findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
+    findCurrent: (kind, id) => {
+      const actor = markUsed(state.byId[kind].get(id));
+      return actor?.isCurrent() ? actor : undefined;
+    },
     findAt: (address) => actors.get(address),
     getOrActivate: (kind, id) => getOrActivate(state, kind, id),
     recordLatestState: (address, getLatest) => {
@@ -114,9 +127,10 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     },
     discard: (address) => discard(state, address),
     discardShard: (shard, except) => discardShard(state, shard, except),
+    markStale: (address, version) => markStale(state, address, version),
     listShards: () => listShards(state),
     trackVotes: (actor) => trackVotes(state, actor),
-    discardUnflushed: () => discardUnflushed(state),
+    markUnflushedStale: () => markUnflushedStale(state),
     countActors: () => actors.size,
   };
 };
@@ -129,7 +143,7 @@ const markUsed = (actor: Actor | undefined): Actor | undefined => {
 const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Promise<Actor> => {
   const address = toAddress(kind, id);
   const live = markUsed(state.actors.get(address));
-  if (live !== undefined) return Promise.resolve(live);
+  if (live?.isCurrent()) return Promise.resolve(live);
   const activation = state.activations.get(address);
   if (activation !== undefined) {
     activation.waiters += 1;
@@ -141,7 +155,8 @@ const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Prom
     state.activations.delete(address);
     state.latestStates.delete(address);
   });
-  state.activations.set(address, { promise, shard: computeShard(address), waiters: 1, stale: false });
+  const activating = { promise, shard: computeShard(address), waiters: 1, stale: false, staleBelow: 0 };
+  state.activations.set(address, activating);
   return promise;
 };
 
@@ -160,11 +175,24 @@ const activate = async (state: RegistryState, kind: EntityKind, id: string): Pro
     const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));
     state.latestStates.delete(activated.ref.address);
     if (newest === null) continue;
-    const actor = new Actor(newest.ref, newest.generation, newest.state);
-    if (!state.activations.get(actor.ref.address)?.stale) insert(state, actor);
-    return actor;
+    return keep(state, newest);
   }
   throw createCrowdedError();
+};
+
+/** Puts what was loaded into the entity's actor, or into a new one. */
+const keep = (state: RegistryState, { ref, generation, state: loaded }: ActivatedEntity): Actor => {
+  const { stale = false, staleBelow = 0 } = state.activations.get(ref.address) ?? {};
+  const live = state.actors.get(ref.address);
+  const isSame = live?.ref.incarnation === ref.incarnation && live.generation === generation;
+  const actor = live !== undefined && isSame && !stale ? live : new Actor(ref, generation, loaded);
+  actor.reload(loaded, staleBelow);
+  if (actor === live) trackVotes(state, actor);
+  else if (!stale) {
+    discard(state, ref.address);
+    insert(state, actor);
+  }
+  return actor;
 };
 
 /**
@@ -226,6 +254,12 @@ const discardShard = (
   }
 };
 
+const markStale = (state: RegistryState, address: EntityAddress, version: number): void => {
+  state.actors.get(address)?.markStale(version);
+  const activation = state.activations.get(address);
+  if (activation !== undefined) activation.staleBelow = Math.max(activation.staleBelow, version);
+};
+
 const listShards = (state: RegistryState): readonly Shard[] => {
   const shards = new Set<Shard>();
   for (const [shard, addresses] of state.byShard) if (addresses.size > 0) shards.add(shard);
@@ -247,7 +281,7 @@ const untrackVotes = (state: RegistryState, actor: Actor): void => {
   state.unflushed.delete(actor);
 };
 
-const discardUnflushed = (state: RegistryState): void => {
+const markUnflushedStale = (state: RegistryState): void => {
   for (const [actor, polls] of [...state.unflushed]) {
     const { address } = actor.ref;
     const flushedVotes = actor.getFlushedVotes();
@@ -255,7 +289,10 @@ const discardUnflushed = (state: RegistryState): void => {
     polls.flushedVotes = flushedVotes;
     polls.times += 1;
     if (state.actors.get(address) !== actor) untrackVotes(state, actor);
-    else if (polls.times === limits.unflushedPollsMax) discard(state, address);
+    else if (polls.times === limits.unflushedPollsMax) {
+      actor.markFlushStale();
+      untrackVotes(state, actor);
+    }
   }
 };
 

@@ -1,35 +1,40 @@
 /**
- * The staleness poller: finds out which shards other nodes changed, so that an acknowledged change is visible
- * on every node within a second (I9).
+ * The staleness poller: finds out which entities other nodes changed, so that an acknowledged change is
+ * visible on every node within a second (I9).
  *
- * About twice a second it reads, in one call, the versions of all shards of which this node has actors. If
- * another node changed a shard's generation or version, it discards the shard's actors; the next reader loads
- * them. No decision uses these versions, and discarding loses nothing. A process that did not run for a while
- * (it or its machine was stopped) missed its polls: then reads wait until a poll started after that is
- * answered. Bound: one poll at a time, `shardCount` shards. Off on a node that shares its stores with no
- * other. Started and stopped by `create.ts`.
+ * About twice a second it reads the versions of all shards of which this node has actors, and for the shards
+ * that moved which entities changed since the last poll. It marks those stale whose state is older than their
+ * change: the next reader loads them, while turns need no state. Where the store does not know what changed,
+ * it discards the shard's actors. No decision uses these versions, and discarding loses nothing. A process
+ * that did not run for a while (it or its machine was stopped) missed its polls: then reads wait until a poll
+ * started after that is answered. Bound: one poll at a time, `shardCount` shards. Off on a node that shares
+ * its stores with no other. Started and stopped by `create.ts`.
  */
 
 import type { OutputGate } from '../commit/output-gate.ts';
-import { hasMoved } from '../entity/history.ts';
+import { hasFallenBack, hasMoved } from '../entity/history.ts';
 import type { ShardVersion } from '../entity/items.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
-import type { Clock, HotReader } from '../ports.ts';
+import type { Clock, HotReader, ShardChanges } from '../ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface StalenessPollerParts {
-  readonly hot: Pick<HotReader, 'readVersions'>;
+  readonly hot: Pick<HotReader, 'readVersions' | 'readChanges'>;
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly outputGate: Pick<OutputGate, 'getVersion' | 'observeVersion'>;
-  readonly registry: Pick<Registry, 'listShards' | 'discardShard' | 'discardUnflushed'>;
+  readonly registry: Pick<Registry, 'listShards' | 'discardShard' | 'markStale' | 'markUnflushedStale'>;
+  /** Called at each interval, also while a poll has no answer: this process runs. */
+  readonly onPoll?: (() => void) | undefined;
 }
 
 export interface StalenessPoller {
   start(): void;
   stop(): void;
+  /** Whether the next poll finds what other nodes change in this shard. */
+  covers(shard: Shard): boolean;
   /** Cached states may be stale: polls at once. Does nothing unless started. */
   suspectStale(): void;
   /** Resolves when cached states are valid again or `limits.recheckMsMax` has passed; `null` if they are. */
@@ -46,6 +51,12 @@ interface PollerState extends StalenessPollerParts {
   stopped: boolean;
   cancel: () => void;
   recheck: Recheck | null;
+  polling: boolean;
+  /**
+   * The version of each shard up to which its actors are current or marked stale. Before the first poll of a
+   * shard that is the version of its last reply.
+   */
+  readonly seen: Map<Shard, ShardVersion>;
   /** The number of the newest poll: answers to earlier polls are ignored. */
   poll: number;
 }
@@ -53,11 +64,19 @@ interface PollerState extends StalenessPollerParts {
 const noExceptions: ReadonlySet<never> = new Set();
 
 export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPoller => {
-  const state: PollerState = { ...parts, stopped: true, cancel: () => {}, recheck: null, poll: 0 };
+  const state: PollerState = {
+    ...parts,
+    stopped: true,
+    cancel: () => {},
+    recheck: null,
+    polling: false,
+    seen: new Map(),
+    poll: 0,
+  };
   return {
     start: () => {
       state.stopped = false;
-      schedulePoll(state, limits.stalenessPollMs);
+      scheduleTick(state);
     },
     stop: () => {
       state.stopped = true;
@@ -65,6 +84,7 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
       finishRecheck(state);
     },
     suspectStale: () => startRecheck(state),
+    covers: (shard) => !state.stopped && state.seen.has(shard),
     get rechecking() {
       return state.recheck?.promise ?? null;
     },
@@ -77,7 +97,6 @@ const startRecheck = (state: PollerState): void => {
   const { promise, resolve } = state.recheck ?? Promise.withResolvers<void>();
   const cancelTimer = state.clock.after(limits.recheckMsMax, () => finishRecheck(state));
   state.recheck = { promise, resolve, cancelTimer };
-  state.cancel();
   poll(state);
 };
 
@@ -89,54 +108,77 @@ const finishRecheck = (state: PollerState): void => {
   state.recheck = null;
 };
 
-const schedulePoll = (state: PollerState, delayMs: number): void => {
-  state.cancel = state.clock.after(delayMs, () => poll(state));
+const scheduleTick = (state: PollerState): void => {
+  state.cancel = state.clock.after(limits.stalenessPollMs, () => {
+    scheduleTick(state);
+    state.onPoll?.();
+    if (!state.polling) poll(state);
+  });
 };
 
 const poll = (state: PollerState): void => {
-  const startedMs = state.clock.monotonicMs();
   const pollNumber = ++state.poll;
+  state.polling = true;
   const isOver = (): boolean => state.stopped || pollNumber !== state.poll;
   const shards = state.registry.listShards();
-  const known = shards.map((shard) => state.outputGate.getVersion(shard));
-  const reading = shards.length === 0 ? Promise.resolve([]) : state.hot.readVersions(shards);
-  const pollAgain = (): void => {
-    const intervalMs = state.recheck === null ? limits.stalenessPollMs : limits.recheckPollMs;
-    schedulePoll(state, Math.max(0, intervalMs - (state.clock.monotonicMs() - startedMs)));
-  };
-  reading.then(
-    (versions) => {
+  pollShards(state, shards, isOver).then(
+    () => {
       if (isOver()) return;
-      discardMoved(state, { shards, known, versions });
+      state.registry.markUnflushedStale();
       finishRecheck(state);
-      pollAgain();
+      state.polling = false;
     },
     () => {
       // The store does not answer: the output gate reports that, and cached states stay readable.
       state.meters.recordVersionPoll(shards.length, 0);
-      if (!isOver()) pollAgain();
+      if (isOver()) return;
+      state.polling = false;
+      if (state.recheck !== null) repeatPoll(state, pollNumber);
     },
   );
 };
 
-interface PolledVersions {
-  readonly shards: readonly Shard[];
-  readonly known: readonly ShardVersion[];
-  readonly versions: readonly ShardVersion[];
-}
-
-const discardMoved = (state: PollerState, { shards, known, versions }: PolledVersions): void => {
-  let moved = 0;
+const pollShards = async (
+  state: PollerState,
+  shards: readonly Shard[],
+  isOver: () => boolean,
+): Promise<void> => {
+  if (shards.length === 0) return;
+  const known = shards.map((shard) => state.outputGate.getVersion(shard));
+  const versions = await state.hot.readVersions(shards);
+  if (isOver()) return;
+  const moved: (ShardVersion & { readonly shard: Shard })[] = [];
+  let movedByOthers = 0;
   for (const [index, shard] of shards.entries()) {
-    const seen = { known: known[index] as ShardVersion, now: versions[index] as ShardVersion };
-    if (!state.outputGate.observeVersion(shard, seen) && !mayHaveMoved(state, shard, seen.now)) continue;
-    moved += 1;
-    state.registry.discardShard(shard, noExceptions);
+    const now = versions[index] as ShardVersion;
+    const before = known[index] as ShardVersion;
+    if (state.outputGate.observeVersion(shard, { known: before, now })) movedByOthers += 1;
+    const seen = state.seen.get(shard) ?? before;
+    if (hasFallenBack(now, before) || hasFallenBack(now, seen) || now.generation !== seen.generation)
+      state.registry.discardShard(shard, noExceptions);
+    else if (hasMoved(now, seen)) {
+      moved.push({ shard, ...seen });
+      // Kept until the changes since then are known: the gate has the new version already.
+      state.seen.set(shard, seen);
+      continue;
+    }
+    state.seen.set(shard, now);
   }
-  state.registry.discardUnflushed();
-  state.meters.recordVersionPoll(shards.length, moved);
+  const changes = moved.length === 0 ? [] : await state.hot.readChanges(moved);
+  if (isOver()) return;
+  for (const [index, { shard }] of moved.entries()) markChanged(state, shard, changes[index] as ShardChanges);
+  state.meters.recordVersionPoll(shards.length, movedByOthers);
 };
 
-/** During a recheck reads cannot wait for the reply to a batch in flight: discards what may have moved. */
-const mayHaveMoved = ({ recheck, outputGate }: PollerState, shard: Shard, now: ShardVersion): boolean =>
-  recheck !== null && hasMoved(now, outputGate.getVersion(shard));
+const markChanged = ({ registry, seen }: PollerState, shard: Shard, { now, changed }: ShardChanges): void => {
+  if (changed === null) registry.discardShard(shard, noExceptions);
+  else for (const [address, version] of changed) registry.markStale(address, version);
+  seen.set(shard, now);
+};
+
+/** During a recheck readers wait: polls again after a short pause, unless another poll has begun. */
+const repeatPoll = (state: PollerState, pollNumber: number): void => {
+  state.clock.after(limits.recheckPollMs, () => {
+    if (!state.stopped && state.recheck !== null && state.poll === pollNumber) poll(state);
+  });
+};

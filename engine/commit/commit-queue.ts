@@ -34,8 +34,8 @@ export interface CommitQueue {
   sentAtMs: number;
   /** Cancels the long gather timer of a call without waiters; `null` while none runs. */
   cancelLongWait: (() => void) | null;
-  /** Items come so fast that the next call should gather longer than a tick. */
-  busy: boolean;
+  /** Items sent per millisecond, a moving average. */
+  itemsPerMs: number;
 }
 
 const createCommitQueue = (): CommitQueue => ({
@@ -48,7 +48,7 @@ const createCommitQueue = (): CommitQueue => ({
   failedAtMs: 0,
   sentAtMs: 0,
   cancelLongWait: null,
-  busy: false,
+  itemsPerMs: 0,
 });
 
 const modesAfter: Readonly<Record<CommitQueueMode, readonly CommitQueueMode[]>> = {
@@ -162,11 +162,18 @@ export const recordFailure = (queue: CommitQueue, nowMs: number): void => {
 const isHealthy = ({ failures, mode, failedAtMs }: CommitQueue, answeredMs: number): boolean =>
   failures === 0 || (mode === 'quiet' && answeredMs - failedAtMs > limits.failurePassesMs);
 
-/** Records the rate of items; the queue is `busy` if gathering for `gatherMs` makes the next call fuller. */
+/** Records the rate of items. */
 export const recordRate = (queue: CommitQueue, items: number, nowMs: number): void => {
   const sinceMs = Math.max(1, nowMs - queue.sentAtMs);
-  queue.busy = items / sinceMs >= limits.gatherItemsPerMsMin;
+  const weight = Math.min(1, sinceMs / limits.gatherAverageMs);
+  queue.itemsPerMs += (items / sinceMs - queue.itemsPerMs) * weight;
   queue.sentAtMs = nowMs;
+};
+
+/** How long the next call gathers, in ms; 0: until the end of the tick. */
+export const computeGatherMs = ({ itemsPerMs, sentAtMs }: CommitQueue, nowMs: number): number => {
+  if (itemsPerMs < limits.gatherItemsPerMsMin || nowMs - sentAtMs > limits.gatherAverageMs) return 0;
+  return itemsPerMs < limits.gatherItemsPerMsHigh ? limits.gatherMs : limits.gatherHighMs;
 };
 
 /** The pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */

@@ -21,6 +21,7 @@ import { limits } from '../limits.ts';
 import {
   type CommitQueue,
   CommitQueues,
+  computeGatherMs,
   computeResendPauseMs,
   enqueue,
   recordFailure,
@@ -183,12 +184,10 @@ const gather = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): vo
  * and longest while no caller waits for any of them (`awaited` is false).
  */
 const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): void => {
-  const go = (): void => {
-    queue.cancelLongWait = null;
-    sealAndSend(gate, queue);
-  };
-  if (!queue.busy) gate.clock.endOfTick(go);
-  else if (awaited) gate.clock.after(limits.gatherMs, go);
+  const go = (): void => sealAndSend(gate, queue);
+  const waitMs = computeGatherMs(queue, gate.clock.monotonicMs());
+  if (waitMs === 0) gate.clock.endOfTick(go);
+  else if (awaited) gate.clock.after(waitMs, go);
   else queue.cancelLongWait = gate.clock.after(limits.gatherUnawaitedMs, go);
 };
 
@@ -201,6 +200,7 @@ const sendSooner = (gate: OutputGateState, queue: CommitQueue): void => {
 };
 
 const sealAndSend = (gate: OutputGateState, queue: CommitQueue): void => {
+  queue.cancelLongWait = null;
   const isBroken = (shardQueue: ShardQueue): boolean => shardQueue.broken && hasWork(shardQueue);
   const brokenQueues = queue.broken ? queue.shardQueues.filter(isBroken) : [];
   if (brokenQueues.length > 0) {

@@ -140,13 +140,32 @@ const waitThenWork = (state: FlusherState, delayMs: number): void => {
 
 const startRounds = (state: FlusherState): void => {
   setMode(state, 'working');
-  state.working = runRounds(state)
+  state.working = work(state).then(
+    () => recordSuccess(state),
+    (error: unknown) => recordFailure(state, error),
+  );
+};
+
+/** One look at the backlog; where nothing waits, no round runs. */
+const work = async (state: FlusherState): Promise<void> => {
+  const startedMs = state.clock.monotonicMs();
+  if (state.flushRequests.length === 0 && (await isAtRest(state))) {
+    state.caughtUpMs = startedMs;
+    if (state.mode !== 'stopped') await state.deliver();
+    return;
+  }
+  await runRounds(state)
     .catch((error: unknown) => reconcileIfOutdated(state, error))
-    .finally(() => measureBacklog(state))
-    .then(
-      () => recordSuccess(state),
-      (error: unknown) => recordFailure(state, error),
-    );
+    .finally(() => measureBacklog(state));
+};
+
+const isAtRest = async (state: FlusherState): Promise<boolean> => {
+  const size = await state.hot.countBacklog();
+  if (size.entities + size.votes > 0) return false;
+  state.backlogSize = size;
+  state.meters.recordBacklog(size, 0);
+  // A caller may have begun to wait meanwhile, for votes that came after the look.
+  return state.flushRequests.length === 0;
 };
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Deadlines for every request that waits, because uWebSockets.js has no timeout once a request is read. One
- * periodic sweep checks the oldest waiters; there is no timer per request.
+ * sweep checks the oldest waiters, and runs again while anything waits; there is no timer per request.
  *
  * There are four queues in order of entry, each with one constant time limit, so the sweep checks only their
  * heads: `reading` (the body is still arriving), `working` (waiting for a store), `outbound` (waiting for an
@@ -83,26 +83,33 @@ const expireHeads = (queue: WaitQueue, beforeMs: number, during: 'reading' | 'wo
 
 const createWaitQueue = (): WaitQueue => ({ first: null, last: null, size: 0 });
 
-/** Starts the sweep; `close` ends it. */
+/** Sweeps while anything waits, until `close`. */
 export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines => {
   const reading = createWaitQueue();
   const working = createWaitQueue();
   const outbound = createWaitQueue();
+  let sweeping = false;
+  let closed = false;
   const listening = createWaitQueue();
   let cancel = (): void => {};
+  const countWaiting = (): number => reading.size + working.size + outbound.size + listening.size;
+  const scheduleSweep = (): void => {
+    sweeping = !closed && countWaiting() > 0;
+    if (sweeping) cancel = clock.after(times.sweepMs, sweep);
+  };
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
     expireHeads(reading, nowMs - times.readingMs, 'reading');
     expireHeads(working, nowMs - times.workingMs, 'working');
     expireHeads(outbound, nowMs - times.outboundMs, 'working');
     expireHeads(listening, nowMs - times.listeningMs, 'working');
-    cancel = clock.after(times.sweepMs, sweep);
+    scheduleSweep();
   };
-  cancel = clock.after(times.sweepMs, sweep);
   const enter = (queue: WaitQueue, waiter: DeadlineWaiter): void => {
     remove(waiter);
     waiter.waitingSinceMs = clock.monotonicMs();
     append(queue, waiter);
+    if (!sweeping) scheduleSweep();
   };
   return {
     startReading: (waiter) => enter(reading, waiter),
@@ -110,7 +117,10 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     startOutbound: (waiter) => enter(outbound, waiter),
     startListening: (waiter) => enter(listening, waiter),
     finish: remove,
-    countWaiting: () => reading.size + working.size + outbound.size + listening.size,
-    close: () => cancel(),
+    countWaiting,
+    close: () => {
+      closed = true;
+      cancel();
+    },
   };
 };

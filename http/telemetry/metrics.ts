@@ -54,6 +54,9 @@ export interface NodeHealth {
   readonly sql: boolean;
 }
 
+/** How often the event loop's lag is sampled: each sample wakes the process. */
+const loopSampleMs = 500;
+
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
 /** Shown for each route from the start, so that an alert sees the first one as an increase. */
@@ -174,7 +177,12 @@ const createStalenessMeters = (registers: Registry[]) => {
   });
   const changedShards = new Counter({
     name: 'rollcall_version_poll_changed_shards_total',
-    help: 'Shards that other nodes had changed; this node dropped its cached state of them.',
+    help: 'Shards that other nodes had changed; this node loads what they changed at its next read.',
+    registers,
+  });
+  const loads = new Counter({
+    name: 'rollcall_entity_loads_total',
+    help: 'Entities read from the hot store, because this node had no current state of them.',
     registers,
   });
   return {
@@ -182,6 +190,7 @@ const createStalenessMeters = (registers: Registry[]) => {
       polled.inc(shards);
       changedShards.inc(changed);
     },
+    recordLoads: (entities: number): void => loads.inc(entities),
   };
 };
 
@@ -297,7 +306,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
   const registry = new Registry();
   registerBuild(registry, version);
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const commitWait = registerTimings(registry, {
     name: 'rollcall_commit_wait_seconds',

@@ -45,7 +45,8 @@ export interface HeartbeatOptions {
   readonly readFacts: () => NodeFacts;
 }
 
-export const heartbeatLifeMs = 10_000;
+/** With the next heartbeat after it, others take over the work of a dead node within 10 s. */
+export const heartbeatLifeMs = 7_000;
 export const heartbeatEveryMs = 3_000;
 
 const seenKey = '{rollcall:nodes}:seen';

@@ -11,7 +11,7 @@ import { createClient, createCluster } from 'redis';
 
 export interface ListenerOptions {
   readonly urls: readonly string[];
-  readonly channel: string;
+  readonly channels: readonly string[];
   readonly onMessage: (text: string) => void;
   /** A key that was read here has changed; `null`: any key may have. */
   readonly onChanged: (key: string | null) => void;
@@ -35,14 +35,16 @@ export interface Listener {
   close(): void;
 }
 
-/** Heartbeat messages arrive several times a second, so this much silence means a dead connection. */
-const silenceMaxMs = 2_000;
+/** The client sends a PING this often, so a longer silence means a dead connection. */
+const pingEveryMs = 2_000;
+const silenceMaxMs = 3_000;
 const computeReconnectMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 
 const socket = { connectTimeout: 2_000, socketTimeout: silenceMaxMs, reconnectStrategy: computeReconnectMs };
 
 const openSingle = (options: ListenerOptions, url: string): Listener => {
-  const client = createClient({ url, RESP: 3, emitInvalidate: true, disableOfflineQueue: true, socket });
+  const settings = { RESP: 3, emitInvalidate: true, disableOfflineQueue: true } as const;
+  const client = createClient({ url, ...settings, pingInterval: pingEveryMs, socket });
   client.on('error', options.onLost);
   client.on('reconnecting', () => options.onLost(new Error('connecting again')));
   client.on('invalidate', (key: Buffer | string | null) =>
@@ -50,7 +52,7 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
   );
   const start = async (): Promise<void> => {
     await client.connect();
-    await client.subscribe(options.channel, options.onMessage);
+    await client.subscribe([...options.channels], options.onMessage);
   };
   start().catch(options.onLost);
   const read = async (key: string): Promise<StoredText> => {
@@ -68,14 +70,14 @@ const openCluster = (options: ListenerOptions): Listener => {
   };
   const cluster = createCluster({
     rootNodes: options.urls.map((url) => ({ url })),
-    defaults: { ...credentials, socket },
+    defaults: { ...credentials, pingInterval: pingEveryMs, socket },
     RESP: 3,
   });
   cluster.on('error', options.onLost);
   let closed = false;
   const start = async (): Promise<void> => {
     await cluster.connect();
-    if (!closed) await cluster.subscribe(options.channel, options.onMessage);
+    if (!closed) await cluster.subscribe([...options.channels], options.onMessage);
   };
   const restart = (error: Error): void => {
     options.onLost(error);

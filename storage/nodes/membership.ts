@@ -1,6 +1,6 @@
 /**
- * The nodes known in SQL: which nodes are alive, when none was (downtimes), and settings that all nodes
- * share. (heartbeats.ts lists the nodes known in Redis, which exist only with shared stores.)
+ * The nodes known in SQL: when none was alive (downtimes), and settings that all nodes share. (heartbeats.ts
+ * lists the nodes that are alive now, which exist only with shared stores.)
  *
  * Uptime checks do not count during a downtime, so that a bot does not lose uptime while no node could check
  * it. The first node that starts after a downtime records it. All times come from the database's clock.
@@ -15,7 +15,7 @@ import { asStorage } from '../sql/errors.ts';
 export type Downtimes = UptimeRules['downtimes'];
 
 export interface Membership {
-  /** Records this node as alive now. Call at least every `uptime.checkMs`. */
+  /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
   writeHeartbeat(): Promise<void>;
   /** Nodes with a heartbeat within `withinMs`, sorted by name. */
   listNodes(withinMs: number): Promise<readonly string[]>;
@@ -85,7 +85,7 @@ const leave = async (sql: Queryable, node: string): Promise<void> => {
   await sql`
     delete from fleet where node = ${node} and exists (
       select from fleet as other
-      where other.node <> ${node} and other.seen_at > now() - interval '10 seconds')`;
+      where other.node <> ${node} and other.seen_at > now() - interval '1 minute')`;
 };
 
 /** Returns a value that all nodes share. The first node stores what `make` returns; later ones read it. */

@@ -3,11 +3,12 @@
  * arrive.
  *
  * ioredis sends (commands.ts), node-redis receives (listener.ts). A node may use caches that depend on
- * messages only while `isConnected()`: it publishes a heartbeat message every `beatMs`, and is connected
- * while it has received one that it sent less than `trustMs` ago. So either every message published more than
- * `trustMs` ago has arrived, or the caches are not used: a cut, silent or stopped connection needs no
- * detection of its own. A node on embedded stores is alone and opens none of this. Opened by
- * ops/cluster-context.ts.
+ * messages only while `isConnected()`: it publishes a heartbeat message to itself every `beatMs`, on the way
+ * that messages take, and is connected while it has received one that it sent less than `trustMs` ago. So
+ * either every message published more than `trustMs` ago has arrived, or the caches are not used: a cut,
+ * silent or stopped connection needs no detection of its own. When no caller needed that for `restAfterMs`,
+ * the node drops those caches and sends no heartbeats until the next caller. A node on embedded stores is
+ * alone and opens none of this. Opened by ops/cluster-context.ts.
  */
 import { randomUUID } from 'node:crypto';
 import { openCommands, type RedisCommands } from './commands.ts';
@@ -19,7 +20,7 @@ export interface Subscriber {
   readonly onMessage?: (message: NodeMessage) => void;
   /** A tracked key changed (`null`: any key may have). */
   readonly onKeyChanged?: (key: string | null) => void;
-  /** Messages may have been missed: drop everything that depends on them. */
+  /** Messages may be missed from now on: drop what may be used only while `isConnected()`. */
   readonly onDisconnect?: () => void;
   /** Messages arrive again; entries cached since the loss may be stale. */
   readonly onReconnect?: () => void;
@@ -35,12 +36,17 @@ export interface Pubsub {
   publish(message: NodeMessage): Promise<void>;
   /** Adds a subscriber; returns a function that removes it. */
   subscribe(subscriber: Subscriber): () => void;
-  /** Whether every message published more than `trustMs` ago has arrived. Costs one clock read. */
+  /**
+   * Whether every message published more than `trustMs` ago has arrived. Costs one clock read. False while
+   * heartbeats rest; the call then wakes them.
+   */
   isConnected(): boolean;
+  /** The same; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
+  waitUntilConnected(): boolean | Promise<boolean>;
   /**
    * Reports that this process runs, at this steady time (ms). The first report after a stall (by a heartbeat,
-   * or by a request that waited in its socket) calls `stalled` of all subscribers before it returns. Costs
-   * one comparison.
+   * a poll of the engine, or a request that waited in its socket) calls `stalled` of all subscribers before
+   * it returns. Costs one comparison.
    */
   runs(steadyMs: number): void;
   close(): void;
@@ -57,6 +63,10 @@ export interface PubsubOptions {
 
 /** Time between two heartbeat messages. */
 export const beatMs = 150;
+/** Without a call of `isConnected` for this long, heartbeats rest. */
+export const restAfterMs = 5_000;
+/** How long a caller waits for the first heartbeat after a rest. */
+export const wakeMsMax = 100;
 /** No node accepts a revoked token for longer than this. */
 export const trustMs = 600;
 /**
@@ -77,11 +87,52 @@ interface PubsubState {
   lost: boolean;
   /** Steady time of the last `runs` report. */
   ranMs: number;
+  /** Steady time of the last call of `isConnected`. */
+  neededMs: number;
+  /** `waking`: no heartbeat has arrived since the last rest. */
+  beats: 'running' | 'resting' | 'waking';
+  /** Sends a heartbeat, now and every `beatMs`. */
+  wake: () => void;
+  /** Steady time at which heartbeats last woke. */
+  wokenMs: number;
+  /** Resolvers of callers that wait for the first heartbeat after a rest. */
+  readonly woken: Set<() => void>;
   /** Functions that end reads which would wait for a silent connection. */
   readonly waiting: Set<() => void>;
 }
 
-const isConnected = (state: PubsubState): boolean => performance.now() - state.lastReceivedMs < trustMs;
+const hasProof = (state: PubsubState, nowMs: number): boolean => nowMs - state.lastReceivedMs < trustMs;
+
+const isConnected = (state: PubsubState): boolean => {
+  const nowMs = performance.now();
+  state.neededMs = nowMs;
+  if (state.beats === 'resting') state.wake();
+  return hasProof(state, nowMs);
+};
+
+/** The first heartbeat after a rest may still arrive. */
+const isWaking = ({ beats, wokenMs }: PubsubState, nowMs: number): boolean =>
+  beats === 'waking' && nowMs - wokenMs < trustMs;
+
+const waitUntilConnected = (state: PubsubState): boolean | Promise<boolean> => {
+  if (isConnected(state)) return true;
+  if (!isWaking(state, performance.now())) return false;
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      state.woken.delete(finish);
+      resolve(hasProof(state, performance.now()));
+    };
+    const timer = setTimeout(finish, wakeMsMax);
+    state.woken.add(finish);
+  });
+};
+
+const rest = (state: PubsubState): void => {
+  state.beats = 'resting';
+  state.lastReceivedMs = Number.NEGATIVE_INFINITY;
+  if (!state.lost) for (const subscriber of state.subscribers) subscriber.onDisconnect?.();
+};
 
 const runs = (state: PubsubState, steadyMs: number): void => {
   const gapMs = steadyMs - state.ranMs;
@@ -113,28 +164,72 @@ const receiveText = (state: PubsubState, text: string): void => {
     return;
   }
   if (message.node !== state.node) return;
+  const nowMs = performance.now();
+  // One that was sent before a rest proves nothing about what comes after it.
+  if (state.beats === 'resting') return;
   // A gap between two heartbeats counts as a loss, even if no caller checked during the gap.
-  if (!isConnected(state)) handleDisconnect(state);
-  if (performance.now() - message.sentMs >= trustMs) return;
+  if (state.beats === 'running' && !hasProof(state, nowMs)) handleDisconnect(state);
+  if (nowMs - message.sentMs >= trustMs) return;
+  state.beats = 'running';
   state.lastReceivedMs = Math.max(state.lastReceivedMs, message.sentMs);
   if (state.lost) for (const subscriber of state.subscribers) subscriber.onReconnect?.();
   state.lost = false;
+  for (const finish of state.woken) finish();
+};
+
+const createState = (): PubsubState => ({
+  subscribers: new Set(),
+  node: randomUUID(),
+  lastReceivedMs: Number.NEGATIVE_INFINITY,
+  lost: true,
+  ranMs: performance.now(),
+  neededMs: performance.now(),
+  beats: 'running',
+  wake: () => {},
+  wokenMs: 0,
+  woken: new Set(),
+  waiting: new Set(),
+});
+
+/** Sends a heartbeat every `beatMs` unless they rest. Returns a function that stops them for good. */
+const startBeats = (state: PubsubState, send: (text: string) => void): (() => void) => {
+  let timer: NodeJS.Timeout;
+  const start = (): void => {
+    timer = setInterval(beat, beatMs);
+    timer.unref();
+  };
+  const beat = (): void => {
+    const nowMs = performance.now();
+    runs(state, nowMs);
+    if (nowMs - state.neededMs > restAfterMs) {
+      clearInterval(timer);
+      rest(state);
+      return;
+    }
+    if (!isWaking(state, nowMs) && !hasProof(state, nowMs)) handleDisconnect(state);
+    send(encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs }));
+  };
+  state.wake = () => {
+    state.beats = 'waking';
+    state.wokenMs = performance.now();
+    start();
+    beat();
+  };
+  start();
+  return () => {
+    state.wake = () => {};
+    clearInterval(timer);
+  };
 };
 
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions): Pubsub => {
-  const state: PubsubState = {
-    subscribers: new Set(),
-    node: randomUUID(),
-    lastReceivedMs: Number.NEGATIVE_INFINITY,
-    lost: true,
-    ranMs: performance.now(),
-    waiting: new Set(),
-  };
+  const state = createState();
+  const ownChannel = `${channel}:${state.node}`;
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
   const listener = openListener({
     ...options,
-    channel,
+    channels: [channel, ownChannel],
     onMessage: (text) => receiveText(state, text),
     onChanged: (key) => {
       for (const subscriber of state.subscribers) subscriber.onKeyChanged?.(key);
@@ -144,16 +239,10 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
       options.onError(error);
     },
   });
-  const beat = (): void => {
-    const nowMs = performance.now();
-    runs(state, nowMs);
-    if (!isConnected(state)) handleDisconnect(state);
-    const text = encodeMessage({ kind: 'beat', node: state.node, sentMs: nowMs });
+  const stopBeats = startBeats(state, (text) => {
     // A heartbeat that was not sent does not arrive, which already ends `isConnected`.
-    commands.send('PUBLISH', [channel, text]).catch(() => undefined);
-  };
-  const timer = setInterval(beat, beatMs);
-  timer.unref();
+    commands.send('PUBLISH', [ownChannel, text]).catch(() => undefined);
+  });
   return {
     commands,
     listener: {
@@ -168,9 +257,10 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
       return () => state.subscribers.delete(subscriber);
     },
     isConnected: () => isConnected(state),
+    waitUntilConnected: () => waitUntilConnected(state),
     runs: (steadyMs) => runs(state, steadyMs),
     close: () => {
-      clearInterval(timer);
+      stopBeats();
       handleDisconnect(state);
       state.subscribers.clear();
       listener.close();

@@ -116,7 +116,7 @@ const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) 
 const read = async (state: MirrorState, hash: string): Promise<CopyLookup> => {
   const { pubsub } = state;
   // Redis would probably not answer, and its answer could not be cached: read SQL without a delay.
-  if (!pubsub.isConnected()) return { kind: 'unsure' };
+  if (!(await pubsub.waitUntilConnected())) return { kind: 'unsure' };
   // Before the reading, so that a change that overtakes the answer removes the entry.
   state.watched.set(hash, {});
   try {

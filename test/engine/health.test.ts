@@ -79,6 +79,8 @@ test('a refusal is over when the store has answered since: no traffic has to com
 test('a failing flush is reported with a message of ours', async () => {
   const world = await createWorld();
   world.failPeeks();
+  world.ledger.list('bot', 'a');
+  await world.until(world.engine.postStats('a', { servers: '1' }));
   await world.pass(2_000);
   assert.equal(world.engine.readHealth().notes, ['flushing to SQL fails: a store is too busy']);
 });

@@ -73,6 +73,7 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
       recordRetransmitBytes: (bytes) => kept.push(bytes),
       recordResends: (items) => count('resent', items),
       recordResendOutcome: (how) => count(`healed: ${how}`),
+      recordLoads: () => {},
       recordVersionPoll: (_shards, moved) => count('moved', moved),
     },
     pass: async (ms) => {

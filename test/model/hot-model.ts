@@ -31,6 +31,8 @@ import type {
   LoadRequest,
   OutboxVote,
 } from '../../engine/ports.ts';
+import { listChanges, type ModelChange, recordChanges } from './hot-changes.ts';
+import { takeFitting } from './take-fitting.ts';
 
 interface ModelVote {
   readonly listing: string;
@@ -55,6 +57,7 @@ export interface ModelShard {
   /** Visitors by listing. */
   readonly visitors: Map<string, Set<string>>;
   readonly outbox: Map<string, OutboxVote>;
+  changes: readonly ModelChange[];
 }
 
 /** Called around every call; a throwing hook rejects it. After `beforeCommit` throws nothing changed. */
@@ -91,6 +94,7 @@ const emptyShard = (): ModelShard => ({
   votes: [],
   visitors: new Map(),
   outbox: new Map(),
+  changes: [],
 });
 
 const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void => {
@@ -180,8 +184,12 @@ const runBatch = (
   }
   if (batch.sequence !== last + 1) return reply('gap', last, null);
   const before = shard.version;
+  const slots = new Map(shard.slots);
   const decisions = batch.items.map((item) => runItem(shard, item, { ...context, before }));
-  if (shard.version !== before) shard.chainHash = extendChainHash(shard.chainHash, batch);
+  if (shard.version !== before) {
+    shard.chainHash = extendChainHash(shard.chainHash, batch);
+    recordChanges(shard, slots, batch);
+  }
   shard.producers.set(batch.producer, { sequence: batch.sequence, decisions, seenMs: context.nowMs });
   return reply('applied', batch.sequence, decisions);
 };
@@ -226,22 +234,6 @@ const peekShard = (shard: ModelShard): Backlog => {
   };
 };
 
-interface Room {
-  readonly entities: number;
-  readonly votes: number;
-}
-
-/** Takes what fits: an entity only with all its waiting votes, and votes only with their entity. */
-const takeFitting = (whole: Backlog, room: Room, limit: Room): Backlog => {
-  const entities = whole.entities.slice(0, room.entities);
-  const votes = whole.votes.slice(0, room.votes);
-  if (limit.entities === 0 || limit.votes === 0) return { entities, votes };
-  if (votes.length < whole.votes.length) return { entities: [], votes };
-  if (entities.length === whole.entities.length) return { entities, votes };
-  const taken = entities.map(({ ref }) => ref.address);
-  return { entities, votes: votes.filter(({ ref }) => taken.includes(ref.address)) };
-};
-
 const markShardFlushed = (shard: ModelShard, entity: FlushReceipt['entities'][number]): void => {
   const { address, incarnation } = entity.ref;
   const slot = shard.slots.get(address);
@@ -263,7 +255,7 @@ const publishShard = (shard: ModelShard, generation: number): void => {
 
 const clearShard = (shard: ModelShard, position: ShardPosition): void => {
   if (shard.generation !== position.generation || shard.version !== position.version) return;
-  Object.assign(shard, { generation: 0, version: 0, chainHash: 0 });
+  Object.assign(shard, { generation: 0, version: 0, chainHash: 0, changes: [] });
   for (const table of [shard.producers, shard.slots, shard.dirty, shard.outbox]) table.clear();
 };
 
@@ -286,7 +278,7 @@ interface ModelParts {
 
 const readersOf = (
   parts: ModelParts,
-): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
   const { shards, clock, voteWaitMaxMs, other } = parts;
   const at = (shard: Shard) => shards[shard] as ModelShard;
   return {
@@ -327,6 +319,10 @@ const readersOf = (
         const { generation, version, chainHash } = at(shard);
         return { generation, version, chainHash };
       });
+    },
+    async readChanges(known) {
+      await other('changes');
+      return known.map((from) => listChanges(at(from.shard), from));
     },
   };
 };

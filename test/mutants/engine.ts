@@ -13,6 +13,7 @@ const flusher = 'engine/flush/flusher.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
 const gateTest = 'test/engine/commit/output-gate.test.ts';
 const freshnessTest = 'test/engine/actors/staleness-poller.test.ts';
+const staleTest = 'test/engine/actors/stale-states.test.ts';
 const lossesTest = 'test/engine/commit/output-gate-losses.test.ts';
 const flusherTest = 'test/engine/flush/flusher.test.ts';
 const assertionsTest = 'test/engine/assertions.test.ts';
@@ -236,6 +237,30 @@ const gateMutants: readonly Mutant[] = [
     replace: `boolean => now.version > known.version;`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
+  },
+  {
+    name: 'changes of other nodes leave states current',
+    file: 'engine/actors/staleness-poller.ts',
+    find: `registry.markStale(address, version);\n`,
+    replace: `registry.markStale(address, 0 * version);\n`,
+    killers: [staleTest],
+    why: 'live actors would show old numbers for ever (I9, I13)',
+  },
+  {
+    name: 'unknown changes leave states current',
+    file: 'engine/actors/staleness-poller.ts',
+    find: `  if (changed === null) registry.discardShard(shard, noExceptions);\n  else for`,
+    replace: `  if (changed !== null) for`,
+    killers: [staleTest],
+    why: 'a node that polls late would show old numbers for ever (I9)',
+  },
+  {
+    name: 'a load makes a state current that changed meanwhile',
+    file: 'engine/actors/registry.ts',
+    find: `  actor.reload(loaded, staleBelow);\n`,
+    replace: `  actor.reload(loaded, 0 * staleBelow);\n`,
+    killers: [staleTest],
+    why: 'a change that another node made during a load would stay invisible (I9)',
   },
   {
     name: 'no deadline in the output gate',

@@ -9,6 +9,7 @@ const commit = 'storage/hot/lmdb/commit.ts';
 const backlog = 'storage/hot/lmdb/backlog.ts';
 const flush = 'storage/ledger/flush.ts';
 const hotTest = 'test/storage/hot/lmdb.sized.test.ts';
+const redisTest = 'test/storage/hot/redis.sized.test.ts';
 const ledgerTest = 'test/storage/ledger/ledger.test.ts';
 const sessionsTest = 'test/storage/catalogue/sessions.test.ts';
 const reachTest = 'test/storage/catalogue/reach.stores.test.ts';
@@ -26,6 +27,30 @@ const hotMutants: readonly Mutant[] = [
     replace: `  if (batch.sequence > last + 1) return reply('gap', null);\n`,
     killers: [hotTest],
     why: 'a batch sent again would count again (I3)',
+  },
+  {
+    name: 'changes are listed for another history',
+    file: 'storage/hot/redis/functions/4-changes.lua',
+    find: ` and unpackFixed('<d', oldest) == tonumber(arguments[index + 3])`,
+    replace: '',
+    killers: [redisTest],
+    why: 'a node would keep states that the store has lost (I9)',
+  },
+  {
+    name: 'a node of another version goes unnoticed',
+    file: 'storage/hot/redis/store.ts',
+    find: `setTrusted([...keep].every((used) => used === version));`,
+    replace: `setTrusted(keep.size >= 0);`,
+    killers: [redisTest],
+    why: 'changes that leave no trace in `moved` would stay invisible (I9)',
+  },
+  {
+    name: 'a flush leaves no trace',
+    file: 'storage/hot/redis/functions/6-upkeep.lua',
+    find: `    removeVotes(stem .. 'o', receipt, at)\n  end\n  moves.record(keys, arguments[1])\n`,
+    replace: `    removeVotes(stem .. 'o', receipt, at)\n  end\n`,
+    killers: [redisTest],
+    why: 'a node would count a backlog that is flushed',
   },
   {
     name: 'a gap is skipped',

@@ -158,6 +158,7 @@ const metersOf = (world: World): EngineMeters => ({
     for (let item = 0; item < items; item++) count(world, 'lost item sent again');
   },
   recordResendOutcome: (how) => count(world, `lost item ${how}`),
+  recordLoads: () => {},
   recordVersionPoll: () => {},
 });
 

@@ -140,7 +140,7 @@ const close = async (store: LmdbState): Promise<void> => {
 
 const createReaders = (
   store: LmdbState,
-): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
   const { writer } = store;
   return {
     async readGenerations() {
@@ -166,6 +166,16 @@ const createReaders = (
       return shards.map((shard) => {
         const { generation = 0, version = 0, chainHash = 0 } = writer.mirror[shard] ?? {};
         return { generation, version, chainHash };
+      });
+    },
+    /** Keeps no list of changes: no other process writes to this store. */
+    async readChanges(known) {
+      assertOpen(store, 'changes');
+      return known.map((from) => {
+        const { generation = 0, version = 0, chainHash = 0 } = writer.mirror[from.shard] ?? {};
+        const isSame =
+          generation === from.generation && version === from.version && chainHash === from.chainHash;
+        return { now: { generation, version, chainHash }, changed: isSame ? new Map() : null };
       });
     },
   };

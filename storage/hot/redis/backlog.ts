@@ -1,5 +1,5 @@
 /**
- * Reads the backlog for the ledger and marks it flushed, through the functions heads, peek and settled.
+ * Reads the backlog for the ledger and marks it flushed, through the functions peek and settled.
  *
  * Owns how much one call handles, because Redis serves nothing else during a call. `peek` first reads how
  * much each shard has, then reads that much and a little more, in the order given. Every operation is safe to
@@ -10,43 +10,16 @@ import { parseEntityRef } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
 import { createVoteReader } from './codec.ts';
+import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
-import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, takeNumber, takeText } from './unpack.ts';
 
 /** Entities and votes that one call handles. */
 const stepEntries = 1_000;
 /** Entries that may arrive between the two reads of a shard, and are read with the rest. */
 const lateEntries = 100;
-
-export interface ShardHead {
-  readonly generation: number;
-  readonly version: number;
-  readonly chainHash: number;
-  readonly entities: number;
-  readonly votes: number;
-}
-
-/** Reads version, chain hash and backlog size of each shard, in the order given. */
-export const readHeads = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
-  const parts = await Promise.all(link.groupShards(shards).map((group) => link.call('heads', group, group)));
-  return parts.flatMap((part) => takeHeads(createCursor(part)));
-};
-
-const takeHeads = (cursor: ByteCursor): readonly ShardHead[] => {
-  const heads: ShardHead[] = [];
-  for (let left = takeArray(cursor); left > 0; left -= 5) {
-    heads.push({
-      generation: takeNumber(cursor),
-      version: takeNumber(cursor),
-      chainHash: takeNumber(cursor),
-      entities: takeNumber(cursor),
-      votes: takeNumber(cursor),
-    });
-  }
-  return heads;
-};
 
 /** How many entities and votes one `peek` returns at most, over all shards; with 0 it returns none. */
 interface PeekLimit {
@@ -157,10 +130,10 @@ const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : 
 
 /** Reads the backlog: oldest first within each shard, shards in the order given. */
 export const peek = async (
-  link: Link,
+  { link, heads }: { readonly link: Link; readonly heads: HeadsReader },
   limit: PeekLimit & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
-  const requests = divideLimit(limit.shards, await readHeads(link, limit.shards), limit);
+  const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
   const parts = await Promise.all(
     groupIntoCalls(link, requests).map(async (call) => {
       const shards = call.map(({ shard }) => shard);

@@ -38,6 +38,8 @@ export interface Primary {
 
 export interface Link {
   readonly prefix: string;
+  /** False on a Cluster. */
+  readonly isOneServer: boolean;
   toCommitQueue(shard: Shard): number;
   /** Splits shards into groups that one call may carry, in order. */
   groupShards(shards: readonly Shard[]): readonly (readonly Shard[])[];
@@ -144,6 +146,7 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   };
   return {
     prefix,
+    isOneServer: true,
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
     call: (verb, _shards, args) => runWithLibrary(() => callOnce(verb, args), load),
@@ -246,6 +249,7 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
   const keys = Array.from({ length: shardCount }, (_, shard) => listKeys(prefix, toShard(shard)));
   return {
     prefix,
+    isOneServer: false,
     toCommitQueue: (shard) => shard,
     groupShards: (shards) => shards.map((shard) => [shard]),
     call(verb, shards, args) {

@@ -13,7 +13,7 @@ import type { Link, Primary } from './link.ts';
 const pingEveryMs = 1_000;
 const pingFailedEveryMs = 250;
 /** A call that was answered this recently replaces a PING. */
-const recentAnswerMs = 500;
+const recentAnswerMs = 900;
 /** Together with the time until the next PING this stays below the 3 s that docs/operating.md promises. */
 const silenceMsMax = 2_000;
 /** A PING without an answer counts as unanswered after this time. */

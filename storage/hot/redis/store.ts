@@ -20,11 +20,12 @@ import {
   toAddress,
 } from '../../../engine/ids.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
-import { markFlushed, peek, readHeads } from './backlog.ts';
+import { markFlushed, peek } from './backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
 import { readDurability } from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
 import { type MemorySettings, readMemorySettings } from './eviction.ts';
+import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
 import { startPulse } from './pulse.ts';
@@ -56,14 +57,15 @@ export interface RedisLibraries {
   /** The version this node calls. */
   readonly version: string;
   /**
-   * Drops all versions except this node's and those in `keep`. A node that needs a dropped one loads it
-   * again.
+   * Drops all versions except this node's and those in `keep`, which are in use. A node that needs a dropped
+   * one loads it again.
    */
   dropOthers(keep: ReadonlySet<string>): Promise<void>;
 }
 
 interface RedisState {
   readonly link: Link;
+  readonly heads: HeadsReader;
   readonly clock: (() => number) | undefined;
   readonly voteWaitMaxMs: number;
   readonly committing: Set<number>;
@@ -223,28 +225,29 @@ const close = async (store: RedisState): Promise<void> => {
 
 const createReaders = (
   store: RedisState,
-): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions'> => {
-  const { link } = store;
+): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
+  const { heads } = store;
   return {
     readGenerations: () =>
       runOperation(store, 'generations', async () =>
-        (await readHeads(link, allShards)).map(({ generation }) => generation),
+        (await heads.read(allShards)).map(({ generation }) => generation),
       ),
     load: (requests) => runOperation(store, 'load', () => load(store, requests)),
     peek: (limit) =>
       runOperation(store, 'peek', () =>
-        peek(link, { ...limit, shards: limit.shards ?? rotateShards(store) }),
+        peek(store, { ...limit, shards: limit.shards ?? rotateShards(store) }),
       ),
     countBacklog: () =>
       runOperation(store, 'backlog', async () => {
-        const heads = await readHeads(link, allShards);
-        const sum = (of: (head: (typeof heads)[number]) => number) =>
-          heads.reduce((total, head) => total + of(head), 0);
+        const all = await heads.read(allShards);
+        const sum = (of: (head: (typeof all)[number]) => number) =>
+          all.reduce((total, head) => total + of(head), 0);
         return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
       }),
+    readChanges: (known) => runOperation(store, 'changes', () => readChanges(store.link, known)),
     readVersions: (shards) =>
       runOperation(store, 'versions', async () =>
-        (await readHeads(link, shards)).map(({ generation, version, chainHash }) => ({
+        (await heads.read(shards)).map(({ generation, version, chainHash }) => ({
           generation,
           version,
           chainHash,
@@ -275,19 +278,15 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const { prefix = '', silenceMaxMs = 3_000, onError = () => undefined } = options;
   assert(!/[{}]/.test(prefix), 'a key prefix must not contain braces');
   const library = readLibrary();
-  const { link, durability, mayLoseTail } = await openLink({
-    urls: options.urls,
-    prefix,
-    library,
-    silenceMaxMs,
-    onError,
-  })
+  const wanted = { urls: options.urls, prefix, library, silenceMaxMs, onError };
+  const { link, durability, mayLoseTail } = await openLink(wanted)
     .then(async (opened) => ({ link: opened, ...(await readDurability(opened)) }))
     .catch((error: unknown) => {
       throw toOpenError(error);
     });
   const store: RedisState = {
     link,
+    heads: createHeadsReader(link),
     clock: options.clock,
     voteWaitMaxMs: options.voteWaitMaxMs ?? 12 * 3_600_000,
     committing: new Set(),
@@ -300,6 +299,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const pulse = startPulse(link, options.onStoreChange);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
+    store.heads.setTrusted([...keep].every((used) => used === version));
     for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
   };
   return {

@@ -5,65 +5,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
-import { createEngine } from '../../../engine/create.ts';
-import type { Engine, EntityView } from '../../../engine/engine.ts';
 import { toLazyState } from '../../../engine/entity/lazy-state.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore } from '../../../engine/ports.ts';
-import { rules } from '../../sim/plan.ts';
-import { botRef, createKit, initOf, type Kit, sameShard, silence } from '../kit.ts';
+import { botRef, initOf, sameShard, silence } from '../kit.ts';
+import { createWorld, isLive } from './poller-kit.ts';
 
 const test = suite('staleness poller');
-
-interface World extends Kit {
-  readonly polled: number[];
-  start(name: string): Promise<Engine>;
-  see(engine: Engine, id: string): Promise<EntityView>;
-}
-
-interface WorldOptions {
-  readonly hot?: ((hot: HotStore) => HotStore) | undefined;
-  readonly shared?: boolean;
-}
-
-const createWorld = async (options: WorldOptions = {}): Promise<World> => {
-  const kit = await createKit({ published: false });
-  const polled: number[] = [];
-  const counted: HotStore = {
-    ...kit.hot,
-    readVersions: (shards) => {
-      polled.push(shards.length);
-      return kit.hot.readVersions(shards);
-    },
-  };
-  let ids = 0;
-  const start = async (name: string): Promise<Engine> => {
-    const engine = createEngine({
-      hot: options.hot?.(counted) ?? counted,
-      ledger: kit.ledger.port,
-      clock: kit.clock,
-      meters: kit.meters,
-      producer: name,
-      rules: () => rules,
-      visitorSecret: new Uint8Array(32),
-      newId: () => `${name}-${++ids}`,
-      flushIntervalMs: 1_000,
-      actorsMax: 1_000,
-      shared: options.shared ?? true,
-      reflush: false,
-    });
-    await kit.until(engine.start());
-    return engine;
-  };
-  return {
-    ...kit,
-    polled,
-    start,
-    see: (engine, id) => kit.until(Promise.resolve(engine.read('bot', id))),
-  };
-};
-
-const isLive = (engine: Engine, id: string): boolean => !(engine.read('bot', id) instanceof Promise);
 
 let world: Awaited<ReturnType<typeof createWorld>>;
 test.before.each(async () => {

@@ -42,10 +42,13 @@ test('nothing is answered before the store has confirmed', async () => {
   assert.ok(turn.answered);
 });
 
-test('under load a call gathers a millisecond longer, and goes at once again when it is quiet', async () => {
-  const many = limits.gatherItemsPerMsMin * 2;
+/** In one tick, so many that the average rate is between the two limits. */
+const many = limits.gatherAverageMs * limits.gatherItemsPerMsMin * 4;
+
+test('under load a call gathers longer, and goes at once again when it is quiet', async () => {
+  await world.pass(limits.gatherAverageMs * 2);
   for (let index = 0; index < many; index++) world.submit(recordedTurn(clickOn(ref)));
-  await world.pass(0);
+  await world.pass(1);
   assert.equal(
     world.sent.map((batch) => batch.items.length),
     [many],
@@ -61,7 +64,7 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
     [many, 2],
   );
 
-  await world.pass(10);
+  await world.pass(limits.gatherAverageMs);
   world.submit(recordedTurn(clickOn(ref)));
   await world.pass(limits.gatherMs / 2);
   assert.is(world.sent.length, 3);
@@ -69,7 +72,7 @@ test('under load a call gathers a millisecond longer, and goes at once again whe
 
 test('under load a call without waiters gathers longer, until a caller waits', async () => {
   const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
-  for (let index = 0; index < limits.gatherItemsPerMsMin * 2; index++) unawaited();
+  for (let index = 0; index < many; index++) unawaited();
   await world.pass(0);
   assert.is(world.sent.length, 1);
 
@@ -83,11 +86,21 @@ test('under load a call without waiters gathers longer, until a caller waits', a
     [2],
   );
 
-  await world.pass(limits.gatherUnawaitedMs * 2);
+  await world.pass(limits.gatherUnawaitedMs + limits.gatherAverageMs);
   assert.is(world.sent.length, 2, 'the longer wait is over and sends nothing');
   unawaited();
   await world.pass(limits.gatherMs);
   assert.is(world.sent.length, 3, 'quiet again');
+});
+
+test('a few posts in a second do not gather: each call goes at the end of its tick', async () => {
+  await world.pass(limits.gatherAverageMs * 2);
+  for (let count = 1; count <= 10; count++) {
+    world.submit(recordedTurn(clickOn(ref)));
+    await world.pass(1);
+    assert.is(world.sent.length, count);
+    await world.pass(1 / limits.gatherItemsPerMsMin + 1);
+  }
 });
 
 test('a reply is adopted before its turns are answered', async () => {

@@ -50,6 +50,17 @@ test('rounds come once per interval, and adjustments after each', async () => {
   assert.is(world.rounds.length, 0);
 });
 
+test('where nothing waits, the store is called once per interval, and nothing is written', async () => {
+  const world = await createWorld();
+  const calls: string[] = [];
+  world.hot.hooks.beforeOther = (verb) => void calls.push(verb);
+  world.flusher.start();
+
+  await world.pass(3_500);
+  assert.equal(calls, ['backlog', 'backlog', 'backlog']);
+  assert.equal(world.lagsMs, [0, 0, 0]);
+});
+
 test('an entity that changed while it was flushed stays dirty', async () => {
   await commit(world, initOf(ref), clickOn(ref));
   world.before = async () => {

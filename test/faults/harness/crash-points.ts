@@ -28,6 +28,7 @@ export const hotVerbs: Readonly<Record<HotVerb, Situation>> = {
   countBacklog: 'working',
   sweep: 'working',
   readVersions: 'never',
+  readChanges: 'never',
   close: 'never',
 };
 export const ledgerVerbs: Readonly<Record<LedgerVerb, Situation>> = {

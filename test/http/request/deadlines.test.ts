@@ -34,7 +34,7 @@ const steppedClock = () => {
     due = null;
     task?.();
   };
-  return { clock, step };
+  return { clock, step, hasTimer: () => due !== null };
 };
 
 const newWaiter = (told: string[], name: string): DeadlineWaiter => ({
@@ -86,6 +86,21 @@ test('each waiter expires once at its own deadline, and none that finished or ch
     }),
     { numRuns: 300 },
   );
+});
+
+test('no timer runs while nothing waits', () => {
+  const { clock, step, hasTimer } = steppedClock();
+  const deadlines = createDeadlines(clock, times);
+  assert.not(hasTimer(), 'at first');
+  const waiter = newWaiter([], 'one');
+  deadlines.startWorking(waiter);
+  assert.ok(hasTimer());
+  deadlines.finish(waiter);
+  step();
+  assert.not(hasTimer(), 'after the last one has finished');
+  deadlines.startReading(waiter);
+  assert.ok(hasTimer());
+  deadlines.close();
 });
 
 test.run();

@@ -5,6 +5,7 @@
  * it runs it. After every generated operation the replies and everything the port can show must be equal. A
  * failure names its seed: add it to `corpus.ts`, where it stays.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BatchReply } from '../../../engine/entity/items.ts';
@@ -23,7 +24,11 @@ interface Run {
   readonly model: HotModel;
   nowMs: number;
   readonly mix: Map<string, number>;
+  readonly listsChanges: boolean;
+  /** The shards' versions after the newest operations, oldest first. */
+  readonly positions: Known[];
 }
+type Known = Parameters<HotStore['readChanges']>[0];
 
 const requests: readonly LoadRequest[] = names.flatMap((name) => [
   name,
@@ -96,6 +101,27 @@ const step = async (run: Run, operation: Operation): Promise<void> => {
   assert.equal(opened(ours), opened(theirs), 'replies');
   if (operation.verb === 'commit') countReplies(run, ours);
   assert.equal(await observe(run.opened.store), await observe(run.model), 'states');
+  await compareChanges(run);
+};
+
+const positionsKept = 4;
+
+/** What changed since a version of some operations ago; a store that does not know it says so. */
+const compareChanges = async ({ opened: { store }, model, positions, listsChanges, mix }: Run) => {
+  const versions = await model.readVersions(usedShards);
+  positions.push(usedShards.map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })));
+  const known = positions.length > positionsKept ? (positions.shift() as Known) : (positions[0] as Known);
+  const [ours, theirs] = [await store.readChanges(known), await model.readChanges(known)];
+  for (const [index, { now, changed }] of ours.entries()) {
+    const expected = theirs[index] as (typeof theirs)[0];
+    assert.equal(now, expected.now, 'the version of changes');
+    const isSame = isDeepStrictEqual({ shard: known[index]?.shard, ...now }, known[index]);
+    if (isSame && changed !== null) assert.is(changed.size, 0, 'no changes');
+    else if (expected.changed === null) assert.is(changed, null, 'unknown changes');
+    else if (changed !== null) assert.equal([...changed].sort(), [...expected.changed].sort(), 'changes');
+    else assert.not(listsChanges && now.version > positionsKept, 'changes are known');
+    if ((changed?.size ?? 0) > 0) mix.set('changes', (mix.get('changes') ?? 0) + 1);
+  }
 };
 
 /** Runs one sequence; throws with seed and step where the two differ. */
@@ -103,7 +129,8 @@ export const runSeed = async (harness: Harness, seed: number, mix: Map<string, n
   const clock = () => run.nowMs;
   const opened = await harness.open(clock);
   const model = createHotModel({ clock });
-  const run: Run = { opened, model, nowMs: startMs, mix };
+  const { listsChanges = false } = harness;
+  const run: Run = { opened, model, nowMs: startMs, mix, listsChanges, positions: [] };
   const generator = generate(seed, model);
   let number = 0;
   let operation: Operation | undefined;

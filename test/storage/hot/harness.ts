@@ -17,4 +17,6 @@ export interface Harness {
   open(clock: () => number): Promise<OpenedStore>;
   readonly sequences: number;
   readonly operationsPerSequence: number;
+  /** The store lists recent changes; otherwise it may answer that it does not know them. */
+  readonly listsChanges?: boolean;
 }

@@ -52,6 +52,7 @@ const metersInto = (told: Map<string, number>): EngineMeters => {
     recordFlushFailure: silent,
     recordBacklog: silent,
     recordDeadLetters: silent,
+    recordLoads: () => {},
     recordVersionPoll: silent,
     recordRetransmitBytes: silent,
     recordContinuityLoss: (reason) => count(reason),

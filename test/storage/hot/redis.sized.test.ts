@@ -6,10 +6,10 @@
 import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
-import type { Item } from '../../../engine/entity/items.ts';
-import { createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
+import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
+import { allShards, createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { openRedisStore } from '../../../storage/hot/redis/store.ts';
+import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
 import { isLoop } from '../../support/lane.ts';
 import { initOf } from '../../support/redis-load.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
@@ -24,18 +24,25 @@ let worlds = 0;
 const open = async (clock: () => number): Promise<OpenedStore> => {
   server ??= await startRedis({ settings: ['appendfsync no'] });
   const options = { urls: [server.url], prefix: `w${++worlds}:`, clock };
+  const openTrusted = async () => {
+    const store = await openRedisStore(options);
+    // From here on it reads no head where nothing changed.
+    await store.libraries.dropOthers(new Set());
+    return store;
+  };
   const opened: OpenedStore = {
-    store: await openRedisStore(options),
+    store: await openTrusted(),
     async reopen() {
       await opened.store.close();
-      return openRedisStore(options);
+      return openTrusted();
     },
     dispose: () => opened.store.close(),
   };
   return opened;
 };
 
-const test = conformance('redis', { open, sequences: isLoop ? 8 : 40, operationsPerSequence: 120 });
+const sequences = isLoop ? 8 : 40;
+const test = conformance('redis', { open, sequences, operationsPerSequence: 120, listsChanges: true });
 
 test('the largest batch goes in one call, and every inner call stays in bounds', async () => {
   const opened = await open(() => startMs);
@@ -75,6 +82,73 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
   assert.is(peeked.entities.length, bots.length);
   assert.equal(await opened.store.countBacklog(), { entities: 0, votes: 0 });
   await opened.dispose();
+});
+
+test('where nothing changed, heads cost two commands, and none is read again', async () => {
+  const clock = () => startMs;
+  const { store } = await open(clock);
+  const bot = createEntityRef('bot', '1', 1);
+  await store.publish([{ shard: bot.shard, generation: 1 }]);
+  await store.commit([{ shard: bot.shard, producer: 'p', sequence: 1, items: [initOf(bot)] }], rules);
+  const redis = new Redis(server?.url ?? '');
+  const countCommands = async (): Promise<number> =>
+    [...(await redis.info('commandstats')).matchAll(/cmdstat_(?!info)\w+:calls=(\d+)/g)].reduce(
+      (sum, [, calls]) => sum + Number(calls),
+      0,
+    );
+  const [before] = await store.readVersions(allShards);
+  const first = await countCommands();
+  await store.countBacklog();
+  const [after] = await store.readVersions(allShards);
+
+  assert.is((await countCommands()) - first, 4);
+  assert.equal(after, before);
+  redis.disconnect();
+  await store.close();
+});
+
+test('changes are listed since a version of the same history only, and while they are kept', async () => {
+  const { store } = await open(() => startMs);
+  const one = createEntityRef('bot', '1', 1);
+  const { shard } = one;
+  await store.publish([{ shard, generation: 1 }]);
+  let sequence = 0;
+  const send = async (item: Item): Promise<void> => {
+    sequence += 1;
+    await store.commit([{ shard, producer: 'p', sequence, items: [item] }], rules);
+  };
+  const readVersion = async () => ({ shard, ...((await store.readVersions([shard]))[0] as ShardVersion) });
+  await send(initOf(one));
+  const known = await readVersion();
+  const readChanged = async (from: typeof known) => (await store.readChanges([from]))[0]?.changed ?? null;
+  assert.equal(await readChanged(known), new Map());
+  await send({ kind: 'invite', target: one });
+  await send({ kind: 'invite', target: one });
+
+  assert.equal(await readChanged(known), new Map([[one.address, known.version + 2]]));
+  assert.is(await readChanged({ ...known, chainHash: known.chainHash + 1 }), null, 'another history');
+  assert.is(await readChanged({ ...known, generation: 2 }), null, 'another generation');
+  assert.is(await readChanged({ ...known, version: known.version + 9 }), null, 'the store fell back');
+  for (let count = 0; count < 1_100; count++) await send({ kind: 'invite', target: one });
+  assert.is(await readChanged(known), null, 'the list was cut');
+  await store.close();
+});
+
+test('a node of another version may write: then all heads are read', async () => {
+  const { store } = await open(() => startMs);
+  const bot = createEntityRef('bot', '1', 1);
+  await store.publish([{ shard: bot.shard, generation: 1 }]);
+  const readHead = async () => (await store.readVersions(allShards))[bot.shard]?.generation;
+  assert.is(await readHead(), 1);
+  const redis = new Redis(server?.url ?? '');
+  // Earlier libraries change shards without a trace in `moved`.
+  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, '!g', '2');
+  assert.is(await readHead(), 1, 'nothing moved');
+  await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
+
+  assert.is(await readHead(), 2);
+  redis.disconnect();
+  await store.close();
 });
 
 test('records of earlier libraries, and ones with long texts, are read and changed like others', async () => {

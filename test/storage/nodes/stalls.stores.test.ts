@@ -2,9 +2,12 @@
  * A process that did not run for a while detects the stall before it answers: at the first request waiting in
  * its socket, or at its next heartbeat. The tests block the real event loop and use a real Redis.
  */
+
+import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { beatMs, openPubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
+import { limits } from '../../../engine/limits.ts';
+import { beatMs, openPubsub, restAfterMs, stallMs } from '../../../storage/nodes/pubsub.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -43,8 +46,34 @@ test('without requests the next heartbeat reports the stall', async () => {
   assert.is(stalls, 1);
 });
 
-test('heartbeats are more frequent than the stall threshold, so an idle node reports none', () => {
+test('heartbeats and polls are more frequent than the stall threshold, so an idle node reports none', () => {
   assert.ok(beatMs * 3 <= stallMs);
+  assert.ok(limits.stalenessPollMs < stallMs);
+});
+
+test('when nobody needs their proof, heartbeats rest; the next caller waits for the first one', async () => {
+  let drops = 0;
+  const stop = pubsub.subscribe({ onDisconnect: () => void drops++, onReconnect: () => void drops-- });
+  await until('it hears itself', () => pubsub.isConnected());
+  await pause(restAfterMs + beatMs * 2);
+
+  assert.is(drops, 1, 'what depends on messages is dropped');
+  assert.not(pubsub.isConnected());
+  assert.is(await pubsub.waitUntilConnected(), true);
+  assert.is(drops, 1, 'nothing was lost');
+  assert.ok(pubsub.isConnected());
+  stop();
+});
+
+test('a caller waits only briefly for the first heartbeat after a rest', async () => {
+  await pause(restAfterMs + beatMs * 2);
+  redis.signal('SIGSTOP');
+  try {
+    assert.is(await pubsub.waitUntilConnected(), false);
+  } finally {
+    redis.signal('SIGCONT');
+  }
+  await until('it hears itself again', () => pubsub.isConnected());
 });
 
 test.run();

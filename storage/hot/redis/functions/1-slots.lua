@@ -1,9 +1,10 @@
 -- What every function of the library shares: the store's clock, key names, and the packed form of a slot.
 --
 -- All keys of a shard are its key stem, `<prefix>{s<N>}:`, and a letter: `e` entities, `d` dirty, `o` outbox,
--- `p` producers, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes. A listing is
+-- `p` producers, `c` changes, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes. A listing is
 -- `<address>:<incarnation>`. `e` also holds the shard's generation, version and producers, in fields that
--- begin with `!` as no address does: a batch then costs one read and one write. Numbers are doubles, exact up
+-- begin with `!` as no address does: a batch then costs one read and one write. On one server the key
+-- `<prefix>moved` changes with every call that changes a shard's head (see `heads`). Numbers are doubles, exact up
 -- to 2^53, which is the counters' maximum; posted values may be larger, so they stay text. `tostring` of a
 -- number loses digits above 1e14: use `digits`.
 
@@ -187,6 +188,24 @@ local function readClock(given)
   end
   local time = call('TIME')
   return tonumber(time[1]) * 1000 + floor(tonumber(time[2]) / 1000)
+end
+
+-- The key `moved`. (A table, because a library may have 200 local names.)
+local moves = {}
+
+-- Where calls name keys, the server is part of a Cluster, and no key belongs to all shards.
+function moves.getKey(keys, prefix)
+  return #keys == 0 and prefix .. 'moved'
+end
+
+-- Records that this call changes the heads of shards. Uses the time, because a counter would have a value a
+-- second time after Redis has lost its newest writes.
+function moves.record(keys, prefix)
+  local key = moves.getKey(keys, prefix)
+  if key then
+    local time = call('TIME')
+    call('SET', key, time[1] .. '.' .. time[2])
+  end
 end
 
 -- Key stems by shard, cached for the last prefix used.

@@ -195,6 +195,7 @@ local function writeBatch(work)
     writeVisitors(work)
   end
   writeSlots(work)
+  changeList.record(work, slotsAt + 1, slotsAt + work.items[addressesAt])
   if work.votes then
     writeVotes(work)
   end
@@ -233,7 +234,13 @@ local function packReply(works)
   return concat(parts)
 end
 
-local function writeAll(works)
+local function writeAll(works, keys, prefix)
+  for _, work in ipairs(works) do
+    if work.outcome == DONE and work.changed then
+      moves.record(keys, prefix)
+      break
+    end
+  end
   for _, work in ipairs(works) do
     if work.outcome == DONE then
       writeBatch(work)
@@ -260,7 +267,7 @@ local function commit(keys, arguments)
     works[count] = getWork(count)
     decideBatch(works[count], prefix, items)
   until offset < 0
-  local written, failure = pcall(writeAll, works)
+  local written, failure = pcall(writeAll, works, keys, prefix)
   if not written then
     -- Only a bug, or another program's value under one of our keys, leads here: the caller must not treat it
     -- as a refusal.

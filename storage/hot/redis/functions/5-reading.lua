@@ -28,11 +28,16 @@ local function load(keys, arguments)
   return concat(parts)
 end
 
--- Generation, version, chain hash, and the numbers of dirty entities and outbox votes of each shard.
--- Arguments: prefix, shards.
+-- The current value of `moved` ('' for none). Then, if it is not the one the caller knows: generation,
+-- version, chain hash, and the numbers of dirty entities and outbox votes of each shard; else nil. Arguments:
+-- prefix, the known value or '', shards.
 local function heads(keys, arguments)
-  local heads = {}
-  for index = 2, #arguments do
+  local heads, key = {}, moves.getKey(keys, arguments[1])
+  local moved = key and call('GET', key) or ''
+  if moved ~= '' and moved == arguments[2] then
+    return pack(moved) .. none
+  end
+  for index = 3, #arguments do
     local stem = getStem(arguments[1], tonumber(arguments[index]))
     local meta = call('HMGET', stem .. 'e', GENERATION_FIELD, VERSION_FIELD)
     heads[#heads + 1] = tonumber(meta[1] or 0)
@@ -40,7 +45,7 @@ local function heads(keys, arguments)
     heads[#heads + 1] = call('ZCARD', stem .. 'd')
     heads[#heads + 1] = call('ZCARD', stem .. 'o')
   end
-  return pack(heads)
+  return pack(moved) .. pack(heads)
 end
 
 local function peekEntities(parts, stem, room)

@@ -59,6 +59,7 @@ local function settled(keys, arguments)
     end
     removeVotes(stem .. 'o', receipt, at)
   end
+  moves.record(keys, arguments[1])
   return #arguments - 1
 end
 
@@ -95,6 +96,7 @@ local function publish(keys, arguments)
     markDirty(stem, step[2])
   until cursor == '0'
   call('HSET', stem .. 'e', GENERATION_FIELD, arguments[3])
+  moves.record(keys, arguments[1])
   return 1
 end
 
@@ -106,9 +108,10 @@ local function clear(keys, arguments)
   if tonumber(meta[1] or 0) ~= tonumber(arguments[3]) or unpackVersion(meta[2]) ~= tonumber(arguments[4]) then
     return 0
   end
-  for _, letter in ipairs({ 'e', 'd', 'o', 'p' }) do
+  for _, letter in ipairs({ 'e', 'd', 'o', 'p', 'c' }) do
     call('UNLINK', stem .. letter)
   end
+  moves.record(keys, arguments[1])
   return 1
 end
 

@@ -16,6 +16,7 @@ end
 register('rollcall_commit', commit, {})
 register('rollcall_load', load, { 'no-writes' })
 register('rollcall_heads', heads, { 'no-writes' })
+register('rollcall_changes', changeList.read, { 'no-writes' })
 register('rollcall_peek', peek, { 'no-writes' })
 register('rollcall_settled', settled, {})
 register('rollcall_publish', publish, {})

@@ -1,0 +1,225 @@
+/**
+ * `npm run bench -- fleet`: what one node uses while nothing happens, and what a request costs when 1, 2, 4
+ * or 8 nodes share it, next to bare servers in the same arrangement.
+ *
+ * Every size has the same stores and the same directory; nodes are added one after the other. Ctrl-C ends the
+ * servers and reports what was measured. Called by main.ts.
+ */
+import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ArgumentError, parseCount } from '../arguments.ts';
+import { type FleetAnswers, type Routing, routings } from '../fleet/drive.ts';
+import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
+import type { Live } from '../report/live.ts';
+import { alignColumns } from '../report/text.ts';
+import { createDirectory, type Directory } from '../scenarios/directory.ts';
+import { readBodySizes } from '../servers/contestants.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import { createFolder, type Folder, importDirectory, startBare, startOn } from '../servers/rollcall.ts';
+import { openStores, type Stores } from '../servers/stores.ts';
+
+const usage = `Usage: npm run bench -- fleet [options]
+
+  --nodes LIST          numbers of nodes (1,2,4,8); none: only the idle part
+  --rate N              mixed requests per second to all nodes together (1000)
+  --seconds S           measured seconds of each size and routing (8)
+  --idle-seconds S      seconds without any request, at one node and at the largest size (60); 0: none
+  --routing NAME        random, id (the id of the bot selects the node); default both
+  --json FILE           also writes the figures to FILE
+`;
+
+interface FleetOptions {
+  readonly nodes: readonly number[];
+  readonly rate: number;
+  readonly seconds: number;
+  readonly idleSeconds: number;
+  readonly routings: readonly Routing[];
+  readonly jsonFile: string | undefined;
+}
+
+interface IdleRow {
+  readonly nodes: number;
+  readonly used: Used;
+}
+interface LoadRow {
+  readonly nodes: number;
+  readonly routing: Routing;
+  readonly rate: number;
+  readonly used: Used;
+  readonly answers: FleetAnswers;
+  /** CPU of the bare servers. */
+  readonly bareUs: number;
+}
+
+const nodesMax = 16;
+const warmUpSeconds = 4;
+/** Until all nodes know each other, and everything that the load left behind is in SQL. */
+const settleMs = 12_000;
+
+const parseOptions = (args: readonly string[]): FleetOptions | null => {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const names = { nodes: text, rate: text, seconds: text, routing: text, json: text, help: flag } as const;
+  const given = (() => {
+    try {
+      return parseArgs({ args: [...args], options: { ...names, 'idle-seconds': text } }).values;
+    } catch (error) {
+      throw new ArgumentError((error as Error).message);
+    }
+  })();
+  if (given.help) return null;
+  const { routing = '', nodes = '1,2,4,8' } = given;
+  if (routing !== '' && !(routings as readonly string[]).includes(routing))
+    throw new ArgumentError(`--routing is "${routing}" but must be one of ${routings.join(', ')}.`);
+  return {
+    nodes:
+      nodes === 'none'
+        ? []
+        : nodes
+            .split(',')
+            .map((word) => parseCount('nodes', word, [1, nodesMax]))
+            .sort((one, other) => one - other),
+    rate: parseCount('rate', given.rate ?? '1000', [8, 20_000]),
+    seconds: parseCount('seconds', given.seconds ?? '8', [1, 600]),
+    idleSeconds: parseCount('idle-seconds', given['idle-seconds'] ?? '60', [0, 3_600]),
+    routings: routing === '' ? routings : [routing as Routing],
+    jsonFile: given.json,
+  };
+};
+
+interface World {
+  readonly options: FleetOptions;
+  readonly live: Live;
+  readonly stores: Stores;
+  readonly directory: Directory;
+  readonly folder: Folder;
+  readonly nodes: ServerProcess[];
+  readonly bare: ServerProcess[];
+  readonly idle: IdleRow[];
+  readonly rows: LoadRow[];
+  usedSeconds: number;
+}
+
+const growTo = async (world: World, count: number): Promise<void> => {
+  while (world.nodes.length < count) {
+    world.live.show(`starting node ${world.nodes.length + 1} …`);
+    const node = await startOn(world.folder, { profileDir: null, stores: world.stores.rollcall });
+    world.nodes.push(node);
+    world.bare.push(await startBare(await readBodySizes(node.url, world.directory)));
+  }
+};
+
+const addIdleRow = async (world: World): Promise<void> => {
+  const { options, live, nodes, stores } = world;
+  if (options.idleSeconds === 0) return;
+  live.show(`${nodes.length} idle …`);
+  await pause(settleMs);
+  const used = await measureIdle({ servers: nodes, stores }, options.idleSeconds);
+  world.idle.push({ nodes: nodes.length, used });
+  live.print(describeIdle({ nodes: nodes.length, used }));
+};
+
+const addLoadRow = async (world: World, routing: Routing, rate: number): Promise<void> => {
+  const { options, live, directory, stores, nodes, bare } = world;
+  live.show(`${nodes.length} nodes, ${routing}, ${rate}/s …`);
+  const measure = (fleet: Fleet, seconds: number) => {
+    const { usedSeconds } = world;
+    world.usedSeconds += seconds;
+    return measureLoad(fleet, { scenario: 'mixed', routing, rate, seconds, usedSeconds, directory });
+  };
+  await measure({ servers: nodes, stores }, warmUpSeconds);
+  const { used, answers } = await measure({ servers: nodes, stores }, options.seconds);
+  const others = await measure({ servers: bare, stores: null }, options.seconds);
+  const bareUs = others.used.serverUs;
+  world.rows.push({ nodes: nodes.length, routing, rate, used, answers, bareUs });
+  live.print(`${nodes.length} nodes, ${routing}, ${rate}/s: ${perRequest(used.serverUs, answers)} µs`);
+};
+
+const perRequest = (us: number, { requests }: FleetAnswers): string => (us / requests).toFixed(0);
+
+/** One line for the idle part. */
+const describeIdle = ({ nodes, used }: IdleRow): string => {
+  const per = (total: number, digits: number): string => (total / used.seconds / nodes).toFixed(digits);
+  return (
+    `idle, ${nodes} node${nodes === 1 ? '' : 's'}, ${used.seconds.toFixed(0)} s; a second and node: ` +
+    `${per(used.serverUs / 10_000, 2)} % of a core, ${per(used.wakeUps, 1)} wake-ups, ` +
+    `${per(used.redisCommands, 1)} Redis commands, Redis ${per(used.redisUs / 1_000, 2)} ms, ` +
+    `Postgres ${per(used.postgresUs / 1_000, 2)} ms`
+  );
+};
+
+const buildTable = (rows: readonly LoadRow[]) => ({
+  head: [
+    'routing',
+    'nodes',
+    'rate',
+    'node µs',
+    'bare µs',
+    'Redis µs',
+    'SQL µs',
+    'loads',
+    'p50',
+    'p99',
+    'failed',
+  ],
+  textColumns: 1,
+  rows: rows.map(({ routing, nodes, rate, used, answers, bareUs }) => [
+    routing,
+    String(nodes),
+    String(rate),
+    perRequest(used.serverUs, answers),
+    perRequest(bareUs, answers),
+    perRequest(used.redisUs, answers),
+    perRequest(used.postgresUs, answers),
+    (used.loads / answers.requests).toFixed(2),
+    answers.p50Ms.toFixed(1),
+    answers.p99Ms.toFixed(1),
+    String(answers.failed),
+  ]),
+});
+
+const measureAll = async (world: World): Promise<void> => {
+  const { options } = world;
+  const most = options.nodes.at(-1) ?? 1;
+  const sizes = options.nodes.length === 0 ? [1] : options.nodes;
+  for (const count of sizes) {
+    await growTo(world, count);
+    if (count === 1 || count === most) await addIdleRow(world);
+    if (options.nodes.length === 0) return;
+    for (const routing of options.routings) await addLoadRow(world, routing, options.rate);
+    // The rate that each node of the largest size has.
+    if (count === 1 && most > 1)
+      await addLoadRow(world, options.routings[0] as Routing, Math.ceil(options.rate / most));
+  }
+};
+
+/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
+export const runFleet = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
+  const options = parseOptions(args);
+  if (options === null) {
+    console.log(usage);
+    return 0;
+  }
+  const directory = createDirectory({ bots: 1_000, users: 1_024 });
+  const stores = await openStores('redis', false);
+  const lists = { nodes: [], bare: [], idle: [], rows: [] };
+  const folder = createFolder();
+  const world: World = { options, live, stores, directory, folder, ...lists, usedSeconds: 0 };
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  try {
+    await importDirectory(folder, { directory, stores: stores.rollcall });
+    await Promise.race([measureAll(world), stopped]);
+  } finally {
+    live.clear();
+    await Promise.all([...world.nodes, ...world.bare].map((server) => server.stop()));
+    await stores.close();
+    folder.remove();
+  }
+  for (const row of world.idle) console.log(describeIdle(row));
+  if (world.rows.length > 0) console.log(`\n${alignColumns(buildTable(world.rows))}`);
+  const figures = { idle: world.idle, rows: world.rows };
+  if (options.jsonFile !== undefined)
+    writeFileSync(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  return signal.aborted ? 130 : 0;
+};

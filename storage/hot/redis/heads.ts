@@ -1,0 +1,122 @@
+/**
+ * Reads the heads of shards (version, chain hash, backlog size), and what changed since a known version.
+ * Where nothing changed, the heads cost two commands.
+ *
+ * On one server every function that changes something sets one key (`moved`) to a value that never comes
+ * again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
+ * is still the current one, Redis answers without reading any shard. A Cluster has no key that belongs to all
+ * shards, and earlier libraries do not set it: then every head is read. Called by store.ts and backlog.ts.
+ */
+import type { ShardVersion } from '../../../engine/entity/items.ts';
+import { allShards, type EntityAddress, type Shard, shardCount } from '../../../engine/ids.ts';
+import type { ShardChanges } from '../../../engine/ports.ts';
+import type { Link } from './link.ts';
+import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
+
+export interface ShardHead {
+  readonly generation: number;
+  readonly version: number;
+  readonly chainHash: number;
+  readonly entities: number;
+  readonly votes: number;
+}
+
+export interface HeadsReader {
+  /** The heads of these shards, in the order given. */
+  read(shards: readonly Shard[]): Promise<readonly ShardHead[]>;
+  /** Whether every node that writes sets `moved`. At first assumed not to. */
+  setTrusted(trusted: boolean): void;
+}
+
+/** Reads what changed in each shard since the known version, in the order given. */
+export const readChanges = async (
+  link: Link,
+  known: readonly (ShardVersion & { readonly shard: Shard })[],
+): Promise<readonly ShardChanges[]> => {
+  const byShard = new Map(known.map((one) => [one.shard, one]));
+  const parts = await Promise.all(
+    link.groupShards([...byShard.keys()]).map(async (group) => {
+      const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
+      const args = from.flatMap((one) => [one.shard, one.generation, one.version, one.chainHash]);
+      const cursor = createCursor(await link.call('changes', group, args));
+      return from.map(({ version }) => takeChanges(cursor, version));
+    }),
+  );
+  return parts.flat();
+};
+
+const takeChanges = (cursor: ByteCursor, since: number): ShardChanges => {
+  const now = {
+    generation: takeNumber(cursor),
+    version: takeNumber(cursor),
+    chainHash: takeNumber(cursor),
+  };
+  const count = takeArray(cursor);
+  let changed: Map<EntityAddress, number> | null = count < 0 ? null : new Map();
+  for (let version = since + 1; version <= since + count; version++) {
+    const named = takeText(cursor);
+    if (named === '') changed = null;
+    else for (const address of named.split('\0')) changed?.set(address as EntityAddress, version);
+  }
+  return { now, changed };
+};
+
+/** All heads, as they were when `moved` had this value. */
+interface KnownHeads {
+  readonly moved: string;
+  readonly heads: readonly ShardHead[];
+}
+
+/** For fewer shards than this, reading them costs no more than reading all once. */
+const allFromShards = shardCount / 4;
+
+const takeHeads = (cursor: ByteCursor): readonly ShardHead[] | null => {
+  let left = takeArray(cursor);
+  if (left < 0) return null;
+  const heads: ShardHead[] = [];
+  for (; left > 0; left -= 5) {
+    heads.push({
+      generation: takeNumber(cursor),
+      version: takeNumber(cursor),
+      chainHash: takeNumber(cursor),
+      entities: takeNumber(cursor),
+      votes: takeNumber(cursor),
+    });
+  }
+  return heads;
+};
+
+const readDirectly = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
+  const parts = await Promise.all(
+    link.groupShards(shards).map(async (group) => {
+      const cursor = createCursor(await link.call('heads', group, ['', ...group]));
+      takeText(cursor);
+      return takeHeads(cursor) ?? [];
+    }),
+  );
+  return parts.flat();
+};
+
+export const createHeadsReader = (link: Link): HeadsReader => {
+  let known: KnownHeads | null = null;
+  let trusted = false;
+  const readAll = async (): Promise<readonly ShardHead[]> => {
+    const before = known;
+    const cursor = createCursor(await link.call('heads', allShards, [before?.moved ?? '', ...allShards]));
+    const moved = takeText(cursor);
+    const heads = takeHeads(cursor) ?? before?.heads ?? [];
+    known = moved === '' ? null : { moved, heads };
+    return heads;
+  };
+  return {
+    read: async (shards) => {
+      if (!trusted || !link.isOneServer || shards.length < allFromShards) return readDirectly(link, shards);
+      const heads = await readAll();
+      return shards.map((shard) => heads[shard] as ShardHead);
+    },
+    setTrusted: (now) => {
+      trusted = now;
+      known = null;
+    },
+  };
+};
