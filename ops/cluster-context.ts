@@ -34,10 +34,10 @@ export interface JoiningNode {
   readonly name: string;
   readonly adminUrl: string;
   readonly engine: Engine;
-  /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
-  readonly onNodes: (names: readonly string[]) => void;
   readonly version: string;
   readonly readFigures: () => NodeFigures;
+  /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
+  readonly onNodes: (names: readonly string[]) => void;
 }
 
 /** Closed by `close`, before the stores. */
@@ -183,7 +183,7 @@ const openShared = async (
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
-    join: ({ name, adminUrl, engine, onNodes, version, readFigures }) => {
+    join: ({ name, adminUrl, engine, version, readFigures, onNodes }) => {
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
       const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
