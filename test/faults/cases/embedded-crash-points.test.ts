@@ -162,12 +162,15 @@ interface VoteStatus {
   readonly vote_info: { readonly per_user: number };
 }
 
+/** Functions of the stores that the engine does not call. */
+const others: ReadonlySet<string> = new Set(['toCommitQueue', 'copyInto']);
+
 /** Names of the verbs that the real ports have, sorted. */
 const verbsOfPorts = async (folders: CrashFolders) => {
   const { hot, sql, close } = await openAtRest(folders.fresh);
   const verbsOf = (port: object): string[] =>
     Object.entries(port).flatMap(([name, value]) =>
-      typeof value === 'function' && name !== 'toCommitQueue' ? [name] : [],
+      typeof value === 'function' && !others.has(name) ? [name] : [],
     );
   const verbs = { hot: verbsOf(hot).sort(), ledger: verbsOf(createLedger(sql)).sort() };
   await close();
