@@ -297,6 +297,10 @@ const markUnflushedStale = (state: RegistryState): void => {
 };
 
 /** Advances the clock until there is room for one more actor, by a bounded number of steps. */
+/**
+ * Spares actors whose state is being loaded again: without the actor, a load that comes after the reply to a
+ * later commit would hide that commit (I9).
+ */
 const passivate = (state: RegistryState): void => {
   for (let step = 0; step < limits.passivationStepsMax && state.actors.size >= state.actorsMax; step++) {
     let next = state.hand.next();
@@ -307,7 +311,7 @@ const passivate = (state: RegistryState): void => {
     }
     const [address, actor] = next.value;
     if (actor.used) actor.used = false;
-    else if (actor.pendingTurns === 0) discard(state, address);
+    else if (actor.pendingTurns === 0 && !state.activations.has(address)) discard(state, address);
   }
 };
 
