@@ -50,16 +50,23 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
   client.on('invalidate', (key: Buffer | string | null) =>
     options.onChanged(key === null ? null : String(key)),
   );
+  let closed = false;
   const start = async (): Promise<void> => {
     await client.connect();
-    await client.subscribe([...options.channels], options.onMessage);
+    if (closed) client.destroy();
+    else await client.subscribe([...options.channels], options.onMessage);
   };
   start().catch(options.onLost);
   const read = async (key: string): Promise<StoredText> => {
     const [leftMs, text] = await Promise.all([client.pTTL(key), client.get(key)]);
     return { leftMs, text };
   };
-  return { tracks: true, read, close: () => client.destroy() };
+  // A close during `connect` does not end the connection that is being made: `start` does.
+  const close = (): void => {
+    closed = true;
+    client.destroy();
+  };
+  return { tracks: true, read, close };
 };
 
 const openCluster = (options: ListenerOptions): Listener => {
@@ -77,7 +84,8 @@ const openCluster = (options: ListenerOptions): Listener => {
   let closed = false;
   const start = async (): Promise<void> => {
     await cluster.connect();
-    if (!closed) await cluster.subscribe([...options.channels], options.onMessage);
+    if (closed) cluster.destroy();
+    else await cluster.subscribe([...options.channels], options.onMessage);
   };
   const restart = (error: Error): void => {
     options.onLost(error);
