@@ -181,12 +181,13 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
-  const asExpected = url === expected.url && adminUrl === expected.adminUrl;
-  const demo = asExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
+  const isExpected = url === expected.url && adminUrl === expected.adminUrl;
+  const demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
   const cancelTimers = startTimers({ stores, membership, watches, logger });
   const log = (message: string, details: object): void => logger.error(details, message);
-  const { catalogue } = app;
-  const jobs = createJobs({ engine, catalogue, push, clock: systemClock, meters: metrics.jobs, node, log });
+  const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
+  const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
+  const jobs = createJobs({ ...jobParts, log, onSuccess });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };

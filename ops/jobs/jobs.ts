@@ -30,6 +30,8 @@ export interface JobsParts {
   readonly meters: JobMeters;
   readonly node: string;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
+  /** Called after a run of a fleet job that this node completed. */
+  readonly onSuccess?: (job: string, milliseconds: number) => void;
 }
 
 /** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
@@ -56,6 +58,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     runs,
     meters: parts.meters,
     clock: parts.clock,
+    ...(parts.onSuccess && { onSuccess: parts.onSuccess }),
     onFailure: (job, error) => parts.log('a job failed', { job, error: error.message }),
   });
 };

@@ -20,6 +20,8 @@ export interface RunParts {
   /** Without an extension for this long, another node may take over the run. */
   readonly leaseMs: number;
   readonly onFailure: (job: string, error: Error) => void;
+  /** Called after a run that this node completed. */
+  readonly onSuccess?: ((job: string, milliseconds: number) => void) | undefined;
 }
 
 /** The pause before a failed run is repeated. */
@@ -38,7 +40,9 @@ export const runOnce = async (parts: RunParts, job: FleetJob, dueAtMs: number): 
     await job.run({ dueAtMs, signal: AbortSignal.any([parts.signal, takeover.signal]) });
     parts.signal.throwIfAborted();
     await runs.finish(claim);
-    parts.meters.recordSuccess(job.name, parts.monotonicMs() - startedMs);
+    const tookMs = parts.monotonicMs() - startedMs;
+    parts.meters.recordSuccess(job.name, tookMs);
+    parts.onSuccess?.(job.name, tookMs);
     return true;
   } catch (error) {
     await releaseClaim(parts, claim, error instanceof Error ? error : new Error(String(error)));

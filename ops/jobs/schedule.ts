@@ -21,6 +21,8 @@ export interface ScheduleParts {
   readonly meters: JobMeters;
   readonly clock: { nowMs(): number; monotonicMs(): number };
   readonly onFailure: (job: string, error: Error) => void;
+  /** Called after a run of a fleet job that this node completed. */
+  readonly onSuccess?: (job: string, milliseconds: number) => void;
   readonly leaseMs?: number;
 }
 export interface Schedule {
