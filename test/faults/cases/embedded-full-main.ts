@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { readConfig } from '../../../ops/config.ts';
-import { formatWelcome } from '../../../ops/demo/welcome.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { printWelcome } from '../harness/welcome.ts';
 
 const fail = (error: unknown): never => {
   process.stderr.write(`${String(error)}\n`);
@@ -21,17 +21,7 @@ const run = async (): Promise<void> => {
     sizeMaxBytes: Number(process.env.HOT_BYTES_MAX),
   });
   const { url, adminUrl, demo, stop } = await start(config, { hot: () => hot });
-  process.stdout.write(
-    formatWelcome({
-      url,
-      adminUrl,
-      version: '',
-      stores: [],
-      dataDirectory: config.dataDir,
-      demo,
-      isTerminal: false,
-    }),
-  );
+  printWelcome(config, { url, adminUrl, demo });
   process.on('SIGTERM', () => {
     stop()
       .then(() => hot.close())

@@ -11,9 +11,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageError } from '../../../engine/errors.ts';
 import type { HotStore, Ledger } from '../../../engine/ports.ts';
 import { readConfig } from '../../../ops/config.ts';
-import { formatWelcome } from '../../../ops/demo/welcome.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { type HotVerb, hotVerbs, type LedgerVerb, ledgerVerbs } from './crash-points.ts';
+import { printWelcome } from './welcome.ts';
 
 const [pointName, count] = (process.env.CRASH_AT ?? '').split(':');
 let passagesLeft = Number(count ?? 1);
@@ -99,17 +99,7 @@ const run = async (): Promise<void> => {
         (verb) => [`ledger.${verb}`],
       ),
   });
-  process.stdout.write(
-    formatWelcome({
-      url,
-      adminUrl,
-      version: '',
-      stores: [],
-      dataDirectory: config.dataDir,
-      demo,
-      isTerminal: false,
-    }),
-  );
+  printWelcome(config, { url, adminUrl, demo });
   process.on('SIGTERM', () => {
     clearInterval(sweeping);
     stop().then(() => process.exit(0), fail);

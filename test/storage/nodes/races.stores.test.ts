@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { until } from '../../support/until.ts';
-import { createGate, type Minted, openPair, target } from './world.ts';
+import { awaitTrust, createGate, type Minted, mintKnown, openPair, target } from './world.ts';
 
 const test = suite('revokes and fills');
 /** Pauses the other node after it read a session from SQL. */
@@ -19,21 +19,10 @@ const { directory, admin, one, other, close } = await openPair({
 test.after(() => close());
 
 const mirrored = ({ hash }: Minted): Promise<string | null> => admin.get(`rollcall:session:${hash}`);
-const trusted = () =>
-  until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
+const trusted = () => awaitTrust({ one, other });
+const known = () => mintKnown({ one, other });
 const silence = () => other.proxies.forEach((proxy) => void proxy.silence());
 const restore = () => other.proxies.forEach((proxy) => void proxy.restore());
-
-/** A session that the other node has in its own cache. */
-const known = async (): Promise<Minted> => {
-  await trusted();
-  const minted = await one.mint();
-  await until('it is kept', async () => {
-    await other.find(minted);
-    return !(other.cache.find(minted.token) instanceof Promise);
-  });
-  return minted;
-};
 
 test('a revoked token is refused before SQL deletes it', async () => {
   const minted = await known();

@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { until } from '../../support/until.ts';
-import { type Minted, openPair, target } from './world.ts';
+import { awaitTrust, type Minted, mintKnown, openPair, target } from './world.ts';
 
 const test = suite('sessions of several nodes');
 const gate: { pass: Promise<void>; reached: () => void; sqlAway: boolean } = {
@@ -26,19 +26,8 @@ const sqlFails = () => gate.sqlAway;
 const { directory, redis, admin, one, other, close } = await openPair({ other: { afterSql, sqlFails } });
 test.after(() => close());
 
-const trusted = () =>
-  until('both nodes hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
-
-/** A session that the other node has in its own cache. */
-const known = async (): Promise<Minted> => {
-  await trusted();
-  const minted = await one.mint();
-  await until('it is kept', async () => {
-    await other.find(minted);
-    return !(other.cache.find(minted.token) instanceof Promise);
-  });
-  return minted;
-};
+const trusted = () => awaitTrust({ one, other });
+const known = () => mintKnown({ one, other });
 
 /** Resolves when the other node refuses the token. One second is promised; busy machines take longer. */
 const dies = (minted: Minted): Promise<void> =>

@@ -189,3 +189,21 @@ export const openPair = async (hooks: { readonly one?: Hooks; readonly other?: H
   };
   return { directory, redis, admin, one, other, close };
 };
+
+/** Resolves when both nodes receive their own heartbeats. */
+export const awaitTrust = ({ one, other }: Pick<Pair, 'one' | 'other'>): Promise<void> =>
+  until(
+    'both nodes receive their heartbeats',
+    () => one.signals.isConnected() && other.signals.isConnected(),
+  );
+
+/** Mints a session at one node that the other node then has in its own cache. */
+export const mintKnown = async (pair: Pick<Pair, 'one' | 'other'>): Promise<Minted> => {
+  await awaitTrust(pair);
+  const minted = await pair.one.mint();
+  await until('it is kept', async () => {
+    await pair.other.find(minted);
+    return !(pair.other.cache.find(minted.token) instanceof Promise);
+  });
+  return minted;
+};
