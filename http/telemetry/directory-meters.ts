@@ -1,8 +1,8 @@
 /**
  * The Prometheus counters of what the directory counts: votes, stats posts, clicks, redeemed credits.
  *
- * They count what this node did since its start; the totals are in the stores. A hot request adds one number
- * to an array; the text is made on a scrape. Updated by http/handlers; registered by metrics.ts.
+ * They count what this node did since its start; the totals are in the stores. A request adds 1 to a plain
+ * number; labels and text are made on a scrape. Updated by http/handlers; registered by metrics.ts.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { VoteOutcome } from '../../engine/engine.ts';
@@ -35,14 +35,27 @@ const voteResults: readonly VoteResult[] = [
   'failed',
 ];
 
-export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters => {
-  const votes = new Counter({
+type VoteCounts = Record<EntityKind, Record<VoteResult, number>>;
+
+const registerVoteCounts = (registers: Registry[]): VoteCounts => {
+  const createCounts = () => Object.fromEntries(voteResults.map((result) => [result, 0]));
+  const counts = Object.fromEntries(entityKinds.map((kind) => [kind, createCounts()])) as VoteCounts;
+  new Counter({
     name: 'rollcall_votes_total',
     help: 'Votes by kind of entity and outcome; accepted ones are counted.',
     labelNames: ['kind', 'outcome'],
     registers,
+    collect() {
+      this.reset();
+      for (const kind of entityKinds)
+        for (const outcome of voteResults) this.inc({ kind, outcome }, counts[kind][outcome]);
+    },
   });
-  for (const kind of entityKinds) for (const outcome of voteResults) votes.inc({ kind, outcome }, 0);
+  return counts;
+};
+
+export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters => {
+  const votes = registerVoteCounts(registers);
   const registerCount = (name: string, help: string): { count: number } => {
     const total = { count: 0 };
     new Counter({
@@ -60,7 +73,9 @@ export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters 
   const clicks = registerCount('rollcall_clicks_total', 'Page views that were counted as clicks.');
   const cents = registerCount('rollcall_credits_redeemed_cents_total', 'Value of the redeemed votes, cents.');
   return {
-    recordVote: (kind, outcome) => votes.inc({ kind, outcome }),
+    recordVote: (kind, result) => {
+      votes[kind][result] += 1;
+    },
     recordStatsPost: () => {
       posts.count += 1;
     },
