@@ -166,6 +166,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const app = createApp(clusterContext, config, { engine, push, login, metrics });
   const facade = createPublic(app, config, { ...options, metrics });
   const state = { draining: false };
+  const isDraining = (): boolean => state.draining || loss.reason !== '';
   const admin = createAdmin({
     app,
     metrics,
@@ -173,10 +174,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     operators: listOperators(config, operatorToken),
     stores: createStoreAccess(stores, app.catalogue, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
-    isDraining: () => state.draining || loss.reason !== '',
+    isDraining,
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
-  metrics.watchHealth(() => readNodeHealth({ engine, stores, loss, state }));
+  metrics.watchHealth(() => readNodeHealth({ engine, stores, loss }, isDraining));
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);
@@ -196,24 +197,20 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   };
   clusterContext.join({ ...self, engine, onNodes });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
-  const { voteLogWaiters } = app;
-  const parts = { state, facade, admin, engine, voteLogWaiters, ...closing };
+  const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
 };
 
 /** The node's health for its metrics; the same as `/readyz` says. */
-const readNodeHealth = ({
-  engine,
-  stores,
-  loss,
-  state,
-}: Pick<Stoppable, 'engine' | 'stores' | 'loss' | 'state'>): NodeHealth => {
+const readNodeHealth = (
+  { engine, stores, loss }: Pick<Stoppable, 'engine' | 'stores' | 'loss'>,
+  isDraining: () => boolean,
+): NodeHealth => {
   const { ready, hotStoreUp } = engine.readHealth();
-  const isLost = loss.reason !== '';
-  const isServing = !state.draining && !isLost;
-  return { ready: ready && isServing, hot: hotStoreUp, sql: stores.isSqlUp() && !isLost };
+  const sql = stores.isSqlUp() && loss.reason === '';
+  return { ready: ready && !isDraining(), hot: hotStoreUp, sql };
 };
 
 interface Watches {
