@@ -8,7 +8,6 @@ import type { BacklogSize } from './ports.ts';
 /** Counters and timings that the engine reports; the admin listener publishes them. Calls never throw. */
 export interface EngineMeters {
   recordCommit(items: number, milliseconds: number): void;
-  recordGateWait(milliseconds: number): void;
   recordCommitFailure(outcome: 'not_applied' | 'unknown'): void;
   recordPending(items: number): void;
   recordActors(live: number): void;
@@ -25,7 +24,7 @@ export interface EngineMeters {
    * Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `deleted`.
    */
   recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
-  /** One poll of the versions of `shards` shards, of which other nodes had changed `moved`. */
+  /** One poll of the versions of `shards` shards, of which `moved` have changes of other nodes. */
   recordVersionPoll(shards: number, moved: number): void;
   /** Entities read from the hot store in one call. */
   recordLoads(entities: number): void;

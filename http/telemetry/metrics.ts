@@ -308,18 +308,11 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
-  const commitWait = registerTimings(registry, {
-    name: 'rollcall_commit_wait_seconds',
-    help: 'How long a response waited for its batch to be committed.',
-    labelName: '',
-    labels: [''],
-  });
   return {
     engine: {
       ...createBatchMeters(registers),
       ...createFlushMeters(registers),
       ...createLevelMeters(registers),
-      recordGateWait: (milliseconds) => commitWait.observe(0, milliseconds),
     },
     requests: createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),

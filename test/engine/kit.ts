@@ -61,7 +61,6 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
     rules,
     meters: {
       recordCommit: (items) => count('items', items),
-      recordGateWait: () => {},
       recordCommitFailure: (outcome) => count(outcome),
       recordPending: () => {},
       recordActors: () => {},

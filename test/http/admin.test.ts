@@ -85,7 +85,6 @@ test('/metrics shows what was metered', async () => {
   metrics.requests.recordAnswer(1, 200, 0.1);
   metrics.requests.recordAnswer(-1, 404, 1);
   metrics.engine.recordCommit(7, 2);
-  metrics.engine.recordGateWait(4);
   metrics.engine.recordPending(3);
   metrics.engine.recordBacklog({ entities: 5, votes: 6 }, 1_500);
 
@@ -100,7 +99,6 @@ test('/metrics shows what was metered', async () => {
     'rollcall_http_request_duration_seconds_bucket{route="postStats",le="0.005"} 2',
     'rollcall_http_request_duration_seconds_bucket{route="postStats",le="+Inf"} 2',
     'rollcall_http_request_duration_seconds_count{route="postStats"} 2',
-    'rollcall_commit_wait_seconds_count 1',
     'rollcall_batch_items_sum 7',
     'rollcall_pending_items 3',
     'rollcall_outbox_votes 6',

@@ -138,7 +138,6 @@ const watched = (hot: HotModel, worldOf: () => World): HotStore => {
 
 const metersOf = (world: World): EngineMeters => ({
   recordCommit: () => count(world, 'batch'),
-  recordGateWait: () => {},
   recordCommitFailure: (outcome) => count(world, `commit ${outcome}`),
   recordPending: (items) => {
     if (items > limits.pendingItemsMax) violate(world, 'I15', `${items} items pend`);

@@ -44,7 +44,6 @@ const metersInto = (told: Map<string, number>): EngineMeters => {
   const silent = (): void => {};
   return {
     recordCommit: silent,
-    recordGateWait: silent,
     recordCommitFailure: silent,
     recordPending: silent,
     recordActors: silent,
