@@ -201,7 +201,7 @@ export interface LedgerEntity {
 }
 /** A vote that still makes its voter wait, according to the ledger's rows. */
 export interface LedgerVote extends CastVote {
-  /** It does so whatever is released, before or after. */
+  /** Its voter waits for it even if earlier or later decisions release votes. */
   readonly pinned: boolean;
 }
 /** An edit of facts that may not have reached the hot store. */

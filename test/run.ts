@@ -75,7 +75,7 @@ const readPlan = (): Plan => {
   const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
   const lane = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
-  // A filter is for somebody who works on these files: all their cases.
+  // People who work on these files filter by name: they get all cases.
   const both = lane === 'loop' && filters.length > 0;
   process.env.TEST_LANE = both ? 'stores' : lane;
   process.env.TEST_SEEDS = values.seeds;

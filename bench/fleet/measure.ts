@@ -91,7 +91,7 @@ const watch = async <Result>(
   return { used: subtract(await read(fleet), before), result };
 };
 
-/** What the fleet uses while nobody sends requests. */
+/** What the fleet uses while there are no requests. */
 export const measureIdle = async (fleet: Fleet, seconds: number): Promise<Used> =>
   (await watch(fleet, () => pause(seconds * 1_000))).used;
 

@@ -32,7 +32,7 @@ test('a change of one entity leaves the others of its shard live on other nodes'
   await world.until(home.postStats(first, { servers: '5' }));
   await world.pass(900);
 
-  assert.ok(isLive(other, second), 'nobody changed it');
+  assert.ok(isLive(other, second), 'no node changed it');
   assert.is((await world.see(other, first)).state.servers, '5');
   assert.ok(isLive(other, first) && isLive(home, first) && isLive(home, second));
 });
