@@ -27,6 +27,7 @@ import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
+import type { DeliveryRules } from './webhook-deliveries.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 
 /** What one flush wrote, for those who wait for votes. */
@@ -39,6 +40,8 @@ export interface FlushedVotes {
 export interface LedgerOptions {
   /** Called after a flush with votes has committed. Must not throw. */
   readonly onVotes?: (votes: FlushedVotes) => void;
+  /** False while webhooks are switched off. Default: true. */
+  readonly writesDeliveries?: boolean;
   /** Whether too many webhook deliveries wait; see `DeliveryRules`. */
   readonly isWebhookBacklogFull?: () => boolean;
 }
@@ -87,9 +90,12 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
-  const isBacklogFull = state.isWebhookBacklogFull?.() ?? false;
+  const rules =
+    state.writesDeliveries === false
+      ? null
+      : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false, isLate: false };
   const deliveries = await retrySerializable(() =>
-    state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, isBacklogFull })),
+    state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules })),
   );
   state.timeline = timeline;
   if (round.votes.length === 0) return;
@@ -98,14 +104,15 @@ const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
 
 interface FlushContext {
   readonly timeline: number;
-  readonly isBacklogFull: boolean;
+  /** For listings that have an endpoint; `null` writes no deliveries. */
+  readonly rules: DeliveryRules | null;
 }
 
 /** Resolves to how many webhook deliveries it wrote. */
 const writeFlush = async (
   transaction: Transaction,
   round: FlushRound,
-  { timeline, isBacklogFull }: FlushContext,
+  { timeline, rules }: FlushContext,
 ): Promise<number> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
@@ -116,8 +123,7 @@ const writeFlush = async (
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
   if (round.votes.length === 0) return 0;
-  const rules = watched ? { isBacklogFull, isLate: false } : null;
-  const { late, deliveries } = await insertVotes(transaction, round.votes, rules);
+  const { late, deliveries } = await insertVotes(transaction, round.votes, watched ? rules : null);
   await markDueByVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
   return deliveries;

@@ -7,6 +7,7 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { buildListingNames } from '../votes/reminders.ts';
 
 export interface WebhookTarget {
   readonly kind: EntityKind;
@@ -34,6 +35,8 @@ export interface SealedEndpoint extends EndpointRow {
   readonly secret: Buffer;
   readonly former_secret: Buffer | null;
   readonly former_until_ms: number;
+  /** The user who created it, `''` when a token of the listing did. */
+  readonly created_by: string;
 }
 export interface EndpointFields {
   readonly name: string;
@@ -77,10 +80,42 @@ export const findEndpoint = async (
   endpointId: string,
 ): Promise<SealedEndpoint | null> => {
   const [row] = await sql<SealedEndpoint[]>`
-    select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms
+    select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms, endpoint.created_by
     from webhook_endpoints as endpoint join totals using (incarnation)
     where totals.kind = ${kind} and totals.entity_id = ${id} and endpoint.id = ${endpointId}`;
   return row ?? null;
+};
+
+/** The listing's name and a user, as an event shows them. */
+export interface EventPeople {
+  readonly name: string;
+  readonly user: {
+    readonly id: string;
+    readonly username: string;
+    readonly display_name: string;
+    readonly avatar: string;
+  };
+}
+
+/** Reads what an event shows; unknown users and listings are shown by their ids. */
+export const describeEvent = async (
+  sql: Queryable,
+  incarnation: number,
+  userId: string,
+): Promise<EventPeople> => {
+  const [row] = await sql<(EventPeople['user'] & { name: string })[]>`
+    select coalesce(named.name, totals.entity_id) as name, users.id, users.username, users.display_name,
+      users.avatar
+    from totals ${buildListingNames(sql)} left join users on users.id = ${userId}
+    where totals.incarnation = ${incarnation}`;
+  const { name = '', username, display_name, avatar } = row ?? {};
+  const user = {
+    id: userId,
+    username: username ?? userId,
+    display_name: display_name ?? userId,
+    avatar: avatar ?? '',
+  };
+  return { name, user };
 };
 
 /** Locks the listing; `null` when there is none. */

@@ -41,7 +41,10 @@ export interface LeasedEndpoint {
   readonly signal: number;
   readonly failures: number;
   readonly failingSinceMs: number;
+  readonly waitUntilMs: number;
   readonly slowUntilMs: number;
+  /** The end of the listing's premium period, 0 for none. */
+  readonly premiumUntilMs: number;
 }
 export interface VotePerson {
   readonly id: string;
@@ -103,6 +106,8 @@ export interface PageResult {
   readonly results: readonly DeliveryResult[];
   readonly health: EndpointHealth;
   readonly nowMs: number;
+  /** All that was due is among the results. */
+  readonly isLast: boolean;
 }
 
 export interface WebhookQueue {
@@ -180,7 +185,9 @@ const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<De
       named.name as "targetName", (select revisions from lineage) as timeline, leased.url, leased.format,
       leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
       leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
-      leased.slow_until_ms as "slowUntilMs",
+      leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
+      coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
+        where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",
       due.log_number as number, due.kind as "deliveryKind", due.votes, due.tries, due.replay, due.body,
       vote.itags, vote.upvote, vote.at_ms as "atMs", vote.author, users.username, users.display_name,
       users.avatar
@@ -225,9 +232,8 @@ const toVote = ({ itags, upvote, atMs, author, ...person }: PageRow): DeliveredV
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 
 const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
-  const { endpoint, results, health, nowMs } = page;
+  const { endpoint, results, health, nowMs, isLast } = page;
   const delivered = results.some(({ state }) => state === 'delivered');
-  const isLast = results.length < pageMax;
   const [row] = await sql<{ ended: boolean }[]>`
     with result as (
       select * from unnest(
