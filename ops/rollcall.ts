@@ -21,9 +21,9 @@ import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
+import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { routes } from '../http/routes/table.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
-import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
@@ -194,7 +194,12 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const onNodes = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
-  clusterContext.join({ ...self, engine, onNodes, onWebhooks: () => void webhooks.refresh().catch(ignoreError) });
+  clusterContext.join({
+    ...self,
+    engine,
+    onNodes,
+    onWebhooks: () => void webhooks.refresh().catch(ignoreError),
+  });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
   const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
@@ -218,7 +223,10 @@ const openServices = async (
   return {
     push: await openPush(sql, config),
     login: await openLogin(sql, config, { report, meters: metrics.outbound }),
-    webhooks: await openWebhooks({ sql, shared, meters: metrics.webhooks, windows, clock: systemClock, log }, config),
+    webhooks: await openWebhooks(
+      { sql, shared, meters: metrics.webhooks, windows, clock: systemClock, log },
+      config,
+    ),
     voteLogWaiters: createVoteLogWaiters({
       clock: systemClock,
       readHeads: clusterContext.catalogue.voteLog.heads,

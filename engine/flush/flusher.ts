@@ -207,7 +207,8 @@ const recordSuccess = (state: FlusherState): void => {
   setMode(state, 'waiting');
   state.hurrying = isHurried(state);
   if (state.flushRequests.length > 0) waitThenWork(state, 0);
-  else waitThenWork(state, state.hurrying ? Math.min(limits.flushSoonMs, state.intervalMs) : state.intervalMs);
+  else
+    waitThenWork(state, state.hurrying ? Math.min(limits.flushSoonMs, state.intervalMs) : state.intervalMs);
 };
 
 const recordFailure = (state: FlusherState, error: unknown): void => {

@@ -2,11 +2,7 @@
  * Shows what was sent to a webhook endpoint, deletes that log, and queues events to be sent again.
  */
 import { DomainError } from '../../engine/errors.ts';
-import type {
-  DeliveryRange,
-  DeliveryRow,
-  ReplayRange,
-} from '../../storage/catalogue/webhooks/deliveries.ts';
+import type { DeliveryRange, DeliveryRow, ReplayRange } from '../../storage/catalogue/webhooks/deliveries.ts';
 import { toEventId } from '../outbound/webhooks/event.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';

@@ -40,11 +40,7 @@ const item = `${collection}/{webhook_id}`;
 const webhookKinds = ['bot', 'server', 'team'] as const;
 const errors = ['target_type_unsupported', 'not_found'] as const;
 
-type WebhookPermission =
-  | 'view_webhooks'
-  | 'manage_webhooks'
-  | 'view_webhook_logs'
-  | 'delete_webhook_logs';
+type WebhookPermission = 'view_webhooks' | 'manage_webhooks' | 'view_webhook_logs' | 'delete_webhook_logs';
 const buildEntityAuth = (permission: WebhookPermission): Auth => ({
   kind: 'entity',
   kinds: tokenKinds,
@@ -86,7 +82,8 @@ const endpointRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: collection,
     section,
-    summary: 'Creates a webhook: each accepted vote is sent to its address. Only this reply shows the secret.',
+    summary:
+      'Creates a webhook: each accepted vote is sent to its address. Only this reply shows the secret.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
     caching: 'no-store',
@@ -99,11 +96,7 @@ const endpointRoutes: readonly AnyRoute[] = [
       checkWebhookBody(body);
     },
     handle: (app, request) =>
-      createWebhook(
-        app,
-        { caller: requireCaller(request), body: request.body },
-        parseTarget(request.params),
-      ),
+      createWebhook(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
   }),
   defineRoute({
     name: 'editWebhook',
@@ -165,8 +158,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     replies: { 200: WebhookTest },
     errors: [...errors, 'webhook_disabled'],
     check: ({ params }) => void parseTarget(params),
-    handle: (app, request) =>
-      testWebhook(app, parsePath(request.params), requireCaller(request)),
+    handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
   }),
 ];
 

@@ -12,14 +12,14 @@ import type { PushClient } from '../../http/outbound/push.ts';
 import type { JobMeters } from '../../http/telemetry/job-meters.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
-import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
+import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { assignNumbers, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
+import type { Webhooks } from '../webhooks.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
-import type { Webhooks } from '../webhooks.ts';
 import { sendMessages } from './push-messages.ts';
 import { checkReminders } from './reminders.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
@@ -102,7 +102,9 @@ const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly 
 ];
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
-export const createReminderJob = (parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays'>): NodeJob => ({
+export const createReminderJob = (
+  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays'>,
+): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,
   run: async (signal) => {

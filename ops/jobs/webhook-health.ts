@@ -74,7 +74,8 @@ const computePauseMs = (step: number, chance: () => number): number => {
   return Math.round(pauseMs * (1 - jitter + 2 * jitter * chance()));
 };
 
-const toRequestedMs = ({ outcome }: Attempted): number => Math.min(outcome?.retryAfterMs ?? 0, retryAfterMaxMs);
+const toRequestedMs = ({ outcome }: Attempted): number =>
+  Math.min(outcome?.retryAfterMs ?? 0, retryAfterMaxMs);
 
 const toResult = (attempted: Attempted, { nowMs, chance }: JudgeContext): DeliveryResult => {
   const { delivery, outcome, body } = attempted;
@@ -102,7 +103,8 @@ const computeHealth = (
 ): EndpointHealth => {
   const counted = attempts.filter(({ delivery, outcome }) => !delivery.replay && outcome !== null);
   const { failures, failingSinceMs, slowUntilMs } = endpoint;
-  if (counted.length === 0) return { failures, failingSinceMs, waitUntilMs: endpoint.waitUntilMs, slowUntilMs };
+  if (counted.length === 0)
+    return { failures, failingSinceMs, waitUntilMs: endpoint.waitUntilMs, slowUntilMs };
   if (counted.some(isDelivered)) {
     const wasFailing = failures >= failingFrom;
     const untilMs = wasFailing ? nowMs + slowMs : slowUntilMs;

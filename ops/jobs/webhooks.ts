@@ -7,9 +7,10 @@
  * and for repeats. A node that dies leaves a lease that ends; what it had not recorded is sent again. Created
  * by the composition root; judging is in webhook-health.ts.
  */
+
+import { emptyFacts } from '../../engine/entity/state.ts';
 import { computeWaitEndMs } from '../../engine/entity/votes.ts';
 import type { VoteWindows } from '../../engine/entity/windows.ts';
-import { emptyFacts } from '../../engine/entity/state.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { toEventId, type VoteEvent, type WebhookFormat } from '../../http/outbound/webhooks/event.ts';
 import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';

@@ -27,8 +27,8 @@ import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
-import type { DeliveryRules } from './webhook-deliveries.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
+import type { DeliveryRules } from './webhook-deliveries.ts';
 
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {

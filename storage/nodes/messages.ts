@@ -29,7 +29,15 @@ export interface HeartbeatMessage {
   readonly sentMs: number;
 }
 
-const kinds: ReadonlySet<unknown> = new Set(['session', 'sessions', 'profile', 'list', 'facts', 'webhooks', 'beat']);
+const kinds: ReadonlySet<unknown> = new Set([
+  'session',
+  'sessions',
+  'profile',
+  'list',
+  'facts',
+  'webhooks',
+  'beat',
+]);
 
 /** Encodes a message as JSON. */
 export const encodeMessage = (message: NodeMessage | HeartbeatMessage): string => JSON.stringify(message);

@@ -119,10 +119,7 @@ export const describeEvent = async (
 };
 
 /** Locks the listing; `null` when there is none. */
-const lockListing = async (
-  transaction: Transaction,
-  { kind, id }: WebhookTarget,
-): Promise<number | null> => {
+const lockListing = async (transaction: Transaction, { kind, id }: WebhookTarget): Promise<number | null> => {
   const [row] = await transaction<{ incarnation: number }[]>`
     select incarnation from totals where kind = ${kind} and entity_id = ${id} for no key update`;
   return row?.incarnation ?? null;
@@ -235,7 +232,11 @@ export const replaceSecret = async (
  */
 export const disableEndpoint = (
   sql: Sql,
-  { id, incarnation, revision }: { readonly id: string; readonly incarnation: number; readonly revision: number },
+  {
+    id,
+    incarnation,
+    revision,
+  }: { readonly id: string; readonly incarnation: number; readonly revision: number },
   reason: string,
 ): Promise<boolean> =>
   sql.begin(async (transaction) => {

@@ -135,8 +135,7 @@ export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
   record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
   release: (lease, signal) => asStorage('webhooks.release', () => release(sql, lease, signal)),
   hand: (lease, nowMs) => asStorage('webhooks.hand', () => hand(sql, lease, nowMs)),
-  disable: (endpoint, reason) =>
-    asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
+  disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
 });
 
 const take: (sql: Queryable, request: Parameters<WebhookQueue['take']>[0]) => Promise<readonly Lease[]> = (

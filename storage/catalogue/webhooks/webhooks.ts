@@ -69,8 +69,7 @@ export const createWebhooks = (sql: Sql): Webhooks => ({
   insert: (target, request) => asStorage('webhooks.insert', () => insertEndpoint(sql, target, request)),
   update: (target, request) => asStorage('webhooks.update', () => updateEndpoint(sql, target, request)),
   remove: (target, id) => asStorage('webhooks.remove', () => deleteEndpoint(sql, target, id)),
-  replaceSecret: (target, request) =>
-    asStorage('webhooks.secret', () => replaceSecret(sql, target, request)),
+  replaceSecret: (target, request) => asStorage('webhooks.secret', () => replaceSecret(sql, target, request)),
   deliveries: (endpoint, range) =>
     asStorage('webhooks.deliveries', () => listDeliveries(sql, endpoint, range)),
   clear: (id) => asStorage('webhooks.clear', () => clearDeliveries(sql, id)),

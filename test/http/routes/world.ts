@@ -72,7 +72,11 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: meters, webhooks: webhookMeters } = createMetrics([], {
+const {
+  engine: engineMeters,
+  directory: meters,
+  webhooks: webhookMeters,
+} = createMetrics([], {
   version: '1.2.3',
   commit: 'unknown',
 });
@@ -210,7 +214,14 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, voteLogWaiters, webhooks: webhooks.access, settings, listNodes: () => [] };
+  const app: App = {
+    ...parts,
+    meters,
+    voteLogWaiters,
+    webhooks: webhooks.access,
+    settings,
+    listNodes: () => [],
+  };
   const facade = createFacade({
     app,
     routes,
