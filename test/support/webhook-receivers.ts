@@ -57,8 +57,7 @@ const closed = (response: ServerResponse) => new Promise((resolve) => response.o
 
 export type Behaviour = keyof typeof answers;
 /** Servers of their own. `dead` is a port where none listens; `no_handshake` accepts and never speaks. */
-const places = ['wrong_host', 'untrusted', 'expired', 'plain_http', 'no_handshake', 'dead'] as const;
-export type Place = (typeof places)[number];
+export type Place = 'wrong_host' | 'untrusted' | 'expired' | 'plain_http' | 'no_handshake' | 'dead';
 
 export interface ReceivedWebhook {
   readonly path: string;
@@ -85,7 +84,7 @@ export interface WebhookReceivers {
   close(): Promise<void>;
 }
 
-interface Certificate {
+export interface Certificate {
   readonly key: string;
   readonly cert: string;
 }
@@ -115,12 +114,21 @@ const issue = async ({ name, issuer, notAfterDate }: CertificateRequest): Promis
   return { key: pems.private, cert: pems.cert };
 };
 
+/** A new authority, and its certificate for `localhost` and 127.0.0.1. */
+export const issueCertificates = async (): Promise<{
+  readonly authority: Certificate;
+  readonly localhost: Certificate;
+}> => {
+  const authority = await issue({ name: 'authority of the test' });
+  return { authority, localhost: await issue({ name: 'localhost', issuer: authority }) };
+};
+
 /** Starts all of them on free ports of 127.0.0.1, or the main server on another address of loopback. */
 export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Promise<WebhookReceivers> => {
-  const authority = await issue({ name: 'authority of the test' });
+  const { authority, localhost } = await issueCertificates();
   const received: ReceivedWebhook[] = [];
   const changes = new Map<string, Behaviour>();
-  const servers = await startServers(authority, (request, response) => {
+  const servers = await startServers({ authority, localhost }, (request, response) => {
     const [, name = ''] = request.url?.split(/[/?]/) ?? [];
     const behaviour = changes.get(name) ?? name;
     collect(request, received).then(() => {
@@ -134,15 +142,16 @@ export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Pr
   await listen(main, address, port);
   const caFile = join(makeFolder('rollcall-webhooks-'), 'authority.pem');
   writeFileSync(caFile, authority.cert);
-  const portOf = (name: Behaviour | Place): number =>
-    name in servers.places ? toPort(servers.places[name as keyof typeof servers.places]) : toPort(main);
-  const deadPort = servers.deadPort;
+  const ports = new Map<string, number>([
+    ...Object.entries(servers.places).map(([name, server]) => [name, toPort(server)] as const),
+    ['dead', servers.deadPort],
+  ]);
   return {
     ca: authority.cert,
     caFile,
     port: toPort(main),
     url: (name, rest = '') =>
-      `https://localhost:${name === 'dead' ? deadPort : portOf(name)}/${name}${rest === '' ? '' : `/${rest}`}`,
+      `https://localhost:${ports.get(name) ?? toPort(main)}/${name}${rest === '' ? '' : `/${rest}`}`,
     received,
     connections: () => connections,
     change: (name, next) => void changes.set(name, next),
@@ -161,25 +170,26 @@ const collect = async (request: IncomingMessage, received: ReceivedWebhook[]): P
 };
 
 const startServers = async (
-  authority: Certificate,
+  { authority, localhost }: Awaited<ReturnType<typeof issueCertificates>>,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ) => {
   const answerOk = (_: IncomingMessage, response: ServerResponse): void => void response.end();
   const expired = { name: 'localhost', issuer: authority, notAfterDate: new Date('2020-02-01') };
-  const servers = {
+  const places = {
     wrong_host: createServer(await issue({ name: 'elsewhere.example', issuer: authority }), answerOk),
     untrusted: createServer(await issue({ name: 'localhost' }), answerOk),
     expired: createServer(await issue(expired), answerOk),
-    plain_http: createTcpServer((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n').on('error', ignore)),
-    no_handshake: createTcpServer((socket) => void socket.on('error', ignore)),
+    plain_http: createTcpServer((socket) =>
+      socket.on('error', ignore).resume().end('HTTP/1.1 200 OK\r\n\r\n'),
+    ),
+    no_handshake: createTcpServer((socket) => socket.on('error', ignore).resume()),
   };
-  for (const server of Object.values(servers)) await listen(server, '127.0.0.1', 0);
+  for (const server of Object.values(places)) await listen(server, '127.0.0.1', 0);
   const dead = createTcpServer();
   await listen(dead, '127.0.0.1', 0);
   const deadPort = toPort(dead);
   await stop(dead);
-  const main = createServer(await issue({ name: 'localhost', issuer: authority }), handle);
-  return { main, places: servers, deadPort };
+  return { main: createServer(localhost, handle), places, deadPort };
 };
 
 /** A sender that refuses the connection resets it. */

@@ -122,9 +122,9 @@ const describeVote = ({ data: { upvote, weight, votes, next_vote_at } }: VoteEve
 /** Escaped, it fits into the 256 characters of a title. */
 const nameCharactersMax = 100;
 
-/** Makes a user's text plain: no formatting, no link, no mention, no line break. */
+/** Makes a user's text plain: no formatting, link, mention, line break or other writing direction. */
 const escapeMarkdown = (text: string): string =>
-  [...text.replace(/\s+/g, ' ')]
+  [...text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '').replace(/\s+/g, ' ')]
     .slice(0, nameCharactersMax)
     .join('')
     .replace(/[\\*_~`|>#@<:[\]()-]/g, '\\$&');
