@@ -223,6 +223,14 @@ const gateMutants: readonly Mutant[] = [
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
+    name: 'a refusal answers a vote whose first copy may be lost',
+    file: gate,
+    find: `outcomeUnknown && mayHaveLost`,
+    replace: `false`,
+    killers: [lossesTest],
+    why: 'a vote that counted and is in SQL would be answered as refused or not applied (I2)',
+  },
+  {
     name: 'another chain hash at an equal version goes unnoticed',
     file: history,
     find: ` && now.chainHash !== known.chainHash\n`,
