@@ -265,10 +265,18 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a load makes a state current that changed meanwhile',
     file: 'engine/actors/registry.ts',
-    find: `  actor.reload(loaded, staleBelow);\n`,
-    replace: `  actor.reload(loaded, 0 * staleBelow);\n`,
+    find: `  actor.reload(loaded, activation.staleBelow);\n`,
+    replace: `  actor.reload(loaded, 0);\n`,
     killers: [staleTest],
     why: 'a change that another node made during a load would stay invisible (I9)',
+  },
+  {
+    name: 'a request joins an activation from before a change',
+    file: 'engine/actors/registry.ts',
+    find: `!except.has(address)) state.activations.delete(address);`,
+    replace: `!except.has(address)) activation.staleBelow = 0;`,
+    killers: ['test/engine/actors/registry.test.ts'],
+    why: 'a reader would see a state older than one that this node has shown (I8, I9)',
   },
   {
     name: 'no deadline in the output gate',
@@ -319,7 +327,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a late reply of a poll wins',
     file: 'engine/actors/registry.ts',
-    find: `    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));\n`,
+    find: `    const newest = chooseNewer(activated, activation.latest);\n`,
     replace: `    const newest = activated;\n`,
     killers: ['test/engine/actors/registry.test.ts'],
     why: 'an acknowledged change would not be visible (I9)',

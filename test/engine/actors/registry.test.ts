@@ -212,6 +212,23 @@ test('a reply about an entity that is not being activated is not kept', async ()
   assert.is((await registry.getOrActivate('bot', 'a')).readState().version, 1);
 });
 
+test('no request joins an activation from before others changed its shard, and it is not kept', async () => {
+  const answers: ((activated: ActivatedEntity) => void)[] = [];
+  world.find = () => new Promise((resolve) => answers.push(resolve));
+  const { registry } = world;
+  const early = registry.getOrActivate('bot', 'a');
+  registry.discardShard(botRef('a').shard, new Set());
+  const late = registry.getOrActivate('bot', 'a');
+
+  answers[0]?.(foundAt('a', 3));
+  assert.is((await early).readState().version, 3);
+  assert.is(registry.countActors(), 0);
+  answers[1]?.(foundAt('a', 8));
+
+  assert.is((await late).readState().version, 8);
+  assert.is(registry.findCurrent('bot', 'a'), await late);
+});
+
 test('a listing that the store dropped meanwhile is activated again', async () => {
   const answers: ((activated: ActivatedEntity | null) => void)[] = [];
   world.find = () => new Promise((resolve) => answers.push(resolve));
