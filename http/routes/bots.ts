@@ -12,7 +12,7 @@ import type { BodyLimits } from '../request/body.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
 import { ApiResponse, buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
-import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
+import { IndexBot } from '../schema/index-entities.ts';
 
 const section = 'Bots';
 
@@ -34,7 +34,7 @@ export const botRoutes: readonly AnyRoute[] = [
     caching: 'list',
     params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(IndexBot, perPage.bots, indexBotExample) },
+    replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),

@@ -9,7 +9,7 @@ import { parsePage } from '../handlers/request-values.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
 import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
-import { Pack, PackParams, packExample } from '../schema/packs.ts';
+import { Pack, PackParams } from '../schema/packs.ts';
 
 const section = 'Packs';
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
@@ -25,7 +25,7 @@ export const packRoutes: readonly AnyRoute[] = [
     caching: 'list',
     params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(Pack, perPage.packs, packExample) },
+    replies: { 200: buildPageSchema(Pack, perPage.packs) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showPackPage(app, parsePage(query)),
   }),

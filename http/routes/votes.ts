@@ -13,7 +13,6 @@ import {
   VoteQuery,
   VoterList,
   VoteStatusReply,
-  voteExample,
 } from '../schema/votes.ts';
 
 const section = 'Votes';
@@ -76,7 +75,7 @@ export const voteRoutes: readonly AnyRoute[] = [
     caching: 'no-store',
     params: UserVotesParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(Vote, perPage.userVotes, voteExample) },
+    replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
   }),
