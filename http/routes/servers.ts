@@ -7,7 +7,7 @@ import { parsePage } from '../handlers/request-values.ts';
 import { showServer } from '../handlers/servers.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { BotQuery } from '../schema/bots.ts';
-import { buildPageSchema, NoParams, PageQuery } from '../schema/common.ts';
+import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import { IndexServer } from '../schema/index-entities.ts';
 import { Server, ServerParams } from '../schema/servers.ts';
 
@@ -22,7 +22,6 @@ export const serverRoutes: readonly AnyRoute[] = [
     summary: 'Lists all approved and certified public servers, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
     errors: ['page_invalid'],
