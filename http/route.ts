@@ -19,6 +19,7 @@ import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { BodyLimits } from './request/body.ts';
+import { NoParams } from './schema/common.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -192,10 +193,20 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pick<Whole, Name>>;
+
+/** A route as a route file writes it; what it leaves out is as in `usualFields`. */
+export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Optional<
+  Route<P, Q, B>,
+  keyof typeof usualFields
+>;
+
+const usualFields = { params: NoParams, caching: 'no-store', errors: [] } as const;
+
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
 export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
-  route: Route<Params, Query, Body>,
-): AnyRoute => route as unknown as AnyRoute;
+  route: RouteDefinition<Params, Query, Body>,
+): AnyRoute => ({ ...usualFields, ...route }) as unknown as AnyRoute;
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;
