@@ -232,9 +232,13 @@ const gateMutants: readonly Mutant[] = [
   },
   {
     name: 'a new generation at an equal version goes unnoticed',
-    file: history,
-    find: `boolean => isBefore(known, now);`,
-    replace: `boolean => now.version > known.version;`,
+    file: 'engine/actors/staleness-poller.ts',
+    find: ` || now.generation !== seen.generation)
+      state.registry.discardShard(shard, noExceptions);
+    else if (hasMoved(now, seen)) {`,
+    replace: `)
+      state.registry.discardShard(shard, noExceptions);
+    else if (now.version > seen.version) {`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
