@@ -231,6 +231,14 @@ const gateMutants: readonly Mutant[] = [
     why: 'nodes would show lost changes for ever (I9)',
   },
   {
+    name: 'a lost click that the row includes forgets its visitor',
+    file: 'engine/entity/apply.ts',
+    find: `effects: [{ kind: 'visitor', visitor: item.visitor }] }`,
+    replace: `effects: none }`,
+    killers: [applyTest],
+    why: 'a visitor who returns after the store lost its newest writes would count twice (I7)',
+  },
+  {
     name: 'a new generation at an equal version goes unnoticed',
     file: 'engine/actors/staleness-poller.ts',
     find: ` || now.generation !== seen.generation)
