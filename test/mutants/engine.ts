@@ -239,10 +239,22 @@ const gateMutants: readonly Mutant[] = [
     why: 'nodes would show lost changes for ever (I9)',
   },
   {
+    name: 'a lost click that the row includes forgets its visitor',
+    file: 'engine/entity/apply.ts',
+    find: `effects: [{ kind: 'visitor', visitor: item.visitor }] }`,
+    replace: `effects: none }`,
+    killers: [applyTest],
+    why: 'a visitor who returns after the store lost its newest writes would count twice (I7)',
+  },
+  {
     name: 'a new generation at an equal version goes unnoticed',
-    file: history,
-    find: `boolean => isBefore(known, now);`,
-    replace: `boolean => now.version > known.version;`,
+    file: 'engine/actors/staleness-poller.ts',
+    find: ` || now.generation !== seen.generation)
+      state.registry.discardShard(shard, noExceptions);
+    else if (hasMoved(now, seen)) {`,
+    replace: `)
+      state.registry.discardShard(shard, noExceptions);
+    else if (now.version > seen.version) {`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
