@@ -17,6 +17,7 @@ use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRen
 const colours: Readonly<Record<ServerName, string>> = {
   bare: '#8a94a6',
   rollcall: '#1769e0',
+  'rollcall-embedded': '#66a3ff',
   'fastify-redis': '#d9480f',
   'fastify-sql': '#2b8a3e',
   'express-sql': '#9c36b5',
