@@ -24,8 +24,7 @@ const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
   rollcall: ['stats', 'read', 'page', 'vote'],
   'rollcall-embedded': ['stats', 'read', 'page', 'vote'],
   'fastify-redis': ['stats', 'read', 'page', 'vote'],
-  'fastify-sql': ['stats', 'read', 'page'],
-  'express-sql': ['read', 'vote'],
+  'fastify-sql': ['stats', 'read', 'page', 'vote'],
 };
 
 export type Contestants = ReadonlyMap<ServerName, ServerProcess>;
@@ -43,7 +42,6 @@ export interface Wanted {
 const programs: Readonly<Record<PeerName, string>> = {
   'fastify-redis': '../peers/fastify-redis.ts',
   'fastify-sql': '../peers/fastify-sql.ts',
-  'express-sql': '../peers/express-sql.ts',
 };
 
 export const startPeer = async (
