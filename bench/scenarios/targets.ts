@@ -16,6 +16,7 @@ const targets: Readonly<Record<string, Targets>> = {
   'read bare': { cpu: '≤ 1.5' },
   'page bare': { cpu: '≤ 1.8' },
   'vote bare': { cpu: '≤ 2.4' },
+  'badges bare': { cpu: '≤ 1.5' },
 };
 
 export const findTargets = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
