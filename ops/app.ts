@@ -7,9 +7,10 @@
 import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
+import { createBadgeCache } from '../http/handlers/badge-cache.ts';
 import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
-import type { App } from '../http/route.ts';
+import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
@@ -43,6 +44,7 @@ export const createApp = (
     login,
     meters: metrics.directory,
     voteLogWaiters: createVoteLogWaiters({ clock: systemClock, readHeads: catalogue.voteLog.heads }),
+    badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
     settings: config,
     listNodes,
   };

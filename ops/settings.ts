@@ -162,6 +162,8 @@ const settingsSchema = Type.Object({
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
 
+  badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
+
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),
   botLookupFallbackUrl: buildAddressWithId('https://chat.example.org/api/applications/{id}/rpc'),
 

@@ -17,11 +17,12 @@ import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
 import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
-import type { App, FacadeSettings } from '../../../http/route.ts';
+import type { App, FacadeSettings, Reply } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
@@ -179,7 +180,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const login = options.login ?? null;
   const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, voteLogWaiters, settings, listNodes: () => [] };
+  const badges = createBadgeCache<Reply>(300);
+  const app: App = { ...parts, meters, voteLogWaiters, badges, settings, listNodes: () => [] };
   const facade = createFacade({
     app,
     routes,
