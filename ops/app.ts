@@ -12,6 +12,7 @@ import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
+import { applyVoteLogSetting } from '../http/routes/vote-log.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { systemClock } from './clock.ts';
@@ -62,7 +63,7 @@ export const createPublic = (
 ): Facade =>
   createFacade({
     app,
-    routes,
+    routes: applyVoteLogSetting(routes, config.voteLog),
     sessions: app.sessions,
     permissions: app.catalogue,
     meters: metrics.requests,

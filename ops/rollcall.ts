@@ -188,7 +188,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const log = (message: string, details: object): void => logger.error(details, message);
   const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
   const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
-  const jobs = createJobs({ ...jobParts, log, onSuccess });
+  const jobs = createJobs({ ...jobParts, log, onLogged: metrics.directory.recordLoggedVotes, onSuccess });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
@@ -276,7 +276,7 @@ const startEngine = async (
 ): Promise<Engine> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
-  const ledger = createLedger(stores.sql);
+  const ledger = createLedger(stores.sql, { onLogged: metrics.directory.recordLoggedVotes });
   const engine = createEngine({
     hot: hooks.hot?.(stores.hot) ?? stores.hot,
     ledger: hooks.ledger?.(ledger) ?? ledger,

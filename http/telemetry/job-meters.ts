@@ -10,6 +10,8 @@ export interface JobMeters {
   recordFailure(job: string): void;
   /** Shows these jobs with 0 failures. */
   declareJobs(jobs: readonly string[]): void;
+  /** Records how many votes have no number yet. */
+  recordUnnumberedVotes(votes: number): void;
   /** Counts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush(outcome: (typeof pushOutcomes)[number]): void;
 }
@@ -43,6 +45,11 @@ export const registerJobMeters = (registers: Registry[]): JobMeters => {
     labelNames: ['outcome'],
     registers,
   });
+  const unnumbered = new Gauge({
+    name: 'rollcall_votes_unnumbered',
+    help: 'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
+    registers,
+  });
   for (const outcome of pushOutcomes) messages.inc({ outcome }, 0);
   return {
     recordSuccess: (job, milliseconds) => {
@@ -53,6 +60,7 @@ export const registerJobMeters = (registers: Registry[]): JobMeters => {
     declareJobs: (jobs) => {
       for (const job of jobs) failures.inc({ job }, 0);
     },
+    recordUnnumberedVotes: (votes) => unnumbered.set(votes),
     recordPush: (outcome) => messages.inc({ outcome }),
   };
 };

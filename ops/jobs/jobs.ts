@@ -14,7 +14,7 @@ import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
-import { assignNumbers, listUnnumbered } from '../../storage/ledger/vote-log.ts';
+import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
@@ -30,6 +30,8 @@ export interface JobsParts {
   readonly meters: JobMeters;
   readonly node: string;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
+  /** Called with the number of votes that a step numbered. */
+  readonly onLogged: (votes: number) => void;
   /** Called after a run of a fleet job that this node completed. */
   readonly onSuccess?: (job: string, milliseconds: number) => void;
 }
@@ -76,20 +78,25 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
  * Gives numbers to votes that have none: imported ones, and those that a node of an earlier version wrote.
  * Any number of nodes may do it at once.
  */
-export const createNumberingJob = ({ catalogue }: Pick<JobsParts, 'catalogue'>): NodeJob => ({
+export const createNumberingJob = ({
+  catalogue,
+  meters,
+  onLogged,
+}: Pick<JobsParts, 'catalogue' | 'meters' | 'onLogged'>): NodeJob => ({
   name: 'vote_numbers',
   everyMs: numberingPauseMs,
   run: async (signal) => {
     const incarnations = await listUnnumbered(catalogue.sql, listingsPerRun);
     for (const incarnation of incarnations) {
       if (signal.aborted) return;
-      await assignNumbers(catalogue.sql, incarnation);
+      onLogged(await assignNumbers(catalogue.sql, incarnation));
     }
+    meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
   },
 });
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
-export const createReminderJob = (parts: Omit<JobsParts, 'node'>): NodeJob => ({
+export const createReminderJob = (parts: Omit<JobsParts, 'node' | 'onLogged'>): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,
   run: async (signal) => {

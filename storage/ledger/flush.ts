@@ -66,8 +66,15 @@ export interface LateVotes {
   readonly voters: readonly CastVote[];
 }
 
+export interface InsertedVotes {
+  /** Votes that got a number. */
+  readonly logged: number;
+  /** Those that are void from the start. */
+  readonly late: readonly LateVotes[];
+}
+
 /**
- * Inserts and numbers new votes; resolves to those that are void from the start. SQL sorts them, so that all
+ * Inserts and numbers new votes. SQL sorts them, so that all
  * flushes lock rows in one order. Fields of a listing are sent once, not once per vote. Throws a
  * serialization failure when a node of an earlier version, which takes no lock for votes alone, wrote one of
  * them meanwhile: its number would be left out.
@@ -75,9 +82,9 @@ export interface LateVotes {
 export const insertVotes = async (
   transaction: Transaction,
   votes: readonly OutboxVote[],
-): Promise<readonly LateVotes[]> => {
+): Promise<InsertedVotes> => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
-  const [row] = await transaction<{ unwritten: number; late: readonly LateVotes[] }[]>`
+  const [row] = await transaction<(InsertedVotes & { readonly unwritten: number })[]>`
     with target as (
       select * from unnest(
         ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
@@ -110,7 +117,7 @@ export const insertVotes = async (
       from fresh left join counted using (incarnation)
       order by itag
       on conflict do nothing
-      returning incarnation, created_at, author, upvote
+      returning incarnation, created_at, author, upvote, log_number
     ), reset as (
       select incarnation, max(at) as at
       from target join vote_resets on scope = incarnation::text group by incarnation
@@ -124,8 +131,9 @@ export const insertVotes = async (
       group by incarnation
     )
     select (select count(*) from fresh) - (select count(*) from inserted) as unwritten,
+      (select count(log_number) from inserted) as logged,
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late`;
-  if (row === undefined || row.unwritten === 0) return row?.late ?? [];
+  if (row?.unwritten === 0) return row;
   throw createSerializationFailure('another node wrote one of these votes meanwhile');
 };
 

@@ -29,7 +29,12 @@ import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 
-interface LedgerState {
+export interface LedgerOptions {
+  /** Called with the number of votes that a committed flush numbered. */
+  readonly onLogged?: (votes: number) => void;
+}
+
+interface LedgerState extends LedgerOptions {
   readonly sql: Sql;
   readonly partitions: Partitions;
   /** `null` until it is read. A timeline begins only with a new generation, or while no node runs. */
@@ -37,8 +42,8 @@ interface LedgerState {
 }
 
 /** Creates the ledger on an open, migrated database. It has no connection of its own and needs no closing. */
-export const createLedger = (sql: Sql): Ledger => {
-  const state: LedgerState = { sql, partitions: createPartitions(sql), timeline: null };
+export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
+  const state: LedgerState = { ...options, sql, partitions: createPartitions(sql), timeline: null };
   return {
     find: (targets) => asStorage('ledger.find', () => find(state, targets)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
@@ -73,11 +78,15 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
-  await retrySerializable(() => state.sql.begin((transaction) => writeFlush(transaction, round, timeline)));
+  const logged = await retrySerializable(() =>
+    state.sql.begin((transaction) => writeFlush(transaction, round, timeline)),
+  );
   state.timeline = timeline;
+  state.onLogged?.(logged);
 };
 
-const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<void> => {
+/** Resolves to the number of votes that got a number. */
+const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<number> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
   await lockTotals(
@@ -86,8 +95,9 @@ const writeFlush = async (transaction: Transaction, round: FlushRound, timeline:
   );
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
-  if (round.votes.length === 0) return;
-  const late = await insertVotes(transaction, round.votes);
+  if (round.votes.length === 0) return 0;
+  const { late, logged } = await insertVotes(transaction, round.votes);
   await markDueByVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
+  return logged;
 };

@@ -49,7 +49,7 @@ test('Express on SQL reads and takes votes', async () => {
 });
 
 test('a server that only answers is found out', async () => {
-  const url = await start(startBare({ bot: 1_000, index: 5_000 }));
+  const url = await start(startBare({ bot: 1_000, index: 5_000, badge: 1_300 }));
 
   const failed = await findFailedClaims(url, directory, ['stats', 'vote']);
 
