@@ -45,8 +45,8 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
-Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify, Express), in turn, on
-this machine, with a Redis and a Postgres of its own. Under nine minutes. Writes report.html, report.md and
+Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify), in turn, on this
+machine, with a Redis and a Postgres of its own. Under nine minutes. Writes report.html, report.md and
 result.json.
 
   --quick            five shorter rounds of stats, read, page and vote: under 90 seconds

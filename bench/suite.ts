@@ -307,7 +307,7 @@ const measureIdleOnes = async (
 /** Sends a thousand simultaneous votes of one user for one bot and counts the accepted ones. */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {
   const through: Partial<Record<ServerName, number>> = {};
-  for (const name of ['rollcall', 'fastify-redis', 'express-sql'] as const) {
+  for (const name of ['rollcall', 'fastify-redis', 'fastify-sql'] as const) {
     const server = servers.get(name);
     if (server === undefined) continue;
     through[name] = await countAcceptedVotes(server.url, directory, racesAtOnce);

@@ -77,10 +77,10 @@ interface Activation {
   readonly promise: Promise<Actor>;
   readonly shard: Shard;
   waiters: number;
+  /** Another node changed its shard meanwhile: its waiters get the actor, the registry does not keep it. */
+  stale: boolean;
   /** Another node changed the entity at this version meanwhile; 0: none did. */
   staleBelow: number;
-  /** The newest reply about the entity meanwhile. */
-  latest: LatestState | null;
 }
 
 /** For how many polls the number of flushed votes has stayed the same. */
@@ -94,13 +94,9 @@ interface RegistryState extends RegistryParts {
   /** The same actors by kind and id: a request finds its actor without building an address. */
   readonly byId: Readonly<Record<EntityKind, Map<string, Actor>>>;
   readonly byShard: Map<Shard, Set<EntityAddress>>;
-  /**
-   * Without those that began before another node changed their shard: their waiters get the actor, but no
-   * request joins them, because the node may have shown newer states since, and the registry keeps none.
-   */
   readonly activations: Map<EntityAddress, Activation>;
-  /** Also those that no request joins. */
-  activationsRunning: number;
+  /** The newest known state of each entity that is being activated and has no actor. */
+  readonly latestStates: Map<EntityAddress, LatestState>;
   /** Actors whose votes are not all known to be flushed. */
   readonly unflushed: Map<Actor, UnflushedPolls>;
   hand: IterableIterator<[EntityAddress, Actor]>;
@@ -114,7 +110,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     byId: { bot: new Map(), server: new Map(), team: new Map(), pack: new Map() },
     byShard: new Map(),
     activations: new Map(),
-    activationsRunning: 0,
+    latestStates: new Map(),
     unflushed: new Map(),
     hand: actors.entries(),
   };
@@ -127,8 +123,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     findAt: (address) => actors.get(address),
     getOrActivate: (kind, id) => getOrActivate(state, kind, id),
     recordLatestState: (address, getLatest) => {
-      const activation = state.activations.get(address);
-      if (activation !== undefined) activation.latest = getLatest();
+      if (state.activations.has(address)) state.latestStates.set(address, getLatest());
     },
     discard: (address) => discard(state, address),
     discardShard: (shard, except) => discardShard(state, shard, except),
@@ -149,28 +144,19 @@ const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Prom
   const address = toAddress(kind, id);
   const live = markUsed(state.actors.get(address));
   if (live?.isCurrent()) return Promise.resolve(live);
-  const running = state.activations.get(address);
-  if (running !== undefined) {
-    running.waiters += 1;
-    if (running.waiters > limits.activationWaitersMax) return Promise.reject(createCrowdedError());
-    return running.promise;
+  const activation = state.activations.get(address);
+  if (activation !== undefined) {
+    activation.waiters += 1;
+    if (activation.waiters > limits.activationWaitersMax) return Promise.reject(createCrowdedError());
+    return activation.promise;
   }
-  if (state.activationsRunning >= limits.activationsMax) return Promise.reject(createCrowdedError());
-  return startActivation(state, kind, id);
-};
-
-const startActivation = (state: RegistryState, kind: EntityKind, id: string): Promise<Actor> => {
-  const address = toAddress(kind, id);
-  const shard = computeShard(address);
-  const { promise, resolve } = Promise.withResolvers<Actor>();
-  const activation: Activation = { promise, shard, waiters: 1, staleBelow: 0, latest: null };
-  state.activations.set(address, activation);
-  state.activationsRunning += 1;
-  const running = activate(state, activation, { kind, id }).finally(() => {
-    state.activationsRunning -= 1;
-    if (state.activations.get(address) === activation) state.activations.delete(address);
+  if (state.activations.size >= limits.activationsMax) return Promise.reject(createCrowdedError());
+  const promise = activate(state, kind, id).finally(() => {
+    state.activations.delete(address);
+    state.latestStates.delete(address);
   });
-  resolve(running);
+  const activating = { promise, shard: computeShard(address), waiters: 1, stale: false, staleBelow: 0 };
+  state.activations.set(address, activating);
   return promise;
 };
 
@@ -182,33 +168,25 @@ const createCrowdedError = (): DomainError =>
     1,
   );
 
-const activate = async (
-  state: RegistryState,
-  activation: Activation,
-  { kind, id }: { readonly kind: EntityKind; readonly id: string },
-): Promise<Actor> => {
+const activate = async (state: RegistryState, kind: EntityKind, id: string): Promise<Actor> => {
   for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
     const activated = await state.activate(kind, id);
     if (activated === null) throw createNotFoundError(kind, id);
-    const newest = chooseNewer(activated, activation.latest);
-    activation.latest = null;
+    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));
+    state.latestStates.delete(activated.ref.address);
     if (newest === null) continue;
-    return keep(state, activation, newest);
+    return keep(state, newest);
   }
   throw createCrowdedError();
 };
 
 /** Puts what was loaded into the entity's actor, or into a new one. */
-const keep = (
-  state: RegistryState,
-  activation: Activation,
-  { ref, generation, state: loaded }: ActivatedEntity,
-): Actor => {
-  const stale = state.activations.get(ref.address) !== activation;
+const keep = (state: RegistryState, { ref, generation, state: loaded }: ActivatedEntity): Actor => {
+  const { stale = false, staleBelow = 0 } = state.activations.get(ref.address) ?? {};
   const live = state.actors.get(ref.address);
   const isSame = live?.ref.incarnation === ref.incarnation && live.generation === generation;
   const actor = live !== undefined && isSame && !stale ? live : new Actor(ref, generation, loaded);
-  actor.reload(loaded, activation.staleBelow);
+  actor.reload(loaded, staleBelow);
   if (actor === live) trackVotes(state, actor);
   else if (!stale) {
     discard(state, ref.address);
@@ -222,8 +200,8 @@ const keep = (
  * and an actor that started from the load would hide that commit (I9). `null`: that reply said that the store
  * does not have the entity, so the caller activates again.
  */
-const chooseNewer = (activated: ActivatedEntity, latest: LatestState | null): ActivatedEntity | null => {
-  if (latest === null || latest.ref.incarnation < activated.ref.incarnation) return activated;
+const chooseNewer = (activated: ActivatedEntity, latest: LatestState | undefined): ActivatedEntity | null => {
+  if (latest === undefined || latest.ref.incarnation < activated.ref.incarnation) return activated;
   const { ref, generation, state } = latest;
   if (state === null) return null;
   const newer =
@@ -268,11 +246,17 @@ const discardShard = (
   shard: Shard,
   except: { has(address: EntityAddress): boolean },
 ): void => {
+  for (const [address, activation] of state.activations) {
+    if (activation.shard !== shard || except.has(address)) continue;
+    activation.stale = true;
+    // Its load may be older than what the actor has shown since.
+    const actor = state.actors.get(address);
+    if (actor === undefined) continue;
+    const { ref, generation } = actor;
+    state.latestStates.set(address, { ref, generation, state: actor.getLazyState() });
+  }
   for (const address of [...(state.byShard.get(shard) ?? [])]) {
     if (!except.has(address)) discard(state, address);
-  }
-  for (const [address, activation] of state.activations) {
-    if (activation.shard === shard && !except.has(address)) state.activations.delete(address);
   }
 };
 

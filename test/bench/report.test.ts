@@ -35,7 +35,7 @@ test('the text names the machine, the ratio, its target, and who let double vote
 
   assert.match(text, /a processor, 2 cores.*commit abc1234/);
   assert.match(text, /stats +rollcall +bare +1\.80 \(1\.80–1\.80\) +≤ 2\.1 ✓/);
-  assert.match(text, /express-sql accepted 7; one would be correct/);
+  assert.match(text, /fastify-sql accepted 7; one would be correct/);
 });
 
 test('a missed target is marked as missed', () => {
