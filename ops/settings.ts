@@ -162,6 +162,8 @@ const settingsSchema = Type.Object({
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
 
+  badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
+
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),
   botLookupFallbackUrl: buildAddressWithId('https://chat.example.org/api/applications/{id}/rpc'),
 
@@ -178,6 +180,18 @@ const settingsSchema = Type.Object({
     example: 'mailto:operator@example.org',
   }),
   pushAddresses: buildChoice('public', ['public', 'any'], 'public'),
+
+  webhooks: buildChoice('on', ['on', 'off'], 'off'),
+  webhooksPerEntityMax: count(5, 100),
+  webhookTimeoutSeconds: count(10, 30),
+  webhookDisableDays: count(5, 30),
+  webhookLogDays: count(30, 365),
+  webhookAddresses: buildChoice('public', ['public', 'any'], 'public'),
+  secretsKey: buildText('', {
+    pattern: '^([0-9a-fA-F]{64})?$',
+    expected: '64 hexadecimal digits, or nothing',
+    example: '4f1d2c3b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f00f',
+  }),
 });
 
 /** All settings, checked and typed. */

@@ -37,7 +37,17 @@ export interface Scenario {
   requestsOf(round: Round): LoadRequest[];
 }
 
-export const scenarioNames = ['stats', 'read', 'page', 'vote', 'index', 'mixed', 'churn', 'idle'] as const;
+export const scenarioNames = [
+  'stats',
+  'read',
+  'page',
+  'vote',
+  'index',
+  'badges',
+  'mixed',
+  'churn',
+  'idle',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 /**
  * The scenarios that measure requests per second; `idle` keeps connections open and is measured separately.

@@ -22,6 +22,7 @@ const targets: Readonly<Record<string, Targets>> = {
   'page rollcall bare': { cpu: '≤ 2.4' },
   'vote rollcall bare': { total: '≤ 6' },
   'vote rollcall-embedded bare': { cpu: '≤ 7' },
+  'badges rollcall bare': { cpu: '≤ 1.5' },
 };
 
 export const findTargets = (scenario: LoadScenarioName, ours: OwnName, other: ServerName): Targets =>

@@ -10,7 +10,7 @@ import { findFailedClaims, type Skill } from '../peers/check.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { type ServerProcess, startServer } from './process.ts';
-import { type Folder, startBare, startRollcall } from './rollcall.ts';
+import { type BodySizes, type Folder, startBare, startRollcall } from './rollcall.ts';
 import type { Stores } from './stores.ts';
 
 /** Rollcall on the stores of the run, and on its embedded stores beside those. */
@@ -64,16 +64,17 @@ const startEmbedded = ({ directory, folder }: Wanted): Promise<ServerProcess> =>
 };
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
-export const readBodySizes = async (
-  url: string,
-  { bots }: Directory,
-): Promise<{ bot: number; index: number }> => {
+export const readBodySizes = async (url: string, { bots }: Directory): Promise<BodySizes> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
     return (await response.arrayBuffer()).byteLength;
   };
-  return { bot: await size(`/bots/${bots[0]?.id}`), index: await size('/bots/@index') };
+  return {
+    bot: await size(`/bots/${bots[0]?.id}`),
+    index: await size('/bots/@index'),
+    badge: await size(`/badges/bots/${bots[0]?.id}/servers.svg`),
+  };
 };
 
 /** Starts and checks the servers; passes each to `started` at once, so that the caller can always end it. */

@@ -14,6 +14,7 @@ import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
+import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
@@ -21,6 +22,7 @@ export interface Metrics {
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
+  readonly webhooks: WebhookMeters;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -282,6 +284,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
     outbound: registerOutboundMeters(registers),
+    webhooks: registerWebhookMeters(registers),
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
     recordEvictingServers: (servers) => evictingServers.set(servers),

@@ -76,6 +76,8 @@ import {
   voterStepsAtOnceMax,
 } from './votes/votes.ts';
 
+import { createWebhooks } from './webhooks/webhooks.ts';
+
 export type { CachedList as Listing };
 /** Synchronous when cached, else a promise of the query's result. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -238,6 +240,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
     voteLog: createVoteLog(sql),
+    webhooks: createWebhooks(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     /** For the operator's handlers only. */
