@@ -50,7 +50,7 @@ export class Turn {
   /** `null` for a turn that no caller waits for. */
   readonly waiter: Waiter | null;
   stage: 'open' | 'sealed' | 'closed';
-  /** The waiter has its answer or failure, or there is none. */
+  /** Nothing waits for this item: it has no waiter, or its waiter was answered. */
   answered: boolean;
 
   constructor(item: Item, deadlineMs: number, waiter: Waiter | null) {
