@@ -1,7 +1,7 @@
 /**
- * The contract of webhook deliveries in SQL: a vote has one delivery per enabled endpoint, whatever flushes
- * are repeated or race; one sender has an endpoint at a time; and no new work is overlooked. Run on both
- * kinds of SQL.
+ * The contract of webhook deliveries in SQL: a vote has one delivery per enabled endpoint, whatever flushes are
+ * repeated or race; one sender has an endpoint at a time; and no new work is overlooked. Run on both kinds of
+ * SQL.
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
@@ -91,11 +91,7 @@ export const registerWebhookTests = (test: Claims, open: () => RealWorld): void 
     );
   });
 
-  registerRaceTests(test, open);
-};
-
-const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: flushes that race with a new endpoint leave counters and rows equal', async () => {
+  test('webhooks: flushes that race, while endpoints come and go, leave counters and rows equal', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-race');
     const id = await addEndpoint(sql, ref);
@@ -113,7 +109,7 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
     assert.is(pending, rows);
   });
 
-  test('webhooks: rows numbered late get deliveries, but none from before the endpoint', async () => {
+  test('webhooks: rows that get their number late get deliveries, but none from before the endpoint', async () => {
     const { list, sql } = open();
     const ref = await list('hook-late');
     const id = await addEndpoint(sql, ref);
@@ -133,7 +129,7 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
 };
 
 const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: one of many senders gets an endpoint; after its lease, another one', async () => {
+  test('webhooks: one of many senders gets an endpoint; when its lease has ended, another one does', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-lease');
     const id = await addEndpoint(sql, ref);
@@ -173,11 +169,7 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     assert.equal(await readPending(sql, id), [1, 1]);
   });
 
-  registerUpkeepTests(test, open);
-};
-
-const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: too long a backlog expires from the oldest on; a replay sends it again', async () => {
+  test('webhooks: too long a backlog expires from the oldest on; a replay sends an expired one again', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-backlog');
     const id = await addEndpoint(sql, ref);
