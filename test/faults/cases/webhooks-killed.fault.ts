@@ -100,7 +100,11 @@ const run = async (seed: number, kills: number) => {
       await underLoad(stack, 8, () => killNodes(stack, kills));
       await until('all votes are in SQL', async () => (await stack.stores.hot.countBacklog()).votes === 0);
       await until('all is delivered', async () => (await countPending(stack)) === 0, recoveryMsMax);
-      assert.equal(await findFaults(stack), []);
+      const faults = await findFaults(stack);
+      assert.equal(
+        faults.map(({ fault }) => fault),
+        [],
+      );
       const { events, repeats } = judgeReceived(receivers);
       const [row] = await stack.stores.sql<{ delivered: number }[]>`
         select count(*) as delivered from webhook_deliveries where state = 1`;
