@@ -40,6 +40,8 @@ export interface JoiningNode {
   readonly readFigures: () => NodeFigures;
   /** Receives the names of the nodes that flush with each heartbeat; never called on a node that is alone. */
   readonly onFlushers: (names: readonly string[]) => void;
+  /** Called when another node has edited webhook endpoints. */
+  readonly refreshWebhooks: () => Promise<void>;
 }
 
 /** Closed by `close`, before the stores. */
@@ -113,10 +115,19 @@ interface SharedParts {
   readonly onWarning: OnWarning;
 }
 
-/** When a node edited facts in SQL but could not reach the hot store, every other node updates it instead. */
-const subscribeToFactChanges = ({ pubsub, onWarning }: SharedParts, engine: Engine): void => {
+/**
+ * When a node edited facts in SQL but could not reach the hot store, every other node updates it instead.
+ * Webhook endpoints that a node missed are read within seconds.
+ */
+const subscribeToEdits = (
+  { pubsub, onWarning }: SharedParts,
+  { engine, refreshWebhooks }: JoiningNode,
+): void => {
   pubsub.subscribe({
     onMessage: (message) => {
+      if (message.kind === 'webhooks') {
+        refreshWebhooks().catch((error: unknown) => onWarning('webhooks could not be read', error));
+      }
       if (message.kind !== 'facts') return;
       engine.refreshFacts(message.entity, message.id).catch((error: unknown) => {
         onWarning('the facts that another node changed could not be sent to the hot store', error);
@@ -192,15 +203,16 @@ const openShared = async (
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
-    join: ({ name, adminUrl, engine, version, readFigures, onFlushers }) => {
+    join: (node) => {
+      const { name, engine, onFlushers } = node;
       const parts = { pubsub, stores, onWarning };
-      const readFacts = createFactsReader(stores, { adminUrl, version, readFigures });
+      const readFacts = createFactsReader(stores, node);
       const heartbeats = createHeartbeats({ commands: pubsub.commands, name, readFacts });
       joined = heartbeats;
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
       const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onFlushers);
       sendHeartbeat().catch(onFailure);
-      subscribeToFactChanges(parts, engine);
+      subscribeToEdits(parts, node);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });
       cleanups.push(startInterval(heartbeatEveryMs, sendHeartbeat, onFailure), () => heartbeats.leave());
     },

@@ -1,12 +1,13 @@
 /**
  * All scenarios that measure requests per second, in the order in which they run and are reported.
  */
+import { badges } from './badges.ts';
 import { churn } from './churn.ts';
 import { index } from './index.ts';
 import { mixed } from './mixed.ts';
 import { page } from './page.ts';
 import { read } from './read.ts';
-import type { LoadScenarioName, Scenario } from './scenario.ts';
+import type { LoadRequest, LoadScenarioName, Round, Scenario } from './scenario.ts';
 import { stats } from './stats.ts';
 import { vote } from './vote.ts';
 
@@ -16,8 +17,17 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   page,
   vote,
   index,
+  badges,
   mixed,
   churn,
 };
 
 export const findScenario = (name: LoadScenarioName): Scenario => scenarios[name];
+
+/** One list of requests per connection, sent in a cycle. */
+export const buildRequestLists = (
+  round: Omit<Round, 'connection'> & { readonly scenario: LoadScenarioName },
+): LoadRequest[][] =>
+  Array.from({ length: round.connections }, (_, connection) =>
+    scenarios[round.scenario].requestsOf({ ...round, connection }),
+  );

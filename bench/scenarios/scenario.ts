@@ -37,19 +37,39 @@ export interface Scenario {
   requestsOf(round: Round): LoadRequest[];
 }
 
-export const scenarioNames = ['stats', 'read', 'page', 'vote', 'index', 'mixed', 'churn', 'idle'] as const;
+export const scenarioNames = [
+  'stats',
+  'read',
+  'page',
+  'vote',
+  'index',
+  'badges',
+  'mixed',
+  'churn',
+  'idle',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 /**
  * The scenarios that measure requests per second; `idle` keeps connections open and is measured separately.
  */
 export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 
-export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
+export const peerNames = ['fastify-redis', 'fastify-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** Creates numbers from 0 to below 1, the same for the same connection and round. */
 export const createChances = ({ round, connection }: Round): (() => number) =>
   createRandom(round * 100_003 + connection).next;
+
+const requestsPerConnection = 64;
+
+/** Draws the requests of a connection at random. */
+export const drawRequests =
+  (draw: (chance: () => number, round: Round) => LoadRequest): Scenario['requestsOf'] =>
+  (round) => {
+    const chance = createChances(round);
+    return Array.from({ length: requestsPerConnection }, () => draw(chance, round));
+  };
 
 /** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */
 const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);

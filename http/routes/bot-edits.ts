@@ -6,7 +6,7 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import { createBot, deleteBot, editBot, transferBot } from '../handlers/bot-edits.ts';
 import { showBotMeta } from '../handlers/bot-meta.ts';
 import { requireCaller } from '../handlers/request-values.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   BotBody,
   BotEditParams,
@@ -16,9 +16,6 @@ import {
   TransferParams,
 } from '../schema/bot-edits.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery } from '../schema/bot-meta.ts';
-import { NoParams } from '../schema/common.ts';
-
-const section = 'Bots';
 
 const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth => ({
   kind: 'entity',
@@ -28,12 +25,11 @@ const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth
   id: 'id',
 });
 
-export const botEditRoutes: readonly AnyRoute[] = [
+export const botEditRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'createBot',
     method: 'PUT',
     path: '/bots',
-    section,
     summary: 'Adds a bot. It is pending until it is reviewed.',
     description:
       'The caller adds it for themselves, with an unlimited session, or for a team in which they have the ' +
@@ -41,8 +37,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
     callsOutbound: true,
-    caching: 'no-store',
-    params: NoParams,
     body: BotBody,
     replies: { 204: null },
     errors: ['already_exists'],
@@ -53,32 +47,26 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'getBotMeta',
     method: 'GET',
     path: '/bots/{client_id}/meta',
-    section,
     summary: 'Returns what the platform and this directory know about an application.',
     description:
       'If a look-up fails, `fetch_errors` says why, and the other fields hold what the directory knows.',
     auth: { kind: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
     limit: 'bot_meta',
     callsOutbound: true,
-    caching: 'no-store',
     params: BotMetaParams,
     query: BotMetaQuery,
     replies: { 200: BotMeta },
-    errors: [],
     handle: (app, { params, query }) => showBotMeta(app, params.client_id, query.fallback_bot_id),
   }),
   defineRoute({
     name: 'editBot',
     method: 'PATCH',
     path: '/bots/{id}/settings',
-    section,
     summary: 'Changes a bot. Absent fields keep their value; a given list replaces the old list.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
-    caching: 'no-store',
     params: BotEditParams,
     body: BotSettingsBody,
     replies: { 204: null },
-    errors: [],
     check: ({ body }) => checkBotAddresses(body),
     handle: (app, request) =>
       editBot(app, { botId: request.params.id, caller: requireCaller(request) }, request.body),
@@ -87,20 +75,16 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'deleteBot',
     method: 'DELETE',
     path: '/bots/{id}',
-    section,
     summary: 'Deletes a bot for good. Its votes become void, and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
-    caching: 'no-store',
     params: BotEditParams,
     replies: { 204: null },
-    errors: [],
     handle: (app, request) => deleteBot(app, request.params.id, requireCaller(request)),
   }),
   defineRoute({
     name: 'transferBot',
     method: 'PATCH',
     path: '/users/{uid}/bots/{bid}/teams',
-    section,
     summary: 'Transfers a bot to a team. Its sessions end; everything else stays.',
     auth: {
       kind: 'entity',
@@ -111,12 +95,10 @@ export const botEditRoutes: readonly AnyRoute[] = [
       user: 'uid',
       into: { field: 'team_id', permission: 'add_bots' },
     },
-    caching: 'no-store',
     params: TransferParams,
     body: TransferBody,
     replies: { 204: null },
-    errors: [],
     handle: (app, request) =>
       transferBot(app, { botId: request.params.bid, caller: requireCaller(request) }, request.body.team_id),
   }),
-];
+]);

@@ -9,12 +9,10 @@ import { showBotPage, showFrontPage, showRandomBots } from '../handlers/lists.ts
 import { parsePage } from '../handlers/request-values.ts';
 import { recordStats } from '../handlers/stats.ts';
 import type { BodyLimits } from '../request/body.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
-import { ApiResponse, buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
-import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
-
-const section = 'Bots';
+import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../schema/common.ts';
+import { IndexBot } from '../schema/index-entities.ts';
 
 /** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
 const statsBodyLimits: BodyLimits = {
@@ -23,18 +21,16 @@ const statsBodyLimits: BodyLimits = {
   valuesMax: limits.shardListEntriesMax + 1_024,
 };
 
-export const botRoutes: readonly AnyRoute[] = [
+export const botRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'listBots',
     method: 'GET',
     path: '/bots/@all',
-    section,
     summary: 'Lists all approved and certified bots, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(IndexBot, perPage.bots, indexBotExample) },
+    replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),
@@ -42,33 +38,25 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'randomBots',
     method: 'GET',
     path: '/bots/@random',
-    section,
     summary: 'Returns six listed bots, chosen at random.',
     auth: { kind: 'public' },
-    caching: 'no-store',
-    params: NoParams,
     replies: { 200: BotsRandom },
-    errors: [],
     handle: (app) => showRandomBots(app),
   }),
   defineRoute({
     name: 'indexBots',
     method: 'GET',
     path: '/bots/@index',
-    section,
     summary: 'Returns the lists of the front page.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: BotsIndex },
-    errors: [],
     handle: (app) => showFrontPage(app),
   }),
   defineRoute({
     name: 'getBot',
     method: 'GET',
     path: '/bots/{id}',
-    section,
     summary: 'Returns one bot with live counters.',
     description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
     auth: { kind: 'public' },
@@ -83,7 +71,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'getBotSeo',
     method: 'GET',
     path: '/bots/{id}/seo',
-    section,
     summary: 'Returns what a link preview of a bot needs.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -96,7 +83,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'postStats',
     method: 'POST',
     path: '/bots/stats',
-    section,
     summary: "Records the calling bot's statistics.",
     description:
       'The reply is sent when the hot store has confirmed the post. Equal posts may be sent repeatedly.',
@@ -104,12 +90,10 @@ export const botRoutes: readonly AnyRoute[] = [
     // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,
     limit: 'stats',
-    caching: 'no-store',
-    params: NoParams,
     body: StatsBody,
     bodyLimits: statsBodyLimits,
     replies: { 200: ApiResponse },
     errors: ['not_found'],
     handle: (app, request) => recordStats(app, request),
   }),
-];
+]);

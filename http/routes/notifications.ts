@@ -8,8 +8,7 @@ import {
   subscribe,
   unsubscribe,
 } from '../handlers/notifications.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
-import { NoParams } from '../schema/common.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   NotificationQuery,
   NotificationsParams,
@@ -18,45 +17,36 @@ import {
   SubscriptionList,
 } from '../schema/notifications.ts';
 
-const section = 'Notifications';
 const ownAuth: Auth = { kind: 'self', user: 'id' };
 
-export const notificationRoutes: readonly AnyRoute[] = [
+export const notificationRoutes = defineRoutes('Notifications', [
   defineRoute({
     name: 'getPushInfo',
     method: 'GET',
     path: '/users/notifications/info',
-    section,
     summary: 'Returns the public key that a browser needs to subscribe.',
     auth: { kind: 'public' },
     caching: 'entity',
-    params: NoParams,
     replies: { 200: PushInfo },
-    errors: [],
     handle: (app) => showPushInfo(app),
   }),
   defineRoute({
     name: 'listNotifications',
     method: 'GET',
     path: '/users/{id}/notifications',
-    section,
     summary: "Lists a user's push subscriptions, oldest first.",
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     replies: { 200: SubscriptionList },
-    errors: [],
     handle: (app, { params }) => showSubscriptions(app, params.id),
   }),
   defineRoute({
     name: 'createNotification',
     method: 'POST',
     path: '/users/{id}/notifications',
-    section,
     summary: 'Subscribes a browser to push messages.',
     description: 'If another user has subscribed the same endpoint, it moves to this user.',
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     body: SubscriptionBody,
     replies: { 204: null },
@@ -68,14 +58,12 @@ export const notificationRoutes: readonly AnyRoute[] = [
     name: 'deleteNotification',
     method: 'DELETE',
     path: '/users/{id}/notification',
-    section,
     summary: 'Ends a push subscription.',
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     query: NotificationQuery,
     replies: { 204: null },
     errors: ['not_found'],
     handle: (app, { params, query }) => unsubscribe(app, params.id, query.notif_id),
   }),
-];
+]);

@@ -2,35 +2,29 @@
  * Routes of reminders (contract §4.7).
  */
 import { deleteReminder, setReminder, showReminders, toReminderKey } from '../handlers/reminders.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import { ReminderList, ReminderParams, RemindersParams } from '../schema/reminders.ts';
 
-const section = 'Reminders';
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
-export const reminderRoutes: readonly AnyRoute[] = [
+export const reminderRoutes = defineRoutes('Reminders', [
   defineRoute({
     name: 'listReminders',
     method: 'GET',
     path: '/users/{id}/reminders',
-    section,
     summary: "Lists a user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
-    caching: 'no-store',
     params: RemindersParams,
     replies: { 200: ReminderList },
-    errors: [],
     handle: (app, { params }) => showReminders(app, params.id),
   }),
   defineRoute({
     name: 'setReminder',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
-    section,
     summary: 'Reminds the user when they can vote for the entity again.',
     description: 'Each push subscription of the user gets one message when the wait after a vote ends.',
     auth: ownAuth,
-    caching: 'no-store',
     params: ReminderParams,
     replies: { 200: ReminderList },
     errors: ['target_type_unsupported', 'not_found', 'limit_reached'],
@@ -41,14 +35,12 @@ export const reminderRoutes: readonly AnyRoute[] = [
     name: 'deleteReminder',
     method: 'DELETE',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
-    section,
     summary: 'Deletes a reminder.',
     auth: ownAuth,
-    caching: 'no-store',
     params: ReminderParams,
     replies: { 204: null },
     errors: ['target_type_unsupported', 'not_found'],
     check: ({ params }) => void toReminderKey(params),
     handle: (app, { params }) => deleteReminder(app, params),
   }),
-];
+]);

@@ -4,7 +4,7 @@
 import { perPage } from '../../engine/rules/pages.ts';
 import { parsePage, parseVoteTarget, requireCaller } from '../handlers/request-values.ts';
 import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import {
   TargetVotesParams,
@@ -13,10 +13,7 @@ import {
   VoteQuery,
   VoterList,
   VoteStatusReply,
-  voteExample,
 } from '../schema/votes.ts';
-
-const section = 'Votes';
 
 interface UserVotesPath {
   readonly uid: string;
@@ -25,17 +22,15 @@ interface UserVotesPath {
 }
 const parseUserTarget = (params: UserVotesPath) => ({ ...parseVoteTarget(params), user: params.uid });
 
-export const voteRoutes: readonly AnyRoute[] = [
+export const voteRoutes = defineRoutes('Votes', [
   defineRoute({
     name: 'castVote',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    section,
     summary: 'Casts an upvote or a downvote.',
     description:
       'The reply is sent when the hot store has confirmed the vote. One request per wait period is accepted.',
     auth: { kind: 'self', user: 'uid' },
-    caching: 'no-store',
     params: UserVotesParams,
     query: VoteQuery,
     replies: { 204: null },
@@ -57,10 +52,8 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'getStanding',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    section,
     summary: "Returns a user's valid votes on an entity, and how long they must wait before the next vote.",
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: UserVotesParams,
     replies: { 200: VoteStatusReply },
     errors: ['target_type_unsupported', 'not_found'],
@@ -70,13 +63,11 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'listUserVotes',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
-    section,
     summary: 'Lists all votes of a user on an entity, including void votes, newest first.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: UserVotesParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(Vote, perPage.userVotes, voteExample) },
+    replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
   }),
@@ -84,10 +75,8 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'listVoters',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/user-list',
-    section,
     summary: 'Lists the ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },
@@ -95,4 +84,4 @@ export const voteRoutes: readonly AnyRoute[] = [
     handle: (app, { params, query }) =>
       showVoters(app, parseVoteTarget(params), query.page === undefined ? null : parsePage(query)),
   }),
-];
+]);

@@ -39,10 +39,18 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'refused items are stored',
     file: ring,
-    find: `return kind === 'applied' || kind === 'voted';`,
-    replace: `return kind !== undefined;`,
+    find: `return decision !== undefined && isCounted(decision);`,
+    replace: `return decision !== undefined;`,
     killers: [ringTest],
     why: 'a vote that was answered with a refusal would be cast (I2)',
+  },
+  {
+    name: 'an item of which the store has an earlier copy is resent',
+    file: ring,
+    find: `listCopies(item).findLast(has)`,
+    replace: `listCopies(item).find(() => false)`,
+    killers: [ringTest],
+    why: 'a click would count twice after a second loss (I3)',
   },
   {
     name: 'an idle shard queue does not query the store',
