@@ -67,7 +67,7 @@ const endDatabase = (): void => {
   socket.write(Buffer.concat([Buffer.from([0, 0, 0, 20, 0, 3, 0, 0]), Buffer.from('user\0nobody\0')]));
 };
 
-test('a node whose embedded SQL ends does the same, with a clear message and no token in the log', async () => {
+test('a node whose embedded SQL ends does the same, and logs no token', async () => {
   const node = await startDemoNode();
   assert.is(await postServers(node.url, dataDir, 424_242), 200);
   endDatabase();

@@ -181,7 +181,7 @@ for (const [what, record, message] of [
   });
 }
 
-test('an import of positions deletes those of a new directory, and keeps those that an operator wrote', async () => {
+test('an import of positions deletes those of a new directory that no operator wrote', async () => {
   await store.sql`
     insert into app_positions (id, ordinal, name, info, questions, shipped)
     values ('dev', 1, 'Dev', '', '[]', true), ('qaqc', 2, 'QA', '', '[]', true)`;
