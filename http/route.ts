@@ -109,7 +109,14 @@ export interface TeamInBody {
 }
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats' | 'vote_log';
+export type LimitName =
+  | 'login'
+  | 'bot_create'
+  | 'bot_meta'
+  | 'auth_test'
+  | 'stats'
+  | 'vote_log'
+  | 'bot_shards';
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';

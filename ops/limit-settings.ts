@@ -15,4 +15,5 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   auth_test: limitPerMinute(config.authTestsPerMinute),
   stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
   vote_log: defaultLimits.vote_log,
+  bot_shards: defaultLimits.bot_shards,
 });

@@ -135,6 +135,9 @@ const settingsSchema = Type.Object({
   votesPerWeekendRequest: count(2, 10),
   uptimeCheckMinutes: Type.Integer({ default: 5, minimum: 1, maximum: 60, example: '5' }),
   uptimeFreshMinutes: Type.Integer({ default: 15, minimum: 1, maximum: 1_440, example: '15' }),
+  botShardStaleMinutes: Type.Integer({ default: 15, minimum: 2, maximum: 1_440, example: '15' }),
+  botShardGoneHours: Type.Integer({ default: 24, minimum: 1, maximum: 720, example: '24' }),
+  botShardSwitchMinutes: Type.Integer({ default: 10, minimum: 1, maximum: 60, example: '10' }),
   visitorsPerEntityMax: Type.Integer({
     default: 1_000_000,
     minimum: 1_000,

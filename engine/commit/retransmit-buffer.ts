@@ -78,6 +78,7 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts): Retransmit
 export const estimateBytes = (item: Item): number => {
   if (item.kind === 'vote') return 400 + 2 * item.user.length;
   if (item.kind === 'stats') return 300 + (item.shardList?.length ?? 0);
+  if (item.kind === 'parts') return 300 + 100 * item.parts.length;
   if (item.kind === 'adjust') return 400 + 100 * (item.release.length + item.hold.length);
   return 250;
 };
@@ -108,8 +109,9 @@ const keep = (
   const { decisions } = reply;
   const items = batch.items.filter((item, index) => {
     const kind = decisions?.[index]?.kind;
-    // Not kept: the next use of a lost entity initialises it from its current row.
-    if (item.kind === 'init' || item.kind === 'remember') return false;
+    // Not kept: the next use of a lost entity initialises it from its current row, and the next run of the
+    // job judges its parts.
+    if (item.kind === 'init' || item.kind === 'remember' || item.kind === 'liveness') return false;
     return kind === 'applied' || kind === 'voted';
   });
   if (items.length === 0) return;
@@ -191,9 +193,8 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
   else {
     addBytes(buffer, -estimateBytes(item));
     const counted = decision.kind === 'applied' || decision.kind === 'voted';
-    buffer.meters.recordResendOutcome(
-      counted ? 'applied' : decision.kind === 'refused' ? 'merged' : 'deleted',
-    );
+    const merged = decision.kind === 'refused' || decision.kind === 'inconsistent';
+    buffer.meters.recordResendOutcome(counted ? 'applied' : merged ? 'merged' : 'deleted');
   }
 };
 

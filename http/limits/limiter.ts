@@ -30,6 +30,7 @@ export const defaultLimits: LimitSettings = {
   auth_test: { requests: 60, seconds: 60, burst: 60 },
   stats: { requests: 1_000, seconds: 1, burst: 2_000 },
   vote_log: { requests: 10, seconds: 1, burst: 20 },
+  bot_shards: { requests: 10, seconds: 1, burst: 20 },
 };
 
 /** Rate limits counted in the store that all nodes share. */
@@ -195,6 +196,7 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     auth_test: createRateTable('auth_test', settings.auth_test),
     stats: createRateTable('stats', settings.stats),
     vote_log: createRateTable('vote_log', settings.vote_log),
+    bot_shards: createRateTable('bot_shards', settings.bot_shards),
   };
   return {
     take: (limit, key, nowMs) => take(tables[limit], key, nowMs),

@@ -6,6 +6,7 @@
  * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
@@ -254,6 +255,29 @@ const createLevelMeters = (registers: Registry[]) => {
   };
 };
 
+const partsSwitches: readonly PartsSwitch[] = ['complete', 'time', 'idle'];
+
+const createPartsMeters = (registers: Registry[]) => {
+  const stale = new Gauge({
+    name: 'rollcall_bot_shard_stale',
+    help: 'Shards of bots that have not posted lately, of the bots that this node judges.',
+    registers,
+  });
+  const promotions = new Counter({
+    name: 'rollcall_bot_shard_promotions_total',
+    help:
+      'Times the shards of a bot came into force for another shard count, by reason: complete, time, or ' +
+      'idle (none of the shards before was live).',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of partsSwitches) promotions.inc({ reason }, 0);
+  return {
+    recordStaleParts: (parts: number): void => stale.set(parts),
+    recordPartsSwitch: (reason: PartsSwitch): void => promotions.inc({ reason }),
+  };
+};
+
 const createClockMeter = (registers: Registry[]): ((milliseconds: number) => void) => {
   const ahead = new Gauge({
     name: 'rollcall_clock_offset_seconds',
@@ -313,6 +337,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
       ...createBatchMeters(registers),
       ...createFlushMeters(registers),
       ...createLevelMeters(registers),
+      ...createPartsMeters(registers),
     },
     requests: createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),

@@ -1,6 +1,6 @@
 /**
- * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, and numbers of
- * votes that have none.
+ * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
+ * that have none, and shards of bots that stopped posting.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -38,6 +38,8 @@ export interface JobsParts {
 const reminderPauseMs = 15_000;
 const numberingPauseMs = 10_000;
 const listingsPerRun = 200;
+/** A shard is shown as stale at most this much late, and twice that when its node has just died. */
+const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
@@ -54,7 +56,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
   };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge],
-    nodeJobs: [createReminderJob(parts), createNumberingJob(parts)],
+    nodeJobs: [createReminderJob(parts), createNumberingJob(parts), createShardsJob(parts)],
     runs,
     meters: parts.meters,
     clock: parts.clock,
@@ -86,6 +88,13 @@ export const createNumberingJob = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
       await assignNumbers(catalogue.sql, incarnation);
     }
   },
+});
+
+/** Marks shards of bots that stopped posting. Nodes may do it at the same time. */
+export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob => ({
+  name: 'bot_shards',
+  everyMs: shardsPauseMs,
+  run: (signal) => engine.judgeParts(signal),
 });
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */

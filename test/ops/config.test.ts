@@ -180,6 +180,7 @@ test('a password in a mistyped address is not repeated', () => {
 for (const environment of [
   { PORT: '9090' },
   { UPTIME_FRESH_MINUTES: '3' },
+  { BOT_SHARD_STALE_MINUTES: '90', BOT_SHARD_GONE_HOURS: '1' },
   { STATS_POSTS_BURST: '10' },
   { REDIS_URL: 'redis://a' },
   { DATABASE_URL: 'postgres://a/b' },
@@ -262,6 +263,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
     vote_log: defaultLimits.vote_log,
+    bot_shards: defaultLimits.bot_shards,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });

@@ -39,6 +39,7 @@ export const rules: CommitRules = {
     weekend: { waitMs: 900, perUser: 2 },
   },
   uptime: { checkMs: 1_000, freshMs: 3_000, downtimes: [] },
+  parts: { staleMs: 2_000, goneMs: 6_000, switchMs: 1_200 },
   visitorsMax: 1_000_000,
 };
 
