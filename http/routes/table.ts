@@ -5,6 +5,7 @@
  */
 import type { AnyRoute } from '../route.ts';
 import { applicationRoutes } from './applications.ts';
+import { badgeRoutes } from './badges.ts';
 import { blogRoutes } from './blog.ts';
 import { botEditRoutes } from './bot-edits.ts';
 import { botShardRoutes } from './bot-shards.ts';
@@ -22,6 +23,7 @@ import { teamRoutes } from './teams.ts';
 import { vanityRoutes } from './vanity.ts';
 import { voteLogRoutes } from './vote-log.ts';
 import { voteRoutes } from './votes.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteFile {
   /** Path relative to the project's root. */
@@ -41,6 +43,8 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/packs.ts', routes: packRoutes },
   { file: 'http/routes/votes.ts', routes: voteRoutes },
   { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
+  { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
+  { file: 'http/routes/badges.ts', routes: badgeRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },
   { file: 'http/routes/shop.ts', routes: shopRoutes },

@@ -114,4 +114,28 @@ export const httpMutants: readonly Mutant[] = [
     killers: ['test/http/limits/gcra.test.ts'],
     why: 'a flood would pass',
   },
+  {
+    name: 'the judged addresses of a webhook',
+    file: 'http/outbound/webhooks/send.ts',
+    find: `    lookup: createPinnedLookup(vetted.addresses),\n`,
+    replace: '',
+    killers: ['test/http/outbound/webhooks/send.test.ts'],
+    why: 'a name that changes after it was judged would lead inside',
+  },
+  {
+    name: 'a redirect of a webhook is a failure',
+    file: 'http/outbound/webhooks/request.ts',
+    find: `status <= 299`,
+    replace: `status <= 399`,
+    killers: ['test/http/outbound/webhooks/send.test.ts'],
+    why: 'a vote that arrived nowhere would count as delivered',
+  },
+  {
+    name: 'the id in the signature of a webhook',
+    file: 'http/outbound/webhooks/signature.ts',
+    find: '{id}.$',
+    replace: '{sentAtSeconds}.$',
+    killers: ['test/http/outbound/webhooks/signature.test.ts'],
+    why: 'a captured request could be repeated under another id',
+  },
 ];

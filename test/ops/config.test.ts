@@ -264,6 +264,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     stats: { requests: 8, seconds: 1, burst: 9 },
     vote_log: defaultLimits.vote_log,
     bot_shards: defaultLimits.bot_shards,
+    badge: defaultLimits.badge,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });
