@@ -9,15 +9,18 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
 import type { ErrorCode } from '../engine/errors.ts';
+import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
 import type { Permission } from '../engine/rules/permissions.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
+import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
@@ -34,10 +37,26 @@ export interface App {
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
+  readonly webhooks: WebhookAccess;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
   readonly listNodes: () => readonly NodeStatus[];
+}
+
+/** What handlers need for webhooks beside the catalogue. */
+export interface WebhookAccess {
+  readonly sender: Pick<WebhookSender, 'open'>;
+  readonly secrets: SecretBox;
+  /**
+   * Whether this listing may have an enabled endpoint; late by seconds on other nodes than the one that
+   * edited it. One look-up in memory, none when no endpoint exists.
+   */
+  isWatched(kind: EntityKind, id: string): boolean;
+  /** Call after an endpoint was created, changed or deleted here. */
+  onEdited(): void;
+  /** Call after deliveries were queued here. */
+  onQueued(): void;
 }
 
 /** Settings of the facade that handlers read. */
@@ -49,6 +68,9 @@ export interface FacadeSettings {
   readonly packsPerUserMax: number;
   readonly remindersPerUserMax: number;
   readonly pushSubscriptionsPerUserMax: number;
+  readonly webhooks: 'on' | 'off';
+  readonly webhooksPerEntityMax: number;
+  readonly webhookAddresses: 'public' | 'any';
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
@@ -109,7 +131,15 @@ export interface TeamInBody {
 }
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats' | 'vote_log';
+export type LimitName =
+  | 'login'
+  | 'bot_create'
+  | 'bot_meta'
+  | 'auth_test'
+  | 'stats'
+  | 'vote_log'
+  | 'webhook_edit'
+  | 'webhook_test';
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';

@@ -38,6 +38,8 @@ export interface JoiningNode {
   readonly readFigures: () => NodeFigures;
   /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
   readonly onNodes: (names: readonly string[]) => void;
+  /** Called when another node has edited webhook endpoints. */
+  readonly onWebhooks: () => void;
 }
 
 /** Closed by `close`, before the stores. */
@@ -183,7 +185,7 @@ const openShared = async (
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
-    join: ({ name, adminUrl, engine, version, readFigures, onNodes }) => {
+    join: ({ name, adminUrl, engine, version, readFigures, onNodes, onWebhooks }) => {
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
       const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
@@ -193,7 +195,10 @@ const openShared = async (
       const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
       sendHeartbeat().catch(onFailure);
       subscribeToFactChanges(parts, engine);
-      pubsub.subscribe({ stalled: () => engine.suspectStale() });
+      pubsub.subscribe({
+        stalled: () => engine.suspectStale(),
+        onMessage: ({ kind }) => kind === 'webhooks' && onWebhooks(),
+      });
       cleanups.push(startInterval(heartbeatEveryMs, sendHeartbeat, onFailure), () => heartbeats.leave());
     },
     close: async () => {

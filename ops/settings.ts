@@ -210,6 +210,21 @@ const settingsSchema = Type.Object({
     default: 'public',
     example: 'public',
   }),
+
+  webhooks: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', example: 'off' }),
+  webhooksPerEntityMax: count(5, 100),
+  webhookTimeoutSeconds: count(10, 30),
+  webhookDisableDays: count(5, 30),
+  webhookLogDays: count(30, 365),
+  webhookAddresses: Type.Union([Type.Literal('public'), Type.Literal('any')], {
+    default: 'public',
+    example: 'public',
+  }),
+  secretsKey: buildText('', {
+    pattern: '^([0-9a-fA-F]{64})?$',
+    expected: '64 hexadecimal digits, or nothing',
+    example: '4f1d2c3b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f00f',
+  }),
 });
 
 /** All settings, checked and typed. */

@@ -43,6 +43,8 @@ export interface Flusher {
    * `store_unavailable` after `limits.flushWaitMs`, or at once if too many callers wait or it is stopped.
    */
   waitForFlush(shard: Shard): Promise<void>;
+  /** Flushes the shard's votes within `limits.flushSoonMs`, unless stores fail. Costs one look-up. */
+  flushSoon(shard: Shard): void;
   /** The backlog's size after the last round, for the limit on outbox votes. */
   getBacklogSize(): BacklogSize;
   /** A short message for `/readyz`, or `null` if the last rounds succeeded. */
@@ -65,6 +67,10 @@ type FlusherMode = 'waiting' | 'working' | 'backing off' | 'stopped';
 interface FlusherState extends FlusherParts {
   backlogSize: BacklogSize;
   flushRequests: FlushRequest[];
+  /** Shards to flush soon; nothing waits for them. */
+  hurriedShards: Set<Shard>;
+  /** The wait that runs now is `limits.flushSoonMs` or less. */
+  hurrying: boolean;
   /** Only `setMode` writes it. */
   readonly mode: FlusherMode;
   working: Promise<void>;
@@ -80,6 +86,8 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     ...parts,
     backlogSize: { entities: 0, votes: 0 },
     flushRequests: [],
+    hurriedShards: new Set(),
+    hurrying: false,
     mode: 'stopped',
     working: Promise.resolve(),
     cancelWait: () => {},
@@ -94,6 +102,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
       waitThenWork(state, state.intervalMs);
     },
     waitForFlush: (shard) => requestFlush(state, shard),
+    flushSoon: (shard) => flushSoon(state, shard),
     getBacklogSize: () => state.backlogSize,
     getLastError: () => (state.failure === null ? null : reasonMessages[toReason(state.failure)]),
     failure: () => (state.failure === null ? null : toMessage(state.failure)),
@@ -138,7 +147,16 @@ const waitThenWork = (state: FlusherState, delayMs: number): void => {
   state.cancelWait = state.clock.after(delayMs, () => startRounds(state));
 };
 
+const flushSoon = (state: FlusherState, shard: Shard): void => {
+  state.hurriedShards.add(shard);
+  if (state.mode !== 'waiting' || state.hurrying) return;
+  state.hurrying = true;
+  state.cancelWait();
+  waitThenWork(state, Math.min(limits.flushSoonMs, state.intervalMs));
+};
+
 const startRounds = (state: FlusherState): void => {
+  state.hurrying = false;
   setMode(state, 'working');
   state.working = work(state).then(
     () => recordSuccess(state),
@@ -149,7 +167,7 @@ const startRounds = (state: FlusherState): void => {
 /** One look at the backlog; where nothing waits, no round runs. */
 const work = async (state: FlusherState): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
-  if (state.flushRequests.length === 0 && (await isAtRest(state))) {
+  if (!isHurried(state) && (await isAtRest(state))) {
     state.caughtUpMs = startedMs;
     if (state.mode !== 'stopped') await state.deliver();
     return;
@@ -158,6 +176,9 @@ const work = async (state: FlusherState): Promise<void> => {
     .catch((error: unknown) => reconcileIfOutdated(state, error))
     .finally(() => measureBacklog(state));
 };
+
+const isHurried = ({ flushRequests, hurriedShards }: FlusherState): boolean =>
+  flushRequests.length + hurriedShards.size > 0;
 
 const isAtRest = async (state: FlusherState): Promise<boolean> => {
   const size = await state.hot.countBacklog();
@@ -184,7 +205,10 @@ const recordSuccess = (state: FlusherState): void => {
   state.failure = null;
   if (state.mode === 'stopped') return;
   setMode(state, 'waiting');
-  waitThenWork(state, state.flushRequests.length > 0 ? 0 : state.intervalMs);
+  state.hurrying = isHurried(state);
+  if (state.flushRequests.length > 0) waitThenWork(state, 0);
+  else
+    waitThenWork(state, state.hurrying ? Math.min(limits.flushSoonMs, state.intervalMs) : state.intervalMs);
 };
 
 const recordFailure = (state: FlusherState, error: unknown): void => {
@@ -236,10 +260,11 @@ const isFull = ({ entities, votes }: Backlog): boolean =>
 /** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
   const requests = state.flushRequests;
-  if (requests.length === 0) return;
+  if (!isHurried(state)) return;
+  const shards = [...new Set([...requests.map((request) => request.shard), ...state.hurriedShards])];
   state.flushRequests = [];
+  state.hurriedShards.clear();
   try {
-    const shards = [...new Set(requests.map((request) => request.shard))];
     // Flushes their totals too: rows and totals in SQL must agree if the hot store loses its data.
     const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
     // A read that is not full contains every waiting vote, so it serves all earlier flush requests.

@@ -13,6 +13,7 @@ import { type DirectoryMeters, registerDirectoryMeters } from './directory-meter
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
+import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
@@ -20,6 +21,7 @@ export interface Metrics {
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
+  readonly webhooks: WebhookMeters;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -318,6 +320,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(registers),
     outbound: registerOutboundMeters(registers),
+    webhooks: registerWebhookMeters(registers),
     recordClockAhead: createClockMeter(registers),
     watchHealth: (read) => registerHealth(registers, read),
     recordEvictingServers: createEvictionMeter(registers),

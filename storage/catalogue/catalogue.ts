@@ -86,6 +86,8 @@ import {
   voterStepsAtOnceMax,
 } from './votes/votes.ts';
 
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
+
 export type { CachedList as Listing };
 /** Synchronous when cached, else a promise of the query's result. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -159,6 +161,7 @@ export interface Catalogue {
     /** The newest numbers by incarnation. */
     heads(incarnations: readonly number[]): Promise<ReadonlyMap<number, number>>;
   };
+  readonly webhooks: Webhooks;
   readonly credits: {
     /** In ascending order; tiers of all kinds when `kind` is `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;
@@ -334,6 +337,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}): Cata
     blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
     voteLog: createVoteLog(sql),
+    webhooks: createWebhooks(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     operator: createOperatorCatalogue(sql),

@@ -28,8 +28,25 @@ import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
+import type { DeliveryRules } from './webhook-deliveries.ts';
 
-interface LedgerState {
+/** What one flush wrote, for those who wait for votes. */
+export interface FlushedVotes {
+  readonly incarnations: ReadonlySet<number>;
+  /** How many webhook deliveries. */
+  readonly deliveries: number;
+}
+
+export interface LedgerOptions {
+  /** Called after a flush with votes has committed. Must not throw. */
+  readonly onVotes?: (votes: FlushedVotes) => void;
+  /** False while webhooks are switched off. Default: true. */
+  readonly writesDeliveries?: boolean;
+  /** Whether too many webhook deliveries wait; see `DeliveryRules`. */
+  readonly isWebhookBacklogFull?: () => boolean;
+}
+
+interface LedgerState extends LedgerOptions {
   readonly sql: Sql;
   readonly partitions: Partitions;
   /** `null` until it is read. A timeline begins only with a new generation, or while no node runs. */
@@ -37,8 +54,8 @@ interface LedgerState {
 }
 
 /** Creates the ledger on an open, migrated database. It has no connection of its own and needs no closing. */
-export const createLedger = (sql: Sql): Ledger => {
-  const state: LedgerState = { sql, partitions: createPartitions(sql), timeline: null };
+export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
+  const state: LedgerState = { ...options, sql, partitions: createPartitions(sql), timeline: null };
   return {
     find: (targets) => asStorage('ledger.find', () => find(state, targets)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
@@ -73,21 +90,41 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
-  await retrySerializable(() => state.sql.begin((transaction) => writeFlush(transaction, round, timeline)));
+  const rules =
+    state.writesDeliveries === false
+      ? null
+      : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false, isLate: false };
+  const deliveries = await retrySerializable(() =>
+    state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules })),
+  );
   state.timeline = timeline;
+  if (round.votes.length === 0) return;
+  state.onVotes?.({ incarnations: new Set(round.votes.map(({ ref }) => ref.incarnation)), deliveries });
 };
 
-const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<void> => {
+interface FlushContext {
+  readonly timeline: number;
+  /** For listings that have an endpoint; `null` writes no deliveries. */
+  readonly rules: DeliveryRules | null;
+}
+
+/** Resolves to how many webhook deliveries it wrote. */
+const writeFlush = async (
+  transaction: Transaction,
+  round: FlushRound,
+  { timeline, rules }: FlushContext,
+): Promise<number> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
-  await lockTotals(
+  const watched = await lockTotals(
     transaction,
     [...round.entities, ...round.votes].map(({ ref }) => ref.incarnation),
   );
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
-  if (round.votes.length === 0) return;
-  const late = await insertVotes(transaction, round.votes);
+  if (round.votes.length === 0) return 0;
+  const { late, deliveries } = await insertVotes(transaction, round.votes, watched ? rules : null);
   await markDueByVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
+  return deliveries;
 };

@@ -21,13 +21,15 @@ import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
+import type { WebhookSenderOptions } from '../../../http/outbound/webhooks/send.ts';
 import type { App, FacadeSettings } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
+import { openWebhooks, type Webhooks } from '../../../ops/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
-import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { createLedger, type FlushedVotes } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
@@ -70,7 +72,11 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: meters } = createMetrics([], {
+const {
+  engine: engineMeters,
+  directory: meters,
+  webhooks: webhookMeters,
+} = createMetrics([], {
   version: '1.2.3',
   commit: 'unknown',
 });
@@ -97,6 +103,8 @@ export interface TokenFields {
 export interface WorldOptions {
   /** If absent, messages may go to any address, including loopback. */
   readonly push?: Partial<PushOptions>;
+  /** The client that sends webhooks; it may send to any address, including loopback. */
+  readonly webhooks?: Partial<WebhookSenderOptions>;
   /** If absent, there is no login. */
   readonly login?: Login;
   /** If absent, no bot is looked up. */
@@ -113,6 +121,7 @@ export interface World {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
+  readonly webhooks: Webhooks;
   /** The app of the routes, for a second listener. */
   readonly app: App;
   /** Mints a session in SQL and returns its token. */
@@ -128,6 +137,7 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
+  readonly webhooks: Webhooks;
   readonly app: App;
   readonly facade: Facade;
   readonly closeStores: () => Promise<void>;
@@ -141,6 +151,9 @@ const settings: FacadeSettings = {
   packsPerUserMax: 100,
   remindersPerUserMax: 5,
   pushSubscriptionsPerUserMax: 3,
+  webhooks: 'on',
+  webhooksPerEntityMax: 3,
+  webhookAddresses: 'any',
 };
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
@@ -149,9 +162,32 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const embedded = await openMigratedSql(join(folder, 'sql'));
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
   const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
+  const webhooks = await openWebhooks(
+    {
+      sql: embedded.sql,
+      shared: false,
+      meters: webhookMeters,
+      windows: rules.windows,
+      clock,
+      log: silent,
+      sending: options.webhooks ?? {},
+    },
+    {
+      webhooks: 'on',
+      webhookAddresses: 'any',
+      webhookTimeoutSeconds: 5,
+      webhookDisableDays: 5,
+      secretsKey: '',
+    },
+  );
+  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
+  const onVotes = ({ incarnations, deliveries }: FlushedVotes): void => {
+    voteLogWaiters.wake(incarnations);
+    if (deliveries > 0) webhooks.wake();
+  };
   const engine = createEngine({
     hot,
-    ledger: createLedger(embedded.sql),
+    ledger: createLedger(embedded.sql, { onVotes }),
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
@@ -177,9 +213,15 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const app: App = { ...parts, meters, voteLogWaiters, settings, listNodes: () => [] };
+  const app: App = {
+    ...parts,
+    meters,
+    voteLogWaiters,
+    webhooks: webhooks.access,
+    settings,
+    listNodes: () => [],
+  };
   const facade = createFacade({
     app,
     routes,
@@ -197,7 +239,8 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     await hot.close();
     await embedded.close();
   };
-  return { folder, sql: embedded.sql, engine, catalogue, clock, push, app, facade, closeStores };
+  const { sql } = embedded;
+  return { folder, sql, engine, catalogue, clock, push, webhooks, app, facade, closeStores };
 };
 
 const mint = async (
@@ -238,7 +281,7 @@ const ask = async (url: string, method: string, options: AskOptions): Promise<As
 export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const parts = await openParts(options);
   const port = await parts.facade.listen('127.0.0.1', 0);
-  const { sql, engine, catalogue, clock, push, app } = parts;
+  const { sql, engine, catalogue, clock, push, webhooks, app } = parts;
   return {
     port,
     sql,
@@ -246,6 +289,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     catalogue,
     clock,
     push,
+    webhooks,
     app,
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
@@ -256,6 +300,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     },
     close: async () => {
       await parts.facade.drain(1_000);
+      await webhooks.close(1_000);
       await engine.drain(clock.monotonicMs() + 2_000);
       await parts.closeStores();
       rmSync(parts.folder, { recursive: true, force: true });
