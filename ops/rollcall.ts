@@ -194,21 +194,13 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const onNodes = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
-  clusterContext.join({
-    ...self,
-    engine,
-    onNodes,
-    onWebhooks: () => void webhooks.refresh().catch(ignoreError),
-  });
+  clusterContext.join({ ...self, engine, onNodes, refreshWebhooks: webhooks.refresh });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
   const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
 };
-
-/** The job reads the endpoints again within seconds. */
-const ignoreError = (): void => {};
 
 type Services = Awaited<ReturnType<typeof openServices>>;
 

@@ -1,9 +1,9 @@
 /**
  * Requests that wait for the next vote of a listing (`wait=` of the vote log).
  *
- * A flush of this node that writes votes of an awaited log looks at once. For flushes of other nodes one timer
- * runs while any request waits: it reads the heads of all awaited logs by one statement. The number
- * of waiting requests is bounded; above it a request is answered at once, as it is when the node leaves. When
+ * A flush of this node that writes votes of an awaited log looks at once. For flushes of other nodes one
+ * timer runs while any request waits: it reads the heads of all awaited logs by one statement. The number of
+ * waiting requests is bounded; above it a request is answered at once, as it is when the node leaves. When
  * a read fails, each request ends with its own time. Created by the composition root, used by vote-log.ts.
  */
 import type { Clock } from '../../engine/ports.ts';

@@ -72,7 +72,7 @@ const sendVote = (app: App, vote: VoteRequest): Promise<Reply> =>
     (outcome) => {
       app.meters.recordVote(vote.kind, toVoteResult(outcome));
       if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
-        app.engine.flushSoon(vote.kind, vote.id);
+        app.engine.flushEarly(vote.kind, vote.id);
       }
       return toVoteReply(outcome);
     },

@@ -83,7 +83,7 @@ export const parseReplayRange = (body: ReplayBody): ReplayRange => {
 };
 
 /** `POST …/replay`: each event is sent once, whatever the health of the endpoint. */
-export const replayEvents = async (app: App, path: WebhookPath, body: ReplayBody): Promise<Reply> => {
+export const enqueueEvents = async (app: App, path: WebhookPath, body: ReplayBody): Promise<Reply> => {
   const range = parseReplayRange(body);
   const { id, incarnation, format, up_only: upOnly } = await findWebhook(app, path);
   const { target } = path;

@@ -5,8 +5,8 @@ import { tokenKinds } from '../../engine/rules/token.ts';
 import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
 import {
   clearDeliveries,
+  enqueueEvents,
   parseReplayRange,
-  replayEvents,
   showDeliveries,
 } from '../handlers/webhook-deliveries.ts';
 import {
@@ -211,7 +211,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
       parseTarget(params);
       parseReplayRange(body);
     },
-    handle: (app, { params, body }) => replayEvents(app, parsePath(params), body),
+    handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
   }),
 ];
 

@@ -64,8 +64,8 @@ const shownFields = {
   enabled: Flag,
   disabled_reason: Type.String({
     description:
-      '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the address ' +
-      'is not public) or `failing` (every attempt failed for days).',
+      '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
+      'address is not public) or `failing` (every attempt failed for days).',
   }),
   created_at: Timestamp,
   last_delivered_at: toNullable(Timestamp),

@@ -138,7 +138,7 @@ const findDisabledReason = (
 };
 
 /** Judges the outcomes of one page of deliveries. */
-export const judgePage = (
+export const decideVerdict = (
   endpoint: LeasedEndpoint,
   attempts: readonly Attempted[],
   context: JudgeContext,

@@ -26,7 +26,7 @@ import {
   type WebhookQueue,
 } from '../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
-import { type Attempted, judgePage } from './webhook-health.ts';
+import { type Attempted, decideVerdict } from './webhook-health.ts';
 
 export interface WebhookDispatcherParts {
   readonly queue: WebhookQueue;
@@ -205,7 +205,7 @@ const sendPage = async (
   for (const { outcome } of attempts) state.meters.recordAttempt(outcome?.error ?? 'vote_missing');
   const nowMs = state.clock.nowMs();
   const context = { nowMs, chance: Math.random, disableDays: state.disableDays };
-  const { results, health, disabledReason } = judgePage(endpoint, attempts, context);
+  const { results, health, disabledReason } = decideVerdict(endpoint, attempts, context);
   const isLast = deliveries.length < pageMax && attempts.length === deliveries.length;
   const ended = await state.queue.record(lease, { endpoint, results, health, nowMs, isLast });
   if (disabledReason === '') return ended;

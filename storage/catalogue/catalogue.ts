@@ -86,7 +86,7 @@ import {
   voterStepsAtOnceMax,
 } from './votes/votes.ts';
 
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
+import { createWebhooks, type WebhookCatalogue } from './webhooks/webhooks.ts';
 
 export type { CachedList as Listing };
 /** Synchronous when cached, else a promise of the query's result. */
@@ -161,7 +161,7 @@ export interface Catalogue {
     /** The newest numbers by incarnation. */
     heads(incarnations: readonly number[]): Promise<ReadonlyMap<number, number>>;
   };
-  readonly webhooks: Webhooks;
+  readonly webhooks: WebhookCatalogue;
   readonly credits: {
     /** In ascending order; tiers of all kinds when `kind` is `null`. */
     tiers(kind: CreditKind | null): Promise<readonly TierRow[]>;

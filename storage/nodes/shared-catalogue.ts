@@ -9,7 +9,7 @@
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { OperatorCatalogue } from '../catalogue/operator/operator-catalogue.ts';
-import type { Webhooks } from '../catalogue/webhooks/webhooks.ts';
+import type { WebhookCatalogue } from '../catalogue/webhooks/webhooks.ts';
 import type { Pubsub } from './pubsub.ts';
 import type { MirroredSessions } from './sessions.ts';
 
@@ -58,7 +58,10 @@ const shareOperatorCatalogue = (
 });
 
 /** Tells the other nodes that endpoints changed. A node that misses it reads them within seconds. */
-const shareWebhooks = (webhooks: Webhooks, { pubsub, onWarning }: CatalogueSharing): Webhooks => {
+const shareWebhooks = (
+  webhooks: WebhookCatalogue,
+  { pubsub, onWarning }: CatalogueSharing,
+): WebhookCatalogue => {
   const announce = <Result>(result: Result): Result => {
     pubsub
       .publish({ kind: 'webhooks' })

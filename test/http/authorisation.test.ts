@@ -19,7 +19,7 @@ import { type Asked, openWorld } from './routes/world.ts';
 
 const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
-const unrelated = 'view_webhook_logs';
+const unrelated = 'manage_assets';
 
 const world = await openWorld();
 const strangers = await settle(world.sql, newPeople());

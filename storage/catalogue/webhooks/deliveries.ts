@@ -47,7 +47,11 @@ export const listDeliveries = (
   left join votes on votes.incarnation = ${endpoint.incarnation} and votes.log_number = delivery.log_number
   where endpoint_id = ${endpoint.id}
     ${state === null ? sql`` : sql`and state = ${deliveryStates.indexOf(state)}`}
-    ${before === null ? sql`` : sql`and (delivery.log_number, delivery.kind) < (${before.number}, ${before.kind})`}
+    ${
+      before === null
+        ? sql``
+        : sql`and (delivery.log_number, delivery.kind) < (${before.number}, ${before.kind})`
+    }
   order by delivery.log_number desc, delivery.kind desc limit ${limit}`;
 
 /** Deletes the deliveries that are not waiting, in bounded steps. */
@@ -80,7 +84,7 @@ export interface ReplayRequest {
  * Queues events; ledger when it resolves. Resolves to how many, or to `null` when there are more than
  * `replayMax` and nothing was queued.
  */
-export const queueReplay = (sql: Sql, request: ReplayRequest): Promise<number | null> =>
+export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number | null> =>
   sql.begin(async (transaction) => {
     const { id, nowMs } = request;
     const [found] = await transaction<{ events: number; numbers: readonly number[] }[]>`

@@ -218,8 +218,9 @@ export const replaceSecret = async (
   { endpointId, secret }: { readonly endpointId: string; readonly secret: NewSecret },
 ): Promise<boolean> => {
   const rows = await sql`
-    update webhook_endpoints as endpoint set former_secret = secret, former_until_ms = ${secret.formerUntilMs},
-      secret = ${secret.sealed}, secret_hint = ${secret.hint}, revision = revision + 1
+    update webhook_endpoints as endpoint set
+      former_secret = secret, former_until_ms = ${secret.formerUntilMs}, secret = ${secret.sealed},
+      secret_hint = ${secret.hint}, revision = revision + 1
     from totals
     where totals.incarnation = endpoint.incarnation and totals.kind = ${kind} and totals.entity_id = ${id}
       and endpoint.id = ${endpointId} returning endpoint.id`;

@@ -230,6 +230,11 @@ const toVote = ({ itags, upvote, atMs, author, ...person }: PageRow): DeliveredV
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 
+/** Keeps the newest attempts. */
+const appendAttempt = (sql: Queryable) => sql`
+  case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
+    || result.attempt::jsonb`;
+
 const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
   const { endpoint, results, health, nowMs, isLast } = page;
   const delivered = results.some(({ state }) => state === 'delivered');
@@ -251,8 +256,7 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
         next_at_ms = case when is_replay then delivery.next_at_ms else result.next_at_ms end,
         replay = delivery.replay and not is_replay,
         body = nullif(result.body, ''),
-        attempts = case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
-          || result.attempt::jsonb
+        attempts = ${appendAttempt(sql)}
       from result
       where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
         and delivery.kind = result.kind and delivery.state = 0
@@ -260,8 +264,7 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
     ), replayed as (
       update webhook_deliveries as delivery set
         state = case when result.state = 1 then 1 else delivery.state end, replay = false,
-        attempts = case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
-          || result.attempt::jsonb
+        attempts = ${appendAttempt(sql)}
       from result
       where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
         and delivery.kind = result.kind and delivery.state <> 0

@@ -10,8 +10,8 @@ import {
   clearDeliveries,
   type DeliveryRange,
   type DeliveryRow,
+  enqueueReplay,
   listDeliveries,
-  queueReplay,
   type ReplayRequest,
 } from './deliveries.ts';
 import {
@@ -32,7 +32,7 @@ import {
 } from './endpoints.ts';
 
 /** Webhook endpoints and their deliveries. Every edit is ledger when it resolves. */
-export interface Webhooks {
+export interface WebhookCatalogue {
   list(target: WebhookTarget): Promise<readonly EndpointRow[]>;
   find(target: WebhookTarget, endpointId: string): Promise<SealedEndpoint | null>;
   /** The listing's name and a user, for a test. */
@@ -61,7 +61,7 @@ export interface Webhooks {
   replay(request: ReplayRequest): Promise<number | null>;
 }
 
-export const createWebhooks = (sql: Sql): Webhooks => ({
+export const createWebhooks = (sql: Sql): WebhookCatalogue => ({
   list: (target) => asStorage('webhooks.list', () => listEndpoints(sql, target)),
   find: (target, id) => asStorage('webhooks.find', () => findEndpoint(sql, target, id)),
   describe: (incarnation, userId) =>
@@ -73,5 +73,5 @@ export const createWebhooks = (sql: Sql): Webhooks => ({
   deliveries: (endpoint, range) =>
     asStorage('webhooks.deliveries', () => listDeliveries(sql, endpoint, range)),
   clear: (id) => asStorage('webhooks.clear', () => clearDeliveries(sql, id)),
-  replay: (request) => asStorage('webhooks.replay', () => queueReplay(sql, request)),
+  replay: (request) => asStorage('webhooks.replay', () => enqueueReplay(sql, request)),
 });

@@ -7,7 +7,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
 import { type Asked, openWorld, type World } from './world.ts';

@@ -12,12 +12,12 @@ import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { CommitRules } from '../../../engine/entity/items.ts';
-import type { Clock } from '../../../engine/ports.ts';
+import type { Clock, Ledger } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
-import { createSessionCache } from '../../../http/auth/sessions.ts';
+import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
-import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
+import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
@@ -29,7 +29,7 @@ import { systemClock } from '../../../ops/clock.ts';
 import { openWebhooks, type Webhooks } from '../../../ops/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
-import { createLedger, type FlushedVotes } from '../../../storage/ledger/ledger.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
@@ -156,22 +156,15 @@ const settings: FacadeSettings = {
   webhookAddresses: 'any',
 };
 
-const openParts = async (options: WorldOptions): Promise<Parts> => {
-  const folder = makeFolder('rollcall-routes-');
-  const clock = createClock();
-  const embedded = await openMigratedSql(join(folder, 'sql'));
-  const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
-  const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
-  const webhooks = await openWebhooks(
-    {
-      sql: embedded.sql,
-      shared: false,
-      meters: webhookMeters,
-      windows: rules.windows,
-      clock,
-      log: silent,
-      sending: options.webhooks ?? {},
-    },
+/** Tests send nothing to the internet. */
+const noSending = { resolve: async () => ['127.0.0.1'] };
+
+const openWebhooksOn = (
+  sql: Sql,
+  parts: { readonly clock: TestClock; readonly sending: Partial<WebhookSenderOptions> },
+): Promise<Webhooks> =>
+  openWebhooks(
+    { ...parts, sql, shared: false, meters: webhookMeters, windows: rules.windows, log: silent },
     {
       webhooks: 'on',
       webhookAddresses: 'any',
@@ -180,14 +173,50 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
       secretsKey: '',
     },
   );
+
+interface Flushing {
+  readonly sql: Sql;
+  readonly voteLogWaiters: VoteLogWaiters;
+  readonly webhooks: Webhooks;
+}
+const createFlushedLedger = ({ sql, voteLogWaiters, webhooks }: Flushing): Ledger =>
+  createLedger(sql, {
+    onVotes: ({ incarnations, deliveries }) => {
+      voteLogWaiters.wake(incarnations);
+      if (deliveries > 0) webhooks.wake();
+    },
+  });
+
+const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions): Facade =>
+  createFacade({
+    app,
+    routes,
+    sessions,
+    permissions: app.catalogue,
+    meters: { recordAnswer: silent },
+    logger: options.logger ?? {
+      ...silentLogger,
+      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
+    },
+    limits: {
+      ...defaultLimits,
+      auth_test: { requests: 1_000, seconds: 1, burst: 1_000 },
+      webhook_edit: { requests: 1_000, seconds: 1, burst: 1_000 },
+    },
+    trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
+  });
+
+const openParts = async (options: WorldOptions): Promise<Parts> => {
+  const folder = makeFolder('rollcall-routes-');
+  const clock = createClock();
+  const embedded = await openMigratedSql(join(folder, 'sql'));
+  const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
+  const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
+  const webhooks = await openWebhooksOn(embedded.sql, { clock, sending: options.webhooks ?? noSending });
   const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
-  const onVotes = ({ incarnations, deliveries }: FlushedVotes): void => {
-    voteLogWaiters.wake(incarnations);
-    if (deliveries > 0) webhooks.wake();
-  };
   const engine = createEngine({
     hot,
-    ledger: createLedger(embedded.sql, { onVotes }),
+    ledger: createFlushedLedger({ sql: embedded.sql, voteLogWaiters, webhooks }),
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
@@ -222,19 +251,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     settings,
     listNodes: () => [],
   };
-  const facade = createFacade({
-    app,
-    routes,
-    sessions,
-    permissions: catalogue,
-    meters: { recordAnswer: silent },
-    logger: options.logger ?? {
-      ...silentLogger,
-      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-    },
-    limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
-    trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
-  });
+  const facade = createFacadeOf(app, sessions, options);
   const closeStores = async (): Promise<void> => {
     await hot.close();
     await embedded.close();
