@@ -8,7 +8,7 @@
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
-import type { ErrorCode } from '../engine/errors.ts';
+import type { DomainError, ErrorCode } from '../engine/errors.ts';
 import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
 import type { Permission } from '../engine/rules/permissions.ts';
@@ -17,11 +17,13 @@ import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { BadgeCache } from './handlers/badge-cache.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
+import { NoParams } from './schema/common.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -38,6 +40,7 @@ export interface App {
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
   readonly webhooks: WebhookAccess;
+  readonly badges: BadgeCache<Reply>;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
@@ -138,6 +141,7 @@ export type LimitName =
   | 'auth_test'
   | 'stats'
   | 'vote_log'
+  | 'badge'
   | 'webhook_edit'
   | 'webhook_test';
 
@@ -172,6 +176,8 @@ export interface Route<
   readonly body?: Body;
   /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
+  /** A success may also be an SVG picture. */
+  readonly pictures?: boolean;
   /** Schemas of success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
   /** Codes beyond those that follow from its shape (`listErrorCodes` in openapi/document.ts). */
@@ -181,13 +187,29 @@ export interface Route<
    * is looked up (so before 404 and 403); throws a `DomainError`.
    */
   readonly check?: (request: RouteRequest<Params, Query, Body>) => void;
+  /**
+   * A reply for this URL that needs no checks, `null` for none. Runs right after the route was matched, so it
+   * is not counted by the rate limit. `nowMs` is monotonic.
+   */
+  readonly findReady?: (app: App, url: string, nowMs: number) => Reply | null;
   readonly handle: (app: App, request: RouteRequest<Params, Query, Body>) => Reply | Promise<Reply>;
+  /**
+   * Replaces the reply of an error, `null` to keep it. Where the error came before the checks, the parameters
+   * are unchecked and the query is empty.
+   */
+  readonly replaceError?: (
+    app: App,
+    request: RouteRequest<Params, Query, Body>,
+    error: DomainError,
+  ) => Reply | null;
 }
 
 /** The request as handlers get it: checked, coerced and typed. */
 export interface RouteRequest<Params extends TObject, Query extends TObject, Body extends TSchema> {
   readonly params: Static<Params>;
   readonly query: Static<Query>;
+  /** Path and query as sent. */
+  readonly url: string;
   readonly body: Static<Body>;
   /** The body as sent, `''` for none: for integers beyond 2^53, which parsing rounds. */
   readonly bodyText: string;
@@ -209,7 +231,10 @@ export interface Reply {
   readonly json?: unknown;
   /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
   readonly text?: string;
-  /** For a reply object that is reused: caches the ETag of its text, `''` until it is computed. */
+  /**
+   * For a reply object that is reused: caches the ETag of its text, `''` until it is computed. With it, a
+   * reply that sets its own `Cache-Control` has an ETag, too.
+   */
   readonly tag?: { etag: string };
   /**
    * Already serialised JSON, or bytes, in chunks, for replies of unbounded length. The server pulls the next
@@ -222,10 +247,20 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pick<Whole, Name>>;
+
+/** A route as a route file writes it; what it leaves out is as in `usualFields`. */
+export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Optional<
+  Route<P, Q, B>,
+  keyof typeof usualFields
+>;
+
+const usualFields = { params: NoParams, caching: 'no-store', errors: [] } as const;
+
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
 export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
-  route: Route<Params, Query, Body>,
-): AnyRoute => route as unknown as AnyRoute;
+  route: RouteDefinition<Params, Query, Body>,
+): AnyRoute => ({ ...usualFields, ...route }) as unknown as AnyRoute;
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;

@@ -7,8 +7,9 @@
 import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
+import { createBadgeCache } from '../http/handlers/badge-cache.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
-import type { App } from '../http/route.ts';
+import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
@@ -49,6 +50,7 @@ export const createApp = (
     meters: metrics.directory,
     voteLogWaiters,
     webhooks: webhooks.access,
+    badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
     settings: config,
     listNodes,
   };

@@ -17,4 +17,5 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   vote_log: defaultLimits.vote_log,
   webhook_edit: defaultLimits.webhook_edit,
   webhook_test: defaultLimits.webhook_test,
+  badge: defaultLimits.badge,
 });

@@ -1,6 +1,7 @@
 /**
  * All scenarios that measure requests per second, in the order in which they run and are reported.
  */
+import { badges } from './badges.ts';
 import { churn } from './churn.ts';
 import { index } from './index.ts';
 import { mixed } from './mixed.ts';
@@ -16,6 +17,7 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   page,
   vote,
   index,
+  badges,
   mixed,
   churn,
 };

@@ -37,14 +37,24 @@ export interface Scenario {
   requestsOf(round: Round): LoadRequest[];
 }
 
-export const scenarioNames = ['stats', 'read', 'page', 'vote', 'index', 'mixed', 'churn', 'idle'] as const;
+export const scenarioNames = [
+  'stats',
+  'read',
+  'page',
+  'vote',
+  'index',
+  'badges',
+  'mixed',
+  'churn',
+  'idle',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 /**
  * The scenarios that measure requests per second; `idle` keeps connections open and is measured separately.
  */
 export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 
-export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
+export const peerNames = ['fastify-redis', 'fastify-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** Creates numbers from 0 to below 1, the same for the same connection and round. */

@@ -1,6 +1,6 @@
 /**
  * The limit: uWebSockets.js and nothing else. Reads the whole body of a POST and answers a small JSON;
- * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index); a PUT with 204.
+ * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index, BADGE_BYTES for badges); a PUT with 204.
  *
  * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
  * stores nothing, so no server on this library can be faster.
@@ -11,11 +11,15 @@ const createBody = (bytes: number): string =>
   JSON.stringify({ text: 'x'.repeat(Math.max(0, bytes - '{"text":""}'.length)) });
 const answer = createBody(Number(process.env.BODY_BYTES ?? '1000'));
 const indexAnswer = createBody(Number(process.env.INDEX_BYTES ?? '1000'));
+const badge = 'x'.repeat(Number(process.env.BADGE_BYTES ?? '1300'));
 const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
 
 const app = uws.App();
 app.get('/bots/@index', (response) => {
   response.writeHeader('Content-Type', 'application/json').end(indexAnswer);
+});
+app.get('/badges/*', (response) => {
+  response.writeHeader('Content-Type', 'image/svg+xml').end(badge);
 });
 app.get('/*', (response) => {
   response.writeHeader('Content-Type', 'application/json').end(answer);

@@ -4,25 +4,27 @@
  *
  * When a server fails the check, the run stops and says what is wrong. Called by the suite.
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFailedClaims, type Skill } from '../peers/check.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { type ServerProcess, startServer } from './process.ts';
-import { type Folder, startBare, startRollcall } from './rollcall.ts';
+import { type BodySizes, type Folder, startBare, startRollcall } from './rollcall.ts';
 import type { Stores } from './stores.ts';
 
-export type ServerName = 'rollcall' | 'bare' | PeerName;
+/** Rollcall on the stores of the run, and on its embedded stores beside those. */
+export type OwnName = 'rollcall' | 'rollcall-embedded';
+export type ServerName = OwnName | 'bare' | PeerName;
 /** In the order of reports. */
-export const serverNames: readonly ServerName[] = ['bare', 'rollcall', ...peerNames];
+export const serverNames: readonly ServerName[] = ['bare', 'rollcall', 'rollcall-embedded', ...peerNames];
 
 const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
   bare: [],
   rollcall: ['stats', 'read', 'page', 'vote'],
+  'rollcall-embedded': ['stats', 'read', 'page', 'vote'],
   'fastify-redis': ['stats', 'read', 'page', 'vote'],
-  'fastify-sql': ['stats', 'read', 'page'],
-  'express-sql': ['read', 'vote'],
+  'fastify-sql': ['stats', 'read', 'page', 'vote'],
 };
 
 export type Contestants = ReadonlyMap<ServerName, ServerProcess>;
@@ -32,13 +34,14 @@ export interface Wanted {
   readonly directory: Directory;
   readonly folder: Folder;
   readonly peers: readonly PeerName[];
+  /** Whether Rollcall runs a second time, on embedded stores. */
+  readonly embedded: boolean;
   readonly profileDir: string | null;
 }
 
 const programs: Readonly<Record<PeerName, string>> = {
   'fastify-redis': '../peers/fastify-redis.ts',
   'fastify-sql': '../peers/fastify-sql.ts',
-  'express-sql': '../peers/express-sql.ts',
 };
 
 export const startPeer = async (
@@ -53,17 +56,25 @@ export const startPeer = async (
   return startServer({ file: programs[name], settings });
 };
 
+const startEmbedded = ({ directory, folder }: Wanted): Promise<ServerProcess> => {
+  const path = join(folder.path, 'embedded');
+  mkdirSync(path);
+  const stores = { REDIS_URL: '', DATABASE_URL: '' };
+  return startRollcall({ ...folder, path }, { directory, profileDir: null, stores });
+};
+
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
-export const readBodySizes = async (
-  url: string,
-  { bots }: Directory,
-): Promise<{ bot: number; index: number }> => {
+export const readBodySizes = async (url: string, { bots }: Directory): Promise<BodySizes> => {
   const size = async (path: string): Promise<number> => {
     const response = await fetch(`${url}${path}`);
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
     return (await response.arrayBuffer()).byteLength;
   };
-  return { bot: await size(`/bots/${bots[0]?.id}`), index: await size('/bots/@index') };
+  return {
+    bot: await size(`/bots/${bots[0]?.id}`),
+    index: await size('/bots/@index'),
+    badge: await size(`/badges/bots/${bots[0]?.id}/servers.svg`),
+  };
 };
 
 /** Starts and checks the servers; passes each to `started` at once, so that the caller can always end it. */
@@ -78,6 +89,7 @@ export const startContestants = async (
   await Promise.all([
     keep('rollcall', startRollcall(folder, { directory, profileDir, stores: stores.rollcall })),
     ...peers.map((name) => keep(name, startPeer(name, wanted))),
+    ...(wanted.embedded ? [keep('rollcall-embedded', startEmbedded(wanted))] : []),
   ]);
   const { url } = started.get('rollcall') as ServerProcess;
   await keep('bare', startBare(await readBodySizes(url, directory)));

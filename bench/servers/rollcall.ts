@@ -87,9 +87,16 @@ export const startRollcall = async (folder: Folder, options: RollcallOptions): P
   return startOn(folder, options);
 };
 
+/** Bytes of a bot, the index and a badge. */
+export interface BodySizes {
+  readonly bot: number;
+  readonly index: number;
+  readonly badge: number;
+}
+
 /** Starts the bare server, which answers with bodies of the given sizes. */
-export const startBare = (bytes: { readonly bot: number; readonly index: number }): Promise<ServerProcess> =>
+export const startBare = ({ bot, index, badge }: BodySizes): Promise<ServerProcess> =>
   startServer({
     file: './bare.ts',
-    settings: { BODY_BYTES: String(bytes.bot), INDEX_BYTES: String(bytes.index) },
+    settings: { BODY_BYTES: String(bot), INDEX_BYTES: String(index), BADGE_BYTES: String(badge) },
   });

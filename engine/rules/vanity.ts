@@ -15,9 +15,10 @@ const vanityCodeMax = 32;
 /** Names that are or may become part of a URL, or that could be mistaken for the service itself. */
 const reservedNames: ReadonlySet<string> = new Set(
   (
-    'about admin api apps assets auth blog blogs bot bots cdn dashboard docs help index legal login logout ' +
-    'me metrics notifications null owner pack packs panel partners privacy profile search server servers ' +
-    'sessions settings shop staff static status support team teams terms undefined user users vanity votes'
+    'about admin api apps assets auth badges blog blogs bot bots cdn dashboard docs feed help history ' +
+    'index leaderboards legal login logout me metrics notifications null owner pack packs panel ' +
+    'partners privacy profile rank search server servers sessions settings shards shop staff static ' +
+    'status support team teams terms undefined user users vanity votes webhooks'
   ).split(' '),
 );
 

@@ -3,9 +3,9 @@
  * to clients.
  *
  * Keys are client addresses, or session ids (stats). A full table evicts the least recently used keys. Where
- * several nodes share a store, all limits but stats are counted there (`takeShared`), and here only while it
- * is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth of the
- * burst is left. Called by dispatch.ts.
+ * several nodes share a store, all limits but stats and badge are counted there (`takeShared`), and here only
+ * while it is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth
+ * of the burst is left. Called by dispatch.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import {
@@ -32,6 +32,7 @@ export const defaultLimits: LimitSettings = {
   vote_log: { requests: 10, seconds: 1, burst: 20 },
   webhook_edit: { requests: 60, seconds: 60, burst: 60 },
   webhook_test: { requests: 5, seconds: 60, burst: 5 },
+  badge: { requests: 100, seconds: 1, burst: 500 },
 };
 
 /** Rate limits counted in the store that all nodes share. */
@@ -199,6 +200,7 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     vote_log: createRateTable('vote_log', settings.vote_log),
     webhook_edit: createRateTable('webhook_edit', settings.webhook_edit),
     webhook_test: createRateTable('webhook_test', settings.webhook_test),
+    badge: createRateTable('badge', settings.badge),
   };
   return {
     take: (limit, key, nowMs) => take(tables[limit], key, nowMs),

@@ -147,7 +147,10 @@ const buildSuccessResponses = (route: AnyRoute): Json =>
         : {
             description: 'Success.',
             headers: { 'X-Request-Id': requestIdHeader },
-            content: buildContent(schema as TSchema),
+            content: {
+              ...buildContent(schema as TSchema),
+              ...(route.pictures === true && { 'image/svg+xml': { schema: { type: 'string' } } }),
+            },
           },
     ]),
   );
@@ -218,6 +221,7 @@ const sectionDescriptions: Readonly<Record<string, string>> = {
   Vanity: 'Short addresses of listings.',
   Shop: 'What credits buy.',
   Notifications: 'Push subscriptions of browsers.',
+  'Beyond the contract': 'What the published interface does not have.',
 };
 
 const buildTag = (name: string): Json => ({ name, description: sectionDescriptions[name] ?? `${name}.` });

@@ -69,6 +69,11 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.#address;
   }
 
+  get url(): string {
+    const { path, queryText } = this.exchange;
+    return queryText === '' ? path : `${path}?${queryText}`;
+  }
+
   get userAgent(): string {
     return this.exchange.headers.userAgent;
   }

@@ -10,7 +10,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
 import type { StoredSession } from '../auth/ports.ts';
-import { buildErrorReply, outcomeAdvice } from '../response/errors.ts';
+import { buildErrorReply, outcomeAdvice, toDomainError } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
 import type { Reply } from '../route.ts';
 import type { BodyFault, Exchange } from '../server/exchange.ts';
@@ -60,12 +60,31 @@ const fail = (call: Call, error: unknown, extra = ''): void => {
   const reply = buildErrorReply(error, exchange.requestId);
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
+  const replacement = replaceError(call, error);
+  if (replacement !== null) {
+    finish(call, replacement);
+    return;
+  }
   recordAnswer(call, reply.status);
   const limits = (error instanceof DomainError && error.headers) || call.limitLines;
   const close = isLastReply(call) || exchange.headers.framingFault !== '' || reply.code === 'body_too_large';
   const { cors } = call.context;
   const context = { origin: exchange.headers.origin, cors, close };
   exchange.send(renderErrorReply(context, { ...reply, headers: reply.headers + limits + extra }));
+};
+
+/** Lets the route answer an error in its own way. Never throws. */
+const replaceError = (call: Call, error: unknown): Reply | null => {
+  const { compiled, context } = call;
+  if (compiled?.route.replaceError === undefined) return null;
+  try {
+    const domainError = toDomainError(error);
+    call.limitLines = domainError.headers || call.limitLines;
+    return compiled.route.replaceError(context.app, call, domainError);
+  } catch (failure) {
+    logFailure(call, failure);
+    return null;
+  }
 };
 
 const finish = (call: Call, reply: Reply): void => {
@@ -237,6 +256,11 @@ const openCall = (call: Call): void => {
   }
   const { route } = match.route;
   call.compiled = match.route;
+  const ready = route.findReady?.(context.app, call.url, call.startedMs) ?? null;
+  if (ready !== null) {
+    finish(call, ready);
+    return;
+  }
   call.params = nameParams(match.route, match.values);
   if (route.body !== undefined) {
     exchange.collectBody(
@@ -249,7 +273,12 @@ const openCall = (call: Call): void => {
     identify(call);
     return;
   }
-  const limitLines = context.limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
+  const { limiter } = context;
+  // Counted by each node alone: to ask the shared store would cost more than a badge.
+  const limitLines =
+    route.limit === 'badge'
+      ? limiter.take('badge', call.clientAddress, call.startedMs)
+      : limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
   if (limitLines instanceof Promise) waitFor(call, limitLines, continueAfterLimit);
   else continueAfterLimit(call, limitLines);
 };

@@ -21,6 +21,10 @@ export const uuidText = `^${uuid}$`;
 export const itagText = `^(true|false|${uuid})$`;
 export const pushAuth = '^[A-Za-z0-9_-]{22}(==)?$';
 export const pushPoint = '^[A-Za-z0-9_-]{87}=?$';
+/** The names of shields.io, or hexadecimal digits. */
+export const badgeColor =
+  '^([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|brightgreen|green|yellow|yellowgreen|orange|red|blue|grey|gray|' +
+  'lightgrey|lightgray|critical|important|success|informational|inactive)$';
 /** Printable ASCII without blanks. */
 export const addressText = '^[\\u0021-\\u007e]+$';
 
@@ -35,5 +39,6 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [itagText]: 'must be a UUID, true or false',
   [pushAuth]: 'must be 16 bytes in base64url',
   [pushPoint]: 'must be 65 bytes in base64url',
+  [badgeColor]: 'must be 3 or 6 hexadecimal digits, or a name such as brightgreen, blue or lightgrey',
   [addressText]: 'must be an https address',
 };

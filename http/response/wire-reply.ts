@@ -35,7 +35,16 @@ const cacheLines: Record<Caching, string> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this rejects.
 const unsafeCharacters = /[\u0000-\u001f\u007f]/;
 
+/** Lines of header objects that are reused. */
+const renderedHeaders = new WeakMap<object, string>();
+
 const renderHeaders = (headers: Readonly<Record<string, string>>): string => {
+  const rendered = renderedHeaders.get(headers) ?? checkAndRender(headers);
+  renderedHeaders.set(headers, rendered);
+  return rendered;
+};
+
+const checkAndRender = (headers: Readonly<Record<string, string>>): string => {
   let lines = '';
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[A-Za-z-]+$/.test(name) || unsafeCharacters.test(value))
@@ -67,7 +76,11 @@ const decideCaching = (
   reply: Reply,
   body: string | Uint8Array | null,
 ): { readonly lines: string; readonly etag: string } => {
-  if (reply.headers !== undefined && 'Cache-Control' in reply.headers) return { lines: '', etag: '' };
+  if (reply.headers !== undefined && 'Cache-Control' in reply.headers) {
+    if (reply.tag === undefined || typeof body !== 'string') return { lines: '', etag: '' };
+    const etag = getEtag(reply, body);
+    return { lines: `\r\nETag: ${etag}`, etag };
+  }
   if (!context.isRead || context.isPrivate || context.caching === 'no-store' || reply.status !== 200) {
     return { lines: noStoreLine, etag: '' };
   }

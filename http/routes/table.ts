@@ -5,6 +5,7 @@
  */
 import type { AnyRoute } from '../route.ts';
 import { applicationRoutes } from './applications.ts';
+import { badgeRoutes } from './badges.ts';
 import { blogRoutes } from './blog.ts';
 import { botEditRoutes } from './bot-edits.ts';
 import { botRoutes } from './bots.ts';
@@ -41,6 +42,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/votes.ts', routes: voteRoutes },
   { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
   { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
+  { file: 'http/routes/badges.ts', routes: badgeRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },
   { file: 'http/routes/shop.ts', routes: shopRoutes },

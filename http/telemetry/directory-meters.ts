@@ -1,5 +1,6 @@
 /**
- * The Prometheus counters of what the directory counts: votes, stats posts, clicks, redeemed credits.
+ * The Prometheus counters of what the directory counts: votes, stats posts, clicks, redeemed credits; and of
+ * badges.
  *
  * They count what this node did since its start; the totals are in the stores. A request adds 1 to a plain
  * number; labels and text are made on a scrape. Updated by http/handlers; registered by metrics.ts.
@@ -15,6 +16,12 @@ export type VoteResult =
   | 'voter_banned'
   | 'failed';
 
+/**
+ * Where a badge came from: the reply of the last second, the stores, the last reply however old, or nowhere.
+ */
+const badgeSources = ['hit', 'miss', 'stale', 'unavailable'] as const;
+export type BadgeSource = (typeof badgeSources)[number];
+
 export interface DirectoryMeters {
   recordVote(kind: EntityKind, result: VoteResult): void;
   /** Counts one acknowledged stats post. */
@@ -22,6 +29,7 @@ export interface DirectoryMeters {
   /** Counts one page view handed to the engine. */
   recordClick(): void;
   recordRedeem(cents: bigint): void;
+  recordBadge(source: BadgeSource): void;
 }
 
 const voteResults: readonly VoteResult[] = [
@@ -54,8 +62,24 @@ const registerVoteCounts = (registers: Registry[]): VoteCounts => {
   return counts;
 };
 
+const registerBadgeCounts = (registers: Registry[]): Record<BadgeSource, number> => {
+  const counts = { hit: 0, miss: 0, stale: 0, unavailable: 0 };
+  new Counter({
+    name: 'rollcall_badges_total',
+    help: 'Badges shown, by cache: hit (from the last second), miss, stale (a store was away), unavailable.',
+    labelNames: ['cache'],
+    registers,
+    collect() {
+      this.reset();
+      for (const cache of badgeSources) this.inc({ cache }, counts[cache]);
+    },
+  });
+  return counts;
+};
+
 export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters => {
   const votes = registerVoteCounts(registers);
+  const badges = registerBadgeCounts(registers);
   const registerCount = (name: string, help: string): { count: number } => {
     const total = { count: 0 };
     new Counter({
@@ -75,6 +99,9 @@ export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters 
   return {
     recordVote: (kind, result) => {
       votes[kind][result] += 1;
+    },
+    recordBadge: (source) => {
+      badges[source] += 1;
     },
     recordStatsPost: () => {
       posts.count += 1;

@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- COMMAND`: the operator's command line.
+ * `rollcall ops COMMAND`: the operator's command line.
  *
  * Parses the arguments, opens the configured stores or finds the node that has them open, runs one command,
  * and closes the stores. Results go to
@@ -72,7 +72,7 @@ const parse = (argv: readonly string[]): ParsedArgs => {
     return { command, operands, options: new Set(Object.keys(options)), help };
   } catch (error) {
     const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
-    throw new CommandError(`${reason}. See: npm run ops -- help`, 2);
+    throw new CommandError(`${reason}. See: rollcall ops help`, 2);
   }
 };
 
@@ -89,7 +89,7 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
   const operandCount = operandCounts[command];
   const misplaced = [...options].some((option) => !optionsOf[command]?.includes(option));
   if ((operandCount !== undefined && operands.length !== operandCount) || misplaced) {
-    throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
+    throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
 };

@@ -44,7 +44,12 @@ export const formatWelcome = (options: WelcomeOptions): string => {
     ['Documentation', `${url}/docs`],
     ['Operator', options.adminUrl],
     ...options.stores,
-    ...(demo === null ? [] : [['Demo tokens', `${options.dataDirectory}/demo.json`] as const]),
+    ...(demo === null
+      ? []
+      : ([
+          ['Demo tokens', `${options.dataDirectory}/demo.json`],
+          ['Demo badge', `${url}/badges/bots/${demo.bot.id}/card.svg`],
+        ] as const)),
   ];
   const width = Math.max(...locations.map(([name]) => name.length));
   const lines = [

@@ -24,7 +24,9 @@ interface Content {
 }
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly content?: { 'application/json'?: Content } }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: { 'application/json'?: Content; 'image/svg+xml'?: object } }>
+  >;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -94,6 +96,10 @@ const faultOfSuccess = (answer: Answer, operation: Operation): string => {
   const schema = response.content?.['application/json']?.schema;
   if (schema === undefined) {
     return answer.text === '' && answer.contentType === '' ? '' : 'has a body that is not documented';
+  }
+  if (answer.contentType === 'image/svg+xml') {
+    const isPicture = response.content?.['image/svg+xml'] !== undefined && answer.text.startsWith('<svg ');
+    return isPicture ? '' : 'is a picture that is not documented';
   }
   if (!answer.contentType.startsWith('application/json')) return `is ${answer.contentType}, not JSON`;
   const validate = validatorOf(`${operation.operationId} ${answer.status}`, schema);

@@ -223,6 +223,14 @@ const gateMutants: readonly Mutant[] = [
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
+    name: 'a refusal answers a vote whose first copy may be lost',
+    file: gate,
+    find: `outcomeUnknown && mayHaveLost`,
+    replace: `false`,
+    killers: [lossesTest],
+    why: 'a vote that counted and is in SQL would be answered as refused or not applied (I2)',
+  },
+  {
     name: 'another chain hash at an equal version goes unnoticed',
     file: history,
     find: ` && now.chainHash !== known.chainHash\n`,
@@ -231,10 +239,22 @@ const gateMutants: readonly Mutant[] = [
     why: 'nodes would show lost changes for ever (I9)',
   },
   {
+    name: 'a lost click that the row includes forgets its visitor',
+    file: 'engine/entity/apply.ts',
+    find: `effects: [{ kind: 'visitor', visitor: item.visitor }] }`,
+    replace: `effects: none }`,
+    killers: [applyTest],
+    why: 'a visitor who returns after the store lost its newest writes would count twice (I7)',
+  },
+  {
     name: 'a new generation at an equal version goes unnoticed',
-    file: history,
-    find: `boolean => isBefore(known, now);`,
-    replace: `boolean => now.version > known.version;`,
+    file: 'engine/actors/staleness-poller.ts',
+    find: ` || now.generation !== seen.generation)
+      state.registry.discardShard(shard, noExceptions);
+    else if (hasMoved(now, seen)) {`,
+    replace: `)
+      state.registry.discardShard(shard, noExceptions);
+    else if (now.version > seen.version) {`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
@@ -261,6 +281,14 @@ const gateMutants: readonly Mutant[] = [
     replace: `  actor.reload(loaded, 0 * staleBelow);\n`,
     killers: [staleTest],
     why: 'a change that another node made during a load would stay invisible (I9)',
+  },
+  {
+    name: 'an activation forgets what the discarded actor has shown',
+    file: 'engine/actors/registry.ts',
+    find: `    state.latestStates.set(address, { ref, generation, state: actor.getLazyState() });\n`,
+    replace: '',
+    killers: ['test/engine/actors/registry.test.ts'],
+    why: 'a reader would see a state older than one that this node has shown (I8, I9)',
   },
   {
     name: 'no deadline in the output gate',

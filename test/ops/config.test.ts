@@ -262,6 +262,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
     vote_log: defaultLimits.vote_log,
+    badge: defaultLimits.badge,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });

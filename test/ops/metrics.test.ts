@@ -40,6 +40,7 @@ const alertedOn = [
   'rollcall_stats_posts_total',
   'rollcall_clicks_total',
   'rollcall_credits_redeemed_cents_total',
+  'rollcall_badges_total{cache="unavailable"}',
 ];
 
 test('every counter that alerts use exists at zero from the start', async () => {

@@ -35,6 +35,10 @@ export interface PositionRow {
   readonly cooldown_hours: number;
 }
 export type AppState = 'pending' | 'approved' | 'denied';
+export interface AppVerdict {
+  readonly state: 'approved' | 'denied';
+  readonly feedback: string;
+}
 export interface AppRow {
   readonly app_id: string;
   readonly user_id: string;
@@ -221,7 +225,7 @@ export const listApplications = (
 export const reviewApplication = (
   sql: Queryable,
   id: string,
-  verdict: { readonly state: 'approved' | 'denied'; readonly feedback: string },
+  verdict: AppVerdict,
 ): Promise<'done' | 'not_found' | 'already_reviewed'> =>
   asStorage('applications.review', async () => {
     const rows = await sql`

@@ -18,6 +18,7 @@ test('codes have 2 to 32 characters of a small alphabet, and are neither reserve
     'é1',
     'bots',
     'support',
+    ...['badges', 'feed', 'leaderboards', 'webhooks', 'history', 'shards', 'rank'],
     '123456789012345',
     '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14',
     '018f3b7e7c1a7d529d1e2f6b1f6f7a14',

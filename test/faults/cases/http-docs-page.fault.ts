@@ -4,44 +4,21 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { suite } from 'uvu';
+import type { Browser, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { routes } from '../../../http/routes/table.ts';
+import { browserPatienceMs, createBrowserSuite, openBrowser } from '../../support/browser.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { findFolder, findOrInstallProgram } from '../../support/needed-program.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 
-const test = suite('docs page');
+const test = createBrowserSuite('docs page');
 const folder = makeFolder('rollcall-docs-');
-/** The browser's own calls home are off, so that every request seen is the page's. */
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-/** A browser and a node on a machine where twenty others wait for a core. */
-const patienceMs = 300_000;
 
 let node: StartedNode;
 let browser: Browser;
 test.before(async () => {
-  const program = findOrInstallProgram({
-    name: 'Chromium',
-    debianPackage: 'chromium',
-    find: () => findFolder('chromium'),
-    advice: 'Install Chromium so that `chromium` is in PATH.',
-  });
   node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
-  browser = await chromium.launch({
-    executablePath: join(program, 'chromium'),
-    args: quiet,
-    timeout: patienceMs,
-  });
+  browser = await openBrowser();
 });
 test.after(async () => {
   await browser?.close();
@@ -50,7 +27,7 @@ test.after(async () => {
 
 const openPage = async (place: string): Promise<{ page: Page; outside: string[] }> => {
   const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(browserPatienceMs);
   const outside: string[] = [];
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(node.url))

@@ -105,6 +105,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listShopItems: open,
   listItemBenefits: open,
 
+  getBadge: open,
+
   getPushInfo: open,
   listNotifications: selfOnly,
   createNotification: selfOnly,

@@ -41,6 +41,8 @@ const valueFor = (
       return people.team;
     case 'mid':
       return people.member;
+    case 'file':
+      return 'votes.svg';
     case 'session_id':
     case 'webhook_id':
       return '00000000-0000-7000-8000-000000000000';

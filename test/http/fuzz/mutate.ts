@@ -71,6 +71,9 @@ const nastySegments: readonly string[] = [
   '-1',
   '999999999999999999999999',
   'x'.repeat(600),
+  'servers.json',
+  'card.svg',
+  'votes.png',
   '%C2%A0',
 ];
 
@@ -97,6 +100,11 @@ const nastyQueries: readonly string[] = [
   'votes=99999999999999999999',
   'itag=true',
   'itag=%ff',
+  'style=plastic',
+  'style=flat&label=%3C/svg%3E%3Cscript%3E&compact=true',
+  'label=%01%EF%BF%BF%E2%80%AEx&color=fff',
+  'color=red;url(x)',
+  'compact=1',
   '=&=&&',
   '%',
 ];

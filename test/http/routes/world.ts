@@ -17,12 +17,13 @@ import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
 import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { WebhookSenderOptions } from '../../../http/outbound/webhooks/send.ts';
-import type { App, FacadeSettings } from '../../../http/route.ts';
+import type { App, FacadeSettings, Reply } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
@@ -243,11 +244,13 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
+  const badges = createBadgeCache<Reply>(300);
   const app: App = {
     ...parts,
     meters,
     voteLogWaiters,
     webhooks: webhooks.access,
+    badges,
     settings,
     listNodes: () => [],
   };

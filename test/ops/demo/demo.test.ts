@@ -250,6 +250,7 @@ test('the welcome shows addresses and commands, and has no colours outside a ter
 
   assert.ok(plain.includes('Rollcall 0.1.0 (42335a2c0a1b) is ready.'));
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
+  assert.ok(plain.includes(`${demo.url}/badges/bots/${demo.bot.id}/card.svg`));
   for (const [, command] of listDemoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
   assert.not.ok(plain.includes('\x1b'));
   assert.ok(coloured.includes('\x1b[1m'));

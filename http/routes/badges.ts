@@ -1,0 +1,30 @@
+/**
+ * Route of badges: pictures of an entity's numbers for READMEs and web pages.
+ */
+import { findReadyBadge, showBadge, showBadgeError } from '../handlers/badges.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import { BadgeParams, BadgeQuery, BadgeReply } from '../schema/badges.ts';
+
+export const badgeRoutes: readonly AnyRoute[] = [
+  defineRoute({
+    name: 'getBadge',
+    method: 'GET',
+    path: '/badges/{target_type}/{target_id}/{file}',
+    section: 'Beyond the contract',
+    summary: 'Returns a badge of a listed entity, as a picture or for shields.io.',
+    description:
+      'Every answer about a well-formed file name is 200, because image proxies keep errors: what is not ' +
+      'known is a grey badge that says so, with `X-Rollcall-Error`. Counts no click.',
+    auth: { kind: 'public' },
+    limit: 'badge',
+    caching: 'list',
+    params: BadgeParams,
+    query: BadgeQuery,
+    replies: { 200: BadgeReply },
+    pictures: true,
+    errors: ['route_not_found'],
+    findReady: findReadyBadge,
+    handle: showBadge,
+    replaceError: showBadgeError,
+  }),
+];
