@@ -1,6 +1,7 @@
 /**
  * The limit: uWebSockets.js and nothing else. Reads the whole body of a POST and answers a small JSON;
- * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index, BADGE_BYTES for badges); a PUT with 204.
+ * answers a GET with a body of the size given in BODY_BYTES (INDEX_BYTES for the index, BADGE_BYTES for
+ * badges); a PUT with 204.
  *
  * A program of its own, started by the suite; prints its address as the first line. It checks, counts and
  * stores nothing, so no server on this library can be faster.
