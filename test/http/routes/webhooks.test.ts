@@ -156,7 +156,9 @@ test('after a new secret both sign, so a receiver may change over in its own tim
   world.clock.skip(25 * hourMs);
   await vote(bot);
   await waitForStates(bot, id, ['delivered', 'delivered']);
-  const signatures = receivedAt(bot).map(({ headers }) => String(headers['webhook-signature']).split(' ').length);
+  const signatures = receivedAt(bot).map(
+    ({ headers }) => String(headers['webhook-signature']).split(' ').length,
+  );
   assert.equal(signatures, [2, 1]);
 });
 
@@ -247,7 +249,11 @@ test('a failing endpoint gets one request per pause; its recovery sends what wai
   receivers.change('half_broken', 'ok');
   world.clock.skip(24 * hourMs);
   await world.webhooks.look();
-  await waitForStates(bot, id, Array.from({ length: 7 }, () => 'delivered'));
+  await waitForStates(
+    bot,
+    id,
+    Array.from({ length: 7 }, () => 'delivered'),
+  );
   receivers.change('half_broken', 'half_broken');
   const healed = await read();
   assert.equal([healed.pending, healed.failing_since], [0, null]);
