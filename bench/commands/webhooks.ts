@@ -67,6 +67,8 @@ interface World {
   readonly rates: Record<Contestant, number[]>;
   webhookIds: readonly string[];
   delaysMs: readonly number[];
+  /** Events that the node sent more than once. */
+  repeats: number;
 }
 const contestants = ['node', 'sender', 'agent'] as const;
 type Contestant = (typeof contestants)[number];
@@ -105,12 +107,13 @@ const call = async (
 const readReceipts = async ({ receiver }: World, path = '/'): Promise<Receipts> =>
   (await (await fetch(receiver.url + path)).json()) as Receipts;
 
-const waitForCount = async (world: World, count: number): Promise<Receipts> => {
+/** Until so many requests, or different events, have arrived. */
+const waitFor = async (world: World, what: 'count' | 'events', count: number): Promise<Receipts> => {
   const endMs = performance.now() + waitMsMax;
   for (;;) {
     const receipts = await readReceipts(world);
-    if (receipts.count >= count) return receipts;
-    if (performance.now() > endMs) throw new Error(`only ${receipts.count} of ${count} requests arrived`);
+    if (receipts[what] >= count) return receipts;
+    if (performance.now() > endMs) throw new Error(`only ${receipts[what]} of ${count} ${what} arrived`);
     await pause(50);
   }
 };
@@ -158,7 +161,7 @@ const measureDelays = async (world: World): Promise<void> => {
     await pause(50);
   }
   await Promise.all(votes);
-  const { kept } = await waitForCount(world, options.delays);
+  const { kept } = await waitFor(world, 'events', options.delays);
   world.delaysMs = kept.map(({ body, atMs }) => {
     const { user, target } = JSON.parse(body).data;
     return atMs - (acknowledgedMs.get(`${user.id} ${target.id}`) ?? Number.NaN);
@@ -174,7 +177,9 @@ const measureNode = async (world: World): Promise<number> => {
     const body = { since: '2000-01-01T00:00:00.000Z', until: '2100-01-01T00:00:00.000Z' };
     await call(world, { method: 'POST', path, holder, kind: 'Bot', body, from: index });
   });
-  return toRate(await waitForCount(world, options.endpoints * options.votes));
+  const receipts = await waitFor(world, 'events', options.endpoints * options.votes);
+  world.repeats += receipts.count - receipts.events;
+  return toRate(receipts);
 };
 
 const measureLoop = async (world: World, mode: 'sender' | 'agent', body: string): Promise<number> => {
@@ -191,7 +196,7 @@ const measureLoop = async (world: World, mode: 'sender' | 'agent', body: string)
     BODY: body,
   };
   await runProgram({ file: '../webhooks/loop.ts', settings });
-  return toRate(await waitForCount(world, count));
+  return toRate(await waitFor(world, 'count', count));
 };
 
 const measureAll = async (world: World): Promise<void> => {
@@ -203,7 +208,7 @@ const measureAll = async (world: World): Promise<void> => {
   live.show(`${pairs.length} votes …`);
   await readReceipts(world, '/reset?keep');
   await forEach(pairs, ({ user, bot }) => vote(world, user, bot));
-  const { kept } = await waitForCount(world, pairs.length);
+  const { kept } = await waitFor(world, 'events', pairs.length);
   const body = kept[0]?.body ?? '';
   for (let round = 1; round <= options.rounds; round++) {
     for (const name of round % 2 === 0 ? contestants : [...contestants].reverse()) {
@@ -221,7 +226,7 @@ const measureAll = async (world: World): Promise<void> => {
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
 
-const describe = ({ rates, delaysMs, options }: World): string => {
+const describe = ({ rates, delaysMs, repeats, options }: World): string => {
   const agent = rates.agent;
   const rows = contestants
     .filter((name) => rates[name].length > 0)
@@ -241,7 +246,8 @@ const describe = ({ rates, delaysMs, options }: World): string => {
   const delay =
     `vote acknowledged to its webhook, ${sorted.length} votes: p50 ${percentile(sorted, 0.5).toFixed(0)} ms, ` +
     `p99 ${percentile(sorted, 0.99).toFixed(0)} ms`;
-  return `${options.endpoints} endpoints\n${alignColumns(table)}\n\n${sorted.length > 0 ? delay : ''}`;
+  const title = `${options.endpoints} endpoints, ${repeats} deliveries repeated`;
+  return `${title}\n${alignColumns(table)}\n\n${sorted.length > 0 ? delay : ''}`;
 };
 
 const startReceiver = (caFile: string): Promise<ServerProcess> =>
@@ -287,14 +293,14 @@ export const runWebhooks = async (
     servers.push(receiver);
     const node = await startNode(folder, { directory, stores: stores.rollcall, caFile });
     servers.push(node);
-    const lists = { rates: { node: [], sender: [], agent: [] }, webhookIds: [], delaysMs: [] };
+    const lists = { rates: { node: [], sender: [], agent: [] }, webhookIds: [], delaysMs: [], repeats: 0 };
     const world: World = { options, live, directory, caFile, node, receiver, ...lists };
     await Promise.race([measureAll(world), stopped]);
     live.clear();
     console.log(describe(world));
-    const { rates, delaysMs } = world;
+    const { rates, delaysMs, repeats } = world;
     if (options.jsonFile !== undefined)
-      writeFileSync(options.jsonFile, `${JSON.stringify({ rates, delaysMs }, null, 2)}\n`);
+      writeFileSync(options.jsonFile, `${JSON.stringify({ rates, delaysMs, repeats }, null, 2)}\n`);
   } finally {
     live.clear();
     await Promise.all(servers.map((server) => server.stop()));

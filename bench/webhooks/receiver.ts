@@ -15,6 +15,8 @@ import selfsigned from 'selfsigned';
 export interface Receipts {
   readonly port: number;
   readonly count: number;
+  /** Different events; the others are repeats. */
+  readonly events: number;
   readonly firstMs: number;
   readonly lastMs: number;
   readonly kept: readonly { readonly body: string; readonly atMs: number }[];
@@ -35,6 +37,7 @@ const main = async (caFile: string): Promise<void> => {
   writeFileSync(caFile, pems.cert);
   let [count, firstMs, lastMs, keeps] = [0, 0, 0, false];
   let kept: Receipts['kept'][number][] = [];
+  const ids = new Set<unknown>();
   const receiver = createTlsServer({ key: pems.private, cert: pems.cert }, (request, response) => {
     const atMs = wallMs();
     const chunks: Buffer[] = [];
@@ -43,6 +46,7 @@ const main = async (caFile: string): Promise<void> => {
       response.writeHead(204).end();
       if (count++ === 0) firstMs = atMs;
       lastMs = wallMs();
+      ids.add(request.headers['webhook-id']);
       if (keeps) kept.push({ body: Buffer.concat(chunks).toString(), atMs });
     });
   });
@@ -50,10 +54,11 @@ const main = async (caFile: string): Promise<void> => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
   const control = createServer((request, response) => {
-    const receipts: Receipts = { port, count, firstMs, lastMs, kept };
+    const receipts: Receipts = { port, count, events: ids.size, firstMs, lastMs, kept };
     // `/reset` begins again, `/reset?keep` keeps bodies from then on.
     if (request.url?.startsWith('/reset')) {
       [count, firstMs, lastMs, kept] = [0, 0, 0, []];
+      ids.clear();
       keeps = request.url.endsWith('keep');
     }
     response.end(JSON.stringify(receipts));
