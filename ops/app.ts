@@ -11,6 +11,7 @@ import { createBadgeCache } from '../http/handlers/badge-cache.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
+import { applyVoteLogSetting } from '../http/routes/vote-log.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { systemClock } from './clock.ts';
@@ -68,7 +69,7 @@ export const createPublic = (
 ): Facade =>
   createFacade({
     app,
-    routes,
+    routes: applyVoteLogSetting(routes, config.voteLog),
     sessions: app.sessions,
     permissions: app.catalogue,
     meters: metrics.requests,

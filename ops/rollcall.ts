@@ -187,7 +187,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const log = (message: string, details: object): void => logger.error(details, message);
   const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
   const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
-  const jobs = createJobs({ ...jobParts, ...config, webhooks, log, onSuccess });
+  const onLogged = metrics.directory.recordLoggedVotes;
+  const jobs = createJobs({ ...jobParts, ...config, webhooks, log, onLogged, onSuccess });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
@@ -304,7 +305,8 @@ const startEngine = async (
   const ledger = createLedger(stores.sql, {
     writesDeliveries: config.webhooks === 'on',
     isWebhookBacklogFull: webhooks.isBacklogFull,
-    onVotes: ({ incarnations, deliveries }) => {
+    onVotes: ({ incarnations, deliveries, logged }) => {
+      metrics.directory.recordLoggedVotes(logged);
       voteLogWaiters.wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },

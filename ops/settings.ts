@@ -162,6 +162,10 @@ const settingsSchema = Type.Object({
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
 
+  voteLog: Type.Union([Type.Literal('public'), Type.Literal('owner')], {
+    default: 'public',
+    example: 'owner',
+  }),
   badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),

@@ -3,9 +3,27 @@
  */
 import { parseVoteTarget } from '../handlers/request-values.ts';
 import { showVoteLog } from '../handlers/vote-log.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { VoteLogQuery, VoteLogReply } from '../schema/vote-log.ts';
 import { TargetVotesParams } from '../schema/votes.ts';
+
+/** Who reads the log when the operator closes it to the public. */
+const ownersOnly: Auth = {
+  kind: 'entity',
+  kinds: ['user', 'bot', 'server', 'team'],
+  permission: 'view_webhook_logs',
+  type: 'target_type',
+  id: 'target_id',
+};
+
+/** Returns the routes with a vote log for everybody, or for owners only (setting VOTE_LOG). */
+export const applyVoteLogSetting = (
+  routes: readonly AnyRoute[],
+  setting: 'public' | 'owner',
+): readonly AnyRoute[] =>
+  setting === 'public'
+    ? routes
+    : routes.map((route) => (voteLogRoutes.includes(route) ? { ...route, auth: ownersOnly } : route));
 
 export const voteLogRoutes: readonly AnyRoute[] = [
   defineRoute({

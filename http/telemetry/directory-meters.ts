@@ -30,6 +30,8 @@ export interface DirectoryMeters {
   recordClick(): void;
   recordRedeem(cents: bigint): void;
   recordBadge(source: BadgeSource): void;
+  /** Counts votes that got their number in the vote log. */
+  recordLoggedVotes(votes: number): void;
 }
 
 const voteResults: readonly VoteResult[] = [
@@ -96,7 +98,14 @@ export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters 
   const posts = registerCount('rollcall_stats_posts_total', 'Stats posts that were acknowledged.');
   const clicks = registerCount('rollcall_clicks_total', 'Page views that were counted as clicks.');
   const cents = registerCount('rollcall_credits_redeemed_cents_total', 'Value of the redeemed votes, cents.');
+  const logged = registerCount(
+    'rollcall_votes_logged_total',
+    'Votes that this node numbered in the vote log.',
+  );
   return {
+    recordLoggedVotes: (votes) => {
+      logged.count += votes;
+    },
     recordVote: (kind, result) => {
       votes[kind][result] += 1;
     },

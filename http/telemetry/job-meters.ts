@@ -10,6 +10,8 @@ export interface JobMeters {
   recordFailure(job: string): void;
   /** Shows these jobs with 0 failures. */
   declareJobs(jobs: readonly string[]): void;
+  /** Records how many votes have no number yet. */
+  recordUnnumberedVotes(votes: number): void;
   /** Counts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush(outcome: (typeof pushOutcomes)[number]): void;
 }
@@ -36,6 +38,10 @@ export const registerJobMeters = (instruments: Instruments): JobMeters => {
     name: 'rollcall_push_messages_total',
     help: 'Attempts to send a push message, by outcome.',
   });
+  const unnumbered = instruments.createGauge(
+    'rollcall_votes_unnumbered',
+    'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
+  );
   return {
     recordSuccess: (job, milliseconds) => {
       time.observe({ job }, milliseconds / 1_000);
@@ -45,6 +51,7 @@ export const registerJobMeters = (instruments: Instruments): JobMeters => {
     declareJobs: (jobs) => {
       for (const job of jobs) failures.inc({ job }, 0);
     },
+    recordUnnumberedVotes: (votes) => unnumbered.set(votes),
     recordPush: (outcome) => messages.inc({ outcome }),
   };
 };

@@ -15,7 +15,7 @@ import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
-import { assignNumbers, listUnnumbered } from '../../storage/ledger/vote-log.ts';
+import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../webhooks.ts';
 import { hourly, monthly } from './calendar.ts';
@@ -34,6 +34,8 @@ export interface JobsParts {
   readonly node: string;
   readonly webhookLogDays: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
+  /** Called with the number of votes that a step numbered. */
+  readonly onLogged: (votes: number) => void;
   /** Called after a run of a fleet job that this node completed. */
   readonly onSuccess?: (job: string, milliseconds: number) => void;
 }
@@ -84,15 +86,20 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
  * Gives numbers to votes that have none: imported ones, and those that a node of an earlier version wrote.
  * Any number of nodes may do it at once.
  */
-export const createNumberingJob = ({ catalogue }: Pick<JobsParts, 'catalogue'>): NodeJob => ({
+export const createNumberingJob = ({
+  catalogue,
+  meters,
+  onLogged,
+}: Pick<JobsParts, 'catalogue' | 'meters' | 'onLogged'>): NodeJob => ({
   name: 'vote_numbers',
   everyMs: numberingPauseMs,
   run: async (signal) => {
     const incarnations = await listUnnumbered(catalogue.sql, listingsPerRun);
     for (const incarnation of incarnations) {
       if (signal.aborted) return;
-      await assignNumbers(catalogue.sql, incarnation);
+      onLogged(await assignNumbers(catalogue.sql, incarnation));
     }
+    meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
   },
 });
 
@@ -103,7 +110,7 @@ const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly 
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
 export const createReminderJob = (
-  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays'>,
+  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays' | 'onLogged'>,
 ): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,

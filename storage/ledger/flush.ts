@@ -68,6 +68,8 @@ export interface LateVotes {
 }
 
 export interface InsertedVotes {
+  /** Votes that got a number. */
+  readonly logged: number;
   /** Those that are void from the start. */
   readonly late: readonly LateVotes[];
   /** How many webhook deliveries were written. */
@@ -134,10 +136,10 @@ export const insertVotes = async (
     )
     ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
     select (select count(*) from fresh) - (select count(*) from written) as unwritten,
+      (select count(log_number) from written) as logged,
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,
       ${rules === null ? transaction`0` : transaction`(select count(*) from delivery)`} as deliveries`;
-  if (row === undefined) return { late: [], deliveries: 0 };
-  if (row.unwritten === 0) return row;
+  if (row?.unwritten === 0) return row;
   throw createSerializationFailure('another node wrote one of these votes meanwhile');
 };
 

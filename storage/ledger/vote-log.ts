@@ -65,6 +65,18 @@ const numberStep = async (transaction: Transaction, incarnation: number): Promis
   return row?.numbered ?? 0;
 };
 
+/** More unnumbered rows are not counted. */
+const unnumberedMax = 100_000;
+
+/** Counts the rows without a number of listings that still exist. */
+export const countUnnumbered = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) from (
+      select from votes join totals using (incarnation) where log_number is null limit ${unnumberedMax}
+    ) as unnumbered`;
+  return row?.count ?? 0;
+};
+
 /** Listings with unnumbered rows, of those that still exist; at most `limit`. */
 export const listUnnumbered = async (sql: Sql, limit: number): Promise<readonly number[]> => {
   const rows = await sql<{ incarnation: number }[]>`

@@ -12,6 +12,7 @@ import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { AnyRoute } from '../../http/route.ts';
 import { routes } from '../../http/routes/table.ts';
+import { applyVoteLogSetting } from '../../http/routes/vote-log.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
@@ -21,8 +22,8 @@ const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
 const unrelated = 'manage_assets';
 
-const world = await openWorld();
-const strangers = await settle(world.sql, newPeople());
+let world = await openWorld();
+let strangers = await settle(world.sql, newPeople());
 test.after(async () => {
   await world.close();
 });
@@ -187,6 +188,15 @@ test('the table of expectations and the table of routes have the same operations
   assert.equal(Object.keys(expected).sort(), routes.map((route) => route.name).sort());
 });
 
+const tryAll = async (route: AnyRoute, expectation: Expectation): Promise<void> => {
+  await tryOwn(route, expectation);
+  await tryOther(route, expectation);
+  await tryMember(route, expectation);
+  await tryDead(route, expectation);
+  await tryLimited(route, expectation);
+  await tryBanned(route, expectation);
+};
+
 for (const route of routes) {
   test(`${route.name}: own, other, member, none, false, expired, revoked, limited, banned`, async () => {
     const expectation = expectationOf(route);
@@ -194,14 +204,26 @@ for (const route of routes) {
       await tryPublic(route);
       return;
     }
-
-    await tryOwn(route, expectation);
-    await tryOther(route, expectation);
-    await tryMember(route, expectation);
-    await tryDead(route, expectation);
-    await tryLimited(route, expectation);
-    await tryBanned(route, expectation);
+    await tryAll(route, expectation);
   });
 }
+
+test('readVoteLog with VOTE_LOG=owner: the tokens of its owners read it, and no other', async () => {
+  const others = { world, strangers };
+  const closed = applyVoteLogSetting(routes, 'owner');
+  world = await openWorld({ routes: closed });
+  try {
+    strangers = await settle(world.sql, newPeople());
+    const log = closed.find(({ name }) => name === 'readVoteLog') as AnyRoute;
+    assert.equal(
+      closed.filter((route) => !routes.includes(route)).map(({ name }) => name),
+      [log.name],
+    );
+    await tryAll(log, { kinds, needs: 'view_webhook_logs' });
+  } finally {
+    await world.close();
+    ({ world, strangers } = others);
+  }
+});
 
 test.run();

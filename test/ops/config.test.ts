@@ -82,6 +82,7 @@ test('all mistakes are reported at once, each with the value, what is allowed an
     LOG_LEVEL: 'loud',
     DATABASE_URL: 'mysql://x',
     DRAIN_MS: '0',
+    VOTE_LOG: 'private',
   });
 
   assert.equal(mistakes, [
@@ -91,6 +92,7 @@ test('all mistakes are reported at once, each with the value, what is allowed an
       'for example LOG_LEVEL=info',
     'DATABASE_URL is "mysql://x" but must be a postgres:// address, or nothing, for example ' +
       'DATABASE_URL=postgres://rollcall@127.0.0.1:5432/rollcall',
+    'VOTE_LOG is "private" but must be one of public, owner, for example VOTE_LOG=owner',
   ]);
 });
 
@@ -262,6 +264,8 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
     vote_log: defaultLimits.vote_log,
+    webhook_edit: defaultLimits.webhook_edit,
+    webhook_test: defaultLimits.webhook_test,
     badge: defaultLimits.badge,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);

@@ -40,6 +40,7 @@ const alertedOn = [
   'rollcall_stats_posts_total',
   'rollcall_clicks_total',
   'rollcall_credits_redeemed_cents_total',
+  'rollcall_votes_logged_total',
   'rollcall_badges_total{cache="unavailable"}',
 ];
 
@@ -73,6 +74,9 @@ test('posts, page views and votes of every outcome are counted', async () => {
   });
   await fetch(`${world.url}/bots/${bot.id}?target=page`);
   const statuses = [await vote(bot.id), await vote(bot.id), await vote('404')];
+  await world.engine.waitForFlush('bot', bot.id);
+  await fetch(`${world.url}/badges/bots/${bot.id}/votes.svg`);
+  await fetch(`${world.url}/badges/bots/${bot.id}/votes.svg`);
   const values = await scrape();
 
   assert.equal(statuses, [204, 429, 404]);
@@ -80,6 +84,10 @@ test('posts, page views and votes of every outcome are counted', async () => {
   assert.is(values.get('rollcall_clicks_total'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="accepted"}'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="wait"}'), 1);
+  assert.ok((values.get('rollcall_votes_logged_total') ?? 0) >= 1, 'two from Friday to Sunday');
+  assert.is(values.get('rollcall_votes_unnumbered'), 0);
+  assert.is(values.get('rollcall_badges_total{cache="miss"}'), 1);
+  assert.is(values.get('rollcall_badges_total{cache="hit"}'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="failed"}'), 0);
 });
 

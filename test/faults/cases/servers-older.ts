@@ -63,6 +63,7 @@ export const runOlderSql = (seed: number): Promise<AgeFigures> =>
     assert.equal(withoutMissingRows(differences, stack.log, rowless), [], 'totals before any node runs');
     await startAndCount(stack);
     await until('facts are those of SQL', () => acceptsVotes(world));
+    await assertLogRestarted(world, rowless);
     return { ...(await stack.judge({ rowless })), shardsOlder: 0 };
   });
 
@@ -75,6 +76,7 @@ export const runOlderSqlAsIs = (seed: number): Promise<AgeFigures> =>
     await startAndCount(stack, async () => {
       await until('every entity was counted again', async () => countedSince(stack, fromMs));
     });
+    await assertLogRestarted(world, rowless);
     return { ...(await stack.judge({ rowless })), shardsOlder: 0 };
   });
 
@@ -94,7 +96,7 @@ export const countedSince = (
  * Counts, takes the copy, counts on, stops the nodes, puts the copy back, waits for both servers. Resolves to
  * the time in between.
  */
-const swap = async (world: World, copy: Copy): Promise<Span> => {
+const swap = async (world: World, copy: Copy): Promise<Swapped> => {
   const { stack } = world;
   await counted(stack, 300);
   const fromMs = nowMs();
@@ -104,13 +106,52 @@ const swap = async (world: World, copy: Copy): Promise<Span> => {
   await until('votes for it are banned', async () => (await operate(stack, node, ban)).status === 200);
   await counted(stack, 400);
   assert.not(await acceptsVotes(world), 'the ban is known');
+  const cursors = await readCursors(world);
   await stack.rest();
   await { redis: putBackRedis, sql: putBackSql }[copy](world);
   await until('both servers answer', async () => {
     await stack.stores.hot.countBacklog();
     return (await stack.stores.sql`select 1`).length === 1;
   });
-  return { fromMs, toMs: nowMs() };
+  return { fromMs, toMs: nowMs(), cursors };
+};
+
+/* ---------------------------------------------------------------- vote logs */
+
+/** A time, and the head of each listing's vote log at its end. */
+interface Swapped extends Span {
+  readonly cursors: ReadonlyMap<string, string>;
+}
+
+interface LogReply {
+  readonly results: readonly { readonly number: number }[];
+  readonly head: string;
+  readonly context: { readonly code: string; readonly oldest: string };
+}
+
+const readLog = async ({ stack }: World, target: string, query = ''): Promise<LogReply> => {
+  const { url } = (stack.alive()[0] as Life).node;
+  return (await (await fetch(`${url}/${target}/votes/log${query}`)).json()) as LogReply;
+};
+
+const readCursors = async (world: World): Promise<Swapped['cursors']> => {
+  const cursors = new Map<string, string>();
+  for (const target of world.stack.directory.targets.map(keyOf))
+    cursors.set(target, (await readLog(world, target)).head);
+  return cursors;
+};
+
+/** An old cursor is refused, also where the new log is longer by now; the new log has no hole. */
+const assertLogRestarted = async (world: World, { cursors }: Swapped): Promise<void> => {
+  for (const [target, cursor] of cursors) {
+    const { context } = await readLog(world, target, `?after=${cursor}`);
+    assert.is(context?.code, 'log_restarted', `${target} after ${cursor}`);
+    const { results } = await readLog(world, target, `?after=${context.oldest}&limit=1000`);
+    assert.equal(
+      results.map(({ number }) => number),
+      results.map((_, index) => index + 1),
+    );
+  }
 };
 
 /** So many more, then all of it is flushed. */

@@ -46,6 +46,18 @@ const countRows = async (sql: Sql, ref: EntityRef): Promise<Counted> => {
   return row ?? { upvotes: 0, downvotes: 0 };
 };
 
+/** The vote log of a listing has every row, numbered from 1 without holes. */
+const compareLog = async (sql: Sql, ref: EntityRef): Promise<string[]> => {
+  const [row] = await sql<{ head: number; rows: number; numbers: number; newest: number }[]>`
+    select max(votes_logged) as head, count(itag) as rows, count(distinct log_number) as numbers,
+      coalesce(max(log_number), 0) as newest
+    from totals left join votes using (incarnation) where incarnation = ${ref.incarnation}`;
+  const { head = 0, rows = 0, numbers = 0, newest = 0 } = row ?? {};
+  if (rows === head && numbers === head && newest === head) return [];
+  const details = `${rows} rows, ${numbers} numbers up to ${newest}, ${head} logged`;
+  return [`${ref.kind}/${ref.id}: the vote log has ${details}`];
+};
+
 const compareOne = async (
   stores: Pick<Stores, 'sql'>,
   store: HotStore,
@@ -67,7 +79,7 @@ const compareOne = async (
     if (counted[field] !== reply.state[field])
       found.push(`${name}: ${reply.state[field]} ${field} hot, ${counted[field]} rows in SQL`);
   }
-  return found;
+  return [...found, ...(await compareLog(stores.sql, reply.ref))];
 };
 
 /** Compares open stores at rest. */

@@ -48,6 +48,7 @@ const tick = async (signal = new AbortController().signal): Promise<void> => {
     recordSuccess: silent,
     recordFailure: silent,
     declareJobs: silent,
+    recordUnnumberedVotes: silent,
     recordPush: (outcome) => pushed.push(outcome),
   };
   const { run } = createReminderJob({ ...world, meters, log: silent });

@@ -44,6 +44,7 @@ const meters: JobMeters = {
   recordSuccess: silent,
   recordFailure: (job) => failures.push(job),
   declareJobs: silent,
+  recordUnnumberedVotes: silent,
   recordPush: silent,
 };
 

@@ -4,7 +4,7 @@
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { assignNumbers, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
+import { assignNumbers, countUnnumbered, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
 
@@ -96,7 +96,9 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
   test('vote log: rows of an earlier version are numbered after those that have numbers, once', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('log-mixed');
+    const before = await countUnnumbered(sql);
     for (const number of [61_033, 61_031]) await insertUnnumbered(sql, ref, number);
+    assert.is(await countUnnumbered(sql), before + 2);
     await ledger.flush({ entities: [], votes: [vote(ref, 61_032)] });
     assert.ok((await listUnnumbered(sql, 100)).includes(ref.incarnation));
 
@@ -107,6 +109,7 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
     ]);
 
     assert.is(done[0] + done[1], 2);
+    assert.is(await countUnnumbered(sql), before);
     const numbers = await readNumbers(sql, ref);
     assert.equal(
       numbers.map(([, number]) => number),
