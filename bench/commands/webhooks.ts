@@ -244,8 +244,8 @@ const describe = ({ rates, delaysMs, repeats, options }: World): string => {
   const table = { head: ['', 'deliveries/s', 'lowest', 'highest', '÷ agent'], textColumns: 1, rows };
   const sorted = [...delaysMs].sort((one, other) => one - other);
   const delay =
-    `vote acknowledged to its webhook, ${sorted.length} votes: p50 ${percentile(sorted, 0.5).toFixed(0)} ms, ` +
-    `p99 ${percentile(sorted, 0.99).toFixed(0)} ms`;
+    `vote acknowledged to its webhook, ${sorted.length} votes: ` +
+    `p50 ${percentile(sorted, 0.5).toFixed(0)} ms, p99 ${percentile(sorted, 0.99).toFixed(0)} ms`;
   const title = `${options.endpoints} endpoints, ${repeats} deliveries repeated`;
   return `${title}\n${alignColumns(table)}\n\n${sorted.length > 0 ? delay : ''}`;
 };
