@@ -42,6 +42,7 @@ export class ArgumentError extends Error {}
 export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
        npm run bench -- fleet [--help]
+       npm run bench -- webhooks [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 

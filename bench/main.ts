@@ -11,6 +11,7 @@ import { runCompare } from './commands/compare.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runTokens } from './commands/tokens.ts';
+import { runWebhooks } from './commands/webhooks.ts';
 import { createLive } from './report/live.ts';
 import { describeProfile } from './report/profile.ts';
 import type { Result } from './report/result.ts';
@@ -68,6 +69,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   }
   if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {
     console.log(runTokens(rest));
     return 0;

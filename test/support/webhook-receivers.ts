@@ -10,9 +10,14 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import selfsigned from 'selfsigned';
 import { makeFolder } from './folder.ts';
+
+/** A sender that has read enough, or refuses the connection, resets it. */
+const ignore = (): void => undefined;
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
 
@@ -38,22 +43,14 @@ const answers = {
     }
   },
   reset: ({ socket }) => void socket?.destroy(),
-  huge: async (response) => {
-    const chunk = Buffer.alloc(65_536, 'x');
-    for (let sent = 0; sent < 5_000_000 && !response.destroyed; sent += chunk.length) {
-      if (!response.write(chunk)) await Promise.race([drained(response), closed(response)]);
-    }
-    response.end();
-  },
+  huge: (response) =>
+    pipeline(Readable.from(Array(80).fill(Buffer.alloc(65_536, 'x'))), response).catch(ignore),
   not_text: (response) => void response.end(Buffer.concat([Buffer.alloc(10), Buffer.alloc(2_000, 0xff)])),
   many_headers: (response) => void response.setHeader('x', 'y'.repeat(100_000)).end(),
   switched: ({ socket }) =>
     void socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
   not_http: ({ socket }) => void socket?.end('220 mail.example.org ESMTP\r\n'),
 } satisfies Record<string, Answer>;
-
-const drained = (response: ServerResponse) => new Promise((resolve) => response.once('drain', resolve));
-const closed = (response: ServerResponse) => new Promise((resolve) => response.once('close', resolve));
 
 export type Behaviour = keyof typeof answers;
 /** Servers of their own. `dead` is a port where none listens; `no_handshake` accepts and never speaks. */
@@ -191,9 +188,6 @@ const startServers = async (
   await stop(dead);
   return { main: createServer(localhost, handle), places, deadPort };
 };
-
-/** A sender that refuses the connection resets it. */
-const ignore = (): void => undefined;
 
 const listen = (server: Server | TcpServer, address: string, port: number): Promise<void> =>
   new Promise((resolve) => server.listen(port, address, resolve));
